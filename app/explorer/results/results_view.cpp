@@ -205,9 +205,7 @@ void ResultsView::draw() {
     made.message = u"These results have no figure; open them with pandas."_s;
   } else {
     left_out = drawJointly(documents, made);
-    const auto current = std::find_if(
-        documents.begin(), documents.end(),
-        [this](const Document* document) { return document->id == workspace().current(); });
+    const auto current = std::ranges::find(documents, workspace().current(), &Document::id);
     if (!left_out.isEmpty() && current != documents.end()) {
       // The current document is drawn in any case.
       std::rotate(documents.begin(), current, current + 1);

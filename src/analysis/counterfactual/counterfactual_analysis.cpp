@@ -32,21 +32,18 @@ struct Shared {
 
 /// Refuses captures whose rows are not single tokens, or too few for the options.
 void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOptions& options) {
-  if (capture.info().rows != RowKind::kTokens) {
-    throw InvalidArgument(
-        "{}: contains one row per sequence (--rows {}), but routed values need one per token; "
-        "capture again with --rows tokens",
-        quoted_path(capture), enum_name(capture.info().rows));
-  }
+  throw_if(capture.info().rows != RowKind::kTokens,
+           "{}: contains one row per sequence (--rows {}), but routed values need one per token; "
+           "capture again with --rows tokens",
+           quoted_path(capture), enum_name(capture.info().rows));
   if (capture.num_rows() == 0) throw InvalidArgument("{}: contains no rows", quoted_path(capture));
   if (has_classes(capture)) {
     const RowTable& rows = capture.rows();
     const std::vector<int> classes(rows.class_id.begin(), rows.class_id.end());
     const std::set<int> distinct(classes.begin(), classes.end());
-    if (distinct.size() < 2) {
-      throw InvalidArgument("{}: contains only one class ({}), but separability needs at least two",
-                            quoted_path(capture), join_words(capture.info().class_names));
-    }
+    throw_if(distinct.size() < 2,
+             "{}: contains only one class ({}), but separability needs at least two",
+             quoted_path(capture), join_words(capture.info().class_names));
     require_rows_per_class(classes, capture.info().class_names, options.folds);
     return;
   }
@@ -74,12 +71,10 @@ void check_routers(const CaptureReader& capture) {
     config = parse_model_config(capture.config(), "");
   } catch (const FormatError&) {
   }
-  if (config && config->routing == DepthRouting::kLime && config->lime.dynamic) {
-    throw InvalidArgument(
-        "{}: its routers compute their weights from the token, and a capture does not contain "
-        "them; counterfactuals need routers whose weights are parameters",
-        quoted_path(capture));
-  }
+  throw_if(config && config->routing == DepthRouting::kLime && config->lime.dynamic,
+           "{}: its routers compute their weights from the token, and a capture does not contain "
+           "them; counterfactuals need routers whose weights are parameters",
+           quoted_path(capture));
   throw InvalidArgument(
       "{}: contains no routers to replace{}; give the capture of a LIMe, and that of a plain "
       "transformer with --against",
@@ -224,14 +219,10 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
 }
 
 void CounterfactualAnalysisOptions::validate() const {
-  if (site != "values" && site != "keys") {
-    throw InvalidArgument("site: must be values or keys, got '{}'", site);
-  }
+  throw_if(site != "values" && site != "keys", "site: must be values or keys, got '{}'", site);
   check_option(draws >= 1 && draws <= 10000, "draws", "from 1 to 10000", draws);
-  if (preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw) {
-    throw InvalidArgument("preset: must be lime-code or raw for routed values, got {}",
-                          enum_name(preset));
-  }
+  throw_if(preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw,
+           "preset: must be lime-code or raw for routed values, got {}", enum_name(preset));
   if (alpha.empty()) throw InvalidArgument("alpha: expected at least one order, got none");
   for (const double order : alpha) check_entropy_order(order);
   require_positive("max_sequences", max_sequences);
@@ -282,16 +273,13 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
     check_same_tokens(routed, plain,
                       "the gap compares the same tokens in two models; capture both with the same "
                       "text and tokenizer");
-    if (routed.rows().class_id != plain.rows().class_id) {
-      throw InvalidArgument(
-          "{} and {}: contain different classes; capture both with the same --only",
-          quoted_path(routed), quoted_path(plain));
-    }
-    if (!plain.router_layers().empty()) {
-      throw InvalidArgument(
-          "{}: --against expects the capture of a plain transformer, but this one contains routers",
-          quoted_path(plain));
-    }
+    throw_if(routed.rows().class_id != plain.rows().class_id,
+             "{} and {}: contain different classes; capture both with the same --only",
+             quoted_path(routed), quoted_path(plain));
+    throw_if(
+        !plain.router_layers().empty(),
+        "{}: --against expects the capture of a plain transformer, but this one contains routers",
+        quoted_path(plain));
   }
   shared->routers = layer_routers_of(routed);
   shared->scales = scales_of(*shared);

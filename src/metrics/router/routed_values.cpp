@@ -28,8 +28,7 @@ LayerRouter LayerRouter::identity(std::int64_t layer, std::int64_t num_key_value
 }
 
 bool LayerRouter::is_zero() const {
-  return std::all_of(weights_.begin(), weights_.end(),
-                     [](const MatrixD& weights) { return weights.isZero(0.0); });
+  return std::ranges::all_of(weights_, [](const MatrixD& weights) { return weights.isZero(0.0); });
 }
 
 bool LayerRouter::operator==(const LayerRouter& other) const {
@@ -44,21 +43,18 @@ using Eigen::Index;
 void check_fits(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens) {
   const Index heads = values.num_key_value_heads();
   const Index sources = router.num_sources();
-  if (router.num_heads() != heads || sources < heads || sources % heads != 0 ||
-      sources > values.num_sources()) {
-    throw InvalidArgument(
-        "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
-        "[{2}, {3}]",
-        heads, values.num_layers(), router.num_heads(), sources);
-  }
-  if (router.is_per_dimension() && router.num_dims() != values.head_dim()) {
-    throw InvalidArgument("routing: the router has weights for {} dimensions, but heads have {}",
-                          router.num_dims(), values.head_dim());
-  }
-  if (tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens()) {
-    throw InvalidArgument("routing: tokens {} to {} are out of range for a buffer of {} tokens",
-                          tokens.first, tokens.first + tokens.count, values.num_tokens());
-  }
+  throw_if(router.num_heads() != heads || sources < heads || sources % heads != 0 ||
+               sources > values.num_sources(),
+           "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
+           "[{2}, {3}]",
+           heads, values.num_layers(), router.num_heads(), sources);
+  throw_if(router.is_per_dimension() && router.num_dims() != values.head_dim(),
+           "routing: the router has weights for {} dimensions, but heads have {}",
+           router.num_dims(), values.head_dim());
+  throw_if(
+      tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens(),
+      "routing: tokens {} to {} are out of range for a buffer of {} tokens", tokens.first,
+      tokens.first + tokens.count, values.num_tokens());
 }
 
 std::vector<Index> sources_read(const LayerRouter& router) {
@@ -80,10 +76,9 @@ constexpr Index kTokensPerTile = 512;
 ValueBuffer::ValueBuffer(std::int64_t num_layers, std::int64_t num_key_value_heads,
                          std::int64_t head_dim)
     : num_layers_(num_layers), num_heads_(num_key_value_heads), head_dim_(head_dim) {
-  if (num_layers < 1 || num_key_value_heads < 1 || head_dim < 1) {
-    throw InvalidArgument("value buffer: sizes must be >= 1, got {} layers, {} heads of {}",
-                          num_layers, num_key_value_heads, head_dim);
-  }
+  throw_if(num_layers < 1 || num_key_value_heads < 1 || head_dim < 1,
+           "value buffer: sizes must be >= 1, got {} layers, {} heads of {}", num_layers,
+           num_key_value_heads, head_dim);
 }
 
 void ValueBuffer::resize(std::int64_t num_tokens) {
@@ -94,12 +89,11 @@ void ValueBuffer::resize(std::int64_t num_tokens) {
 void ValueBuffer::set_rows(std::int64_t layer, std::int64_t first_token,
                            const ConstMatrixRef& rows) {
   const Index width = num_heads_ * head_dim_;
-  if (layer < 0 || layer >= num_layers_ || rows.cols() != width || first_token < 0 ||
-      first_token + rows.rows() > num_tokens_) {
-    throw InvalidArgument(
-        "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
-        rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
-  }
+  throw_if(
+      layer < 0 || layer >= num_layers_ || rows.cols() != width || first_token < 0 ||
+          first_token + rows.rows() > num_tokens_,
+      "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
+      rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
   // Tiled, so that neither side of the transposition leaves the cache.
   constexpr Index kTile = 32;
   for (Index first = 0; first < rows.rows(); first += kTile) {
@@ -154,10 +148,9 @@ MatrixF routed_rows(const MatrixD& routed, std::int64_t num_key_value_heads) {
 
 ValueMoments::ValueMoments(const ValueBuffer& values, std::int64_t first_dim, std::int64_t num_dims)
     : first_dim_(first_dim), num_sources_(values.num_sources()) {
-  if (first_dim < 0 || num_dims < 1 || first_dim + num_dims > values.head_dim()) {
-    throw InvalidArgument("value moments: dimensions {} to {} are out of range for {} dimensions",
-                          first_dim, first_dim + num_dims, values.head_dim());
-  }
+  throw_if(first_dim < 0 || num_dims < 1 || first_dim + num_dims > values.head_dim(),
+           "value moments: dimensions {} to {} are out of range for {} dimensions", first_dim,
+           first_dim + num_dims, values.head_dim());
   const auto count = static_cast<std::size_t>(num_dims);
   sum_.assign(count, VectorD::Zero(num_sources_));
   products_.assign(count, MatrixD::Zero(num_sources_, num_sources_));
@@ -168,10 +161,8 @@ std::int64_t ValueMoments::bytes_per_dim(std::int64_t num_sources) {
 }
 
 void ValueMoments::add(const ValueBuffer& values, ThreadPool& pool) {
-  if (values.num_sources() != num_sources_) {
-    throw InvalidArgument("value moments: need {} buffered heads, got {}", num_sources_,
-                          values.num_sources());
-  }
+  throw_if(values.num_sources() != num_sources_, "value moments: need {} buffered heads, got {}",
+           num_sources_, values.num_sources());
   if (values.num_tokens() == 0) return;
   if (count_ == 0) {
     shift_.assign(sum_.size(), VectorD(num_sources_));
@@ -201,10 +192,9 @@ void ValueMoments::add(const ValueBuffer& values, ThreadPool& pool) {
 
 RunningStatistics ValueMoments::routed(const LayerRouter& router) const {
   if (count_ == 0) throw InvalidArgument("value moments: no token was added");
-  if (router.num_sources() > num_sources_) {
-    throw InvalidArgument("value moments: the router has {} columns, more than {} buffered heads",
-                          router.num_sources(), num_sources_);
-  }
+  throw_if(router.num_sources() > num_sources_,
+           "value moments: the router has {} columns, more than {} buffered heads",
+           router.num_sources(), num_sources_);
   const Index heads = router.num_heads();
   const Index sources = router.num_sources();
   const double n = static_cast<double>(count_);
