@@ -170,7 +170,7 @@ std::vector<ChoiceScore> ChoiceScorer::score(std::span<const ChoiceTokens> choic
   };
   add_scores(result.hidden.flatten(0, 1), [](ChoiceScore& score, const TokenScore& token) {
     score.log_likelihood += token.log_probability;
-    score.is_greedy = score.is_greedy && token.is_greedy;
+    score.is_greedy = score.is_greedy && token.is_greedy();
   });
   for (const int layer : layers_) {
     for (ChoiceScore& score : scores) score.layers.push_back(0.0);
