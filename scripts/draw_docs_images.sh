@@ -71,7 +71,7 @@ draw separability "$out/separability.json" --layer-base 1
 draw embeddings-small-numbers "$out/small-numbers.json" --layer-base 1
 draw geometry "$out/geometry.json" --site hidden --layer-base 1
 draw similarity "$out/similarity.json" --layer-base 1
-draw attention "$out/attention.json" --layer 3 --head 1,3 --layer-base 1
+draw attention "$out/attention.json" --layer 3 --head 2,4 --layer-base 1
 draw attention-routed "$out/attention.json" --kind attention-routed --layer 4 --layer-base 1
 draw attention-heads "$out/heads.json" --measure first_share --layer-base 1
 draw router-mean "$out/router.json" --layer-base 1

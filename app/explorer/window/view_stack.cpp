@@ -228,7 +228,7 @@ QString currentViewId(const QString& id) {
 }
 
 ViewStack::ViewStack(const ViewContext& context)
-    : workspace_(context.workspace), start_(new StartPage) {
+    : workspace_(context.workspace), start_(new StartPage), explain_(new ExplainButton(*this)) {
   setBackgroundRole(QPalette::Base);
   setAutoFillBackground(true);
   start_->setDemo(findDemo(QCoreApplication::applicationDirPath()));
@@ -285,10 +285,17 @@ void ViewStack::showCurrent() {
   if (currentWidget() != wanted) {
     const bool had_focus = isAncestorOf(QApplication::focusWidget());
     setCurrentWidget(wanted);
+    explain_->setView(showsStartPage() ? QString()
+                                       : allViews()[static_cast<std::size_t>(current_)].id);
     Q_EMIT status({});
     if (had_focus) takeFocus();
   }
   Q_EMIT figureChanged();
+}
+
+void ViewStack::resizeEvent(QResizeEvent* event) {
+  QStackedWidget::resizeEvent(event);
+  explain_->place();
 }
 
 void ViewStack::takeFocus() {

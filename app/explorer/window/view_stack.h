@@ -4,6 +4,7 @@
 #include <QStackedWidget>
 
 #include "explorer/widgets/view.h"
+#include "explorer/window/explanations.h"
 
 namespace lime::explorer {
 
@@ -83,6 +84,9 @@ class ViewStack : public QStackedWidget {
   void figureChanged();
   void status(const QString& text);
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void addViews(const ViewContext& context);
   void checkStates(const Json& states) const;
@@ -90,6 +94,7 @@ class ViewStack : public QStackedWidget {
 
   Workspace& workspace_;
   StartPage* start_;
+  ExplainButton* explain_;
   std::vector<View*> views_;
   int current_ = 0;
 };
