@@ -6,8 +6,7 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNoResultsOpen =
-    u"No results are open.\n\nOpen a JSON file of lime-metrics, or the folder of a training run."_s;
+const QString kNoResultsOpen = u"No results are open."_s;
 
 /// Returns the values of a column of all rows, as texts.
 QStringList namesOf(const std::vector<const Document*>& documents, const Column& column) {

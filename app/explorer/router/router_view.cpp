@@ -148,10 +148,7 @@ std::optional<RouterSubject> RouterView::subject() const {
 
 QString RouterView::emptyMessage() const {
   const Document* const document = workspace().find(controls_->checkpoint());
-  if (document == nullptr) {
-    return u"No checkpoint is open.\n\nOpen a checkpoint folder (Ctrl+Shift+O) to see which layers "
-           u"its routers read."_s;
-  }
+  if (document == nullptr) return u"No checkpoint is open."_s;
   const QString& problem = library_.find(document->id).problem;
   return problem.isEmpty() ? u"Reading the routers ..."_s : problem;
 }

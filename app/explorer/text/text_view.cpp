@@ -12,12 +12,10 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNoText =
-    u"No capture of whole sequences is open.\n\nOpen a capture.h5 with a row per token, written by "
-    u"lime-capture without --only."_s;
+const QString kNoText = u"No capture of whole sequences is open."_s;
 const QString kNoPattern =
-    u"This capture contains no attention patterns.\n\nCapture again with lime-capture --sites "
-    u"values,hidden,attn.hook_pattern: a number per head and key for every token."_s;
+    u"This capture contains no attention patterns.\n\nCapture the text again with attention "
+    u"patterns (Ctrl+T): a number per head and key for every token."_s;
 
 }  // namespace
 

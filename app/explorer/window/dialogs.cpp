@@ -131,6 +131,25 @@ FormDialog::FormDialog(const QString& title, QWidget* parent)
   problem_->hide();
 }
 
+QLineEdit* FormDialog::addPath(const QString& label, const QString& name,
+                               const std::function<QString(const QString&)>& select) {
+  auto* const path = new QLineEdit;
+  path->setAccessibleName(name);
+  path->setMinimumWidth(360);
+  auto* const button = new QPushButton(u"Browse..."_s);
+  button->setAccessibleName(u"browse: %1"_s.arg(name));
+  connect(button, &QPushButton::clicked, this, [path, select] {
+    const QString selected = select(path->text());
+    if (!selected.isEmpty()) path->setText(selected);
+  });
+  auto* const line = new QHBoxLayout;
+  addLabelled(*line, label, path);
+  line->setStretchFactor(path, 1);
+  line->addWidget(button);
+  column_->addLayout(line);
+  return path;
+}
+
 void FormDialog::addForm(OptionForm* form, QDialogButtonBox::StandardButton accepts) {
   form_ = form;
   auto* const buttons = new QDialogButtonBox(accepts | QDialogButtonBox::Cancel);
@@ -158,21 +177,16 @@ ExportDialog::ExportDialog(Figure figure, Json provenance, QWidget* parent)
       figure_(std::move(figure)),
       provenance_(std::move(provenance)) {
   const QString folder = QSettings().value(kLastFolder, QDir::currentPath()).toString();
-  path_ = new QLineEdit(QDir(folder).filePath(toQString(figure_.name) + u".pdf"_s));
-  path_->setAccessibleName(u"file to write"_s);
-  path_->setMinimumWidth(360);
-  auto* const label = new QLabel(u"&File"_s);
-  label->setBuddy(path_);
-  auto* const browse_button = new QPushButton(u"&Browse..."_s);
-  connect(browse_button, &QPushButton::clicked, this, &ExportDialog::browse);
-  auto* const line = new QHBoxLayout;
-  line->addWidget(label);
-  line->addWidget(path_, 1);
-  line->addWidget(browse_button);
+  path_ = addPath(u"&File"_s, u"file to write"_s, [this](const QString& path) {
+    return QFileDialog::getSaveFileName(
+        this, windowTitle(), path,
+        u"Figures (*.pdf *.svg *.png);;Numbers (*.csv);;pgfplots (*.tex)"_s, nullptr,
+        QFileDialog::DontConfirmOverwrite);
+  });
+  path_->setText(QDir(folder).filePath(toQString(figure_.name) + u".pdf"_s));
   auto* const kinds = new QLabel(
       u"The extension selects the format: .pdf, .svg, .png, .csv (numbers) or .tex (pgfplots)."_s);
   kinds->setWordWrap(true);
-  column().addLayout(line);
   column().addWidget(kinds);
   column().addSpacing(8);
   auto* const form = new OptionForm(option_fields(style_));
@@ -203,14 +217,6 @@ void ExportDialog::drawPreview() {
   }
   // Typing is not slowed down by a figure that takes long.
   redraw_.setInterval(std::clamp<int>(static_cast<int>(10 * timer.elapsed()), 150, 3000));
-}
-
-void ExportDialog::browse() {
-  const QString selected = QFileDialog::getSaveFileName(
-      this, windowTitle(), path_->text(),
-      u"Figures (*.pdf *.svg *.png);;Numbers (*.csv);;pgfplots (*.tex)"_s, nullptr,
-      QFileDialog::DontConfirmOverwrite);
-  if (!selected.isEmpty()) path_->setText(selected);
 }
 
 void ExportDialog::apply() {

@@ -44,6 +44,10 @@ class FormDialog : public QDialog {
   FormDialog(const QString& title, QWidget* parent);
 
   QVBoxLayout& column() { return *column_; }
+  /// Adds a line for a path with a button that selects it.
+  /// @param select  asks the user for a path, from the present one; returns nothing if cancelled
+  QLineEdit* addPath(const QString& label, const QString& name,
+                     const std::function<QString(const QString&)>& select);
   /// Adds the form below what the column contains, and the buttons.
   void addForm(OptionForm* form, QDialogButtonBox::StandardButton accepts);
   /// Uses the options. @throws std::exception  where that is not possible
@@ -70,7 +74,6 @@ class ExportDialog : public FormDialog {
   void apply() override;
 
  private:
-  void browse();
   void drawPreview();
 
   Figure figure_;

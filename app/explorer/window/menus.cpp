@@ -4,7 +4,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QProcess>
@@ -56,23 +55,30 @@ FileMenu::FileMenu(Workspace& workspace, QWidget* parent)
                 u"Close all documents"_s, [this] { workspace_.closeAll(); });
   for (const auto signal :
        {&Workspace::documentAdded, &Workspace::documentRemoved, &Workspace::documentChanged}) {
-    connect(&workspace_, signal, this, &FileMenu::updateLocate);
+    connect(&workspace_, signal, this, &FileMenu::updateActions);
   }
   connect(&workspace_, &Workspace::recentChanged, this, &FileMenu::updateRecent);
-  updateLocate();
+  updateActions();
   updateRecent();
 }
 
 void FileMenu::addOpenActions() {
   addMenuAction(*this, u"&Open..."_s, QKeySequence::Open,
                 u"Open captures, results or training logs"_s, [this] { openFiles(); });
-  addMenuAction(*this, u"Open &checkpoint folder..."_s,
-                QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
-                u"Open a folder that contains config.json and weights"_s, [this] { openFolder(); });
+  open_folder_ = addMenuAction(
+      *this, u"Open &checkpoint folder..."_s, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
+      u"Open a folder that contains config.json and weights"_s, [this] { openFolder(); });
   recent_ = addMenu(u"Open &recent"_s);
   addMenuAction(*this, u"Open the &demo"_s, {},
-                u"Open two small models of arithmetic and their measurements"_s,
+                u"Open four small models, their captures and their measurements"_s,
                 [this] { openDemo(); });
+  addSeparator();
+  capture_ = addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
+                           u"Run a text through the open checkpoints and store their activations"_s,
+                           [this] { Q_EMIT captureWanted(); });
+  measure_ = addMenuAction(*this, u"&Measure the entropy of open captures..."_s, {},
+                           u"Run lime-metrics entropy and open its results"_s,
+                           [this] { Q_EMIT measureWanted(); });
 }
 
 void FileMenu::writeReport(const QString& path) {
@@ -97,12 +103,14 @@ void FileMenu::writeReport(const QString& path) {
 }
 
 void FileMenu::openDemo() {
-  const QStringList demo = findDemo(QCoreApplication::applicationDirPath());
+  const QStringList demo = findDemo();
   if (demo.isEmpty()) Q_EMIT notice(u"the demo was not found; run scripts/demo.sh"_s);
   workspace_.open(demo);
 }
 
-void FileMenu::updateLocate() {
+void FileMenu::updateActions() {
+  capture_->setEnabled(!workspace_.documentsOf(DocumentKind::kCheckpoint).empty());
+  measure_->setEnabled(!workspace_.documentsOf(DocumentKind::kCapture).empty());
   const std::vector<Document>& documents = workspace_.documents();
   report_->setEnabled(std::ranges::any_of(
       documents, [](const Document& document) { return document.results != nullptr; }));
@@ -189,7 +197,7 @@ void FigureActions::addZoom(QMenu& menu) {
 }
 
 void FigureActions::update() {
-  const bool has_figure = !views_.showsStartPage() && views_.currentView()->figure().has_value();
+  const bool has_figure = views_.showsView() && views_.currentView()->figure().has_value();
   for (QAction* const action : std::as_const(actions_)) action->setEnabled(has_figure);
 }
 

@@ -8,6 +8,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
+#include <QDesktopServices>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLabel>
@@ -19,6 +20,7 @@
 #include <QSlider>
 #include <QStatusBar>
 #include <QTest>
+#include <QTextBrowser>
 #include <QTreeView>
 #include <chrono>
 #include <filesystem>
@@ -433,6 +435,17 @@ TEST_F(MainWindowTest, RestoresTheLastSession) {
   EXPECT_TRUE(window.workspace().recent().contains(results));
   EXPECT_EQ(window.workspace().selection().tokens.text, "text");
   EXPECT_EQ(window.workspace().selection().tokens.places, (std::vector<TokenPlace>{{1, 2}}));
+}
+
+TEST_F(MainWindowTest, HasAnIconAndOpensItsManual) {
+  MainWindow window;
+  EXPECT_FALSE(window.windowIcon().pixmap(64).isNull());
+  QTextBrowser opened;  // receives what the desktop would open
+  QDesktopServices::setUrlHandler("file", &opened, "setSource");
+  actionOf(window, "Manual")->trigger();
+  QDesktopServices::unsetUrlHandler("file");
+  EXPECT_TRUE(opened.source().toLocalFile().endsWith("docs/explorer.md"));
+  EXPECT_TRUE(opened.toPlainText().startsWith("LIMe Explorer"));
 }
 
 TEST_F(MainWindowTest, SavesPicturesOfItsViews) {
