@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kBlockPrefix = "blocks.0.";
 
-/// Returns all sites: short names first, then the other hooks of a layer that have rows.
+/// Returns all sites: short names first, then the other hooks that have rows.
 std::vector<CaptureSite> all_sites() {
   std::vector<CaptureSite> sites;
   for (const HookSite& site : hook_sites()) sites.push_back({std::string(site.name), site.kind});
@@ -24,8 +24,9 @@ std::vector<CaptureSite> all_sites() {
   sites.push_back({"logit_lens", HookKind::kLogitLens});
   for (int k = 0; k < kNumHookKinds; ++k) {
     const auto kind = static_cast<HookKind>(k);
-    if (!is_per_layer(kind) || kind == HookKind::kAttnScores) continue;
-    sites.push_back({hook_name({kind, 0}).substr(kBlockPrefix.size()), kind});
+    if (kind == HookKind::kFinalNormalized || kind == HookKind::kAttnScores) continue;
+    const std::string name = hook_name({kind, 0});
+    sites.push_back({is_per_layer(kind) ? name.substr(kBlockPrefix.size()) : name, kind});
   }
   return sites;
 }
@@ -107,7 +108,7 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
           "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
           config.family);
     }
-    for (const int layer : selected) {
+    for (const int layer : is_per_layer(site.kind) ? selected : std::vector<int>{0}) {
       activations.push_back({.site = site.name,
                              .layer = layer,
                              .dim = site_dim(site.kind, config, layer),

@@ -108,5 +108,52 @@ TEST_F(SourceMapsTest, APlainStreamHasEqualShares) {
   EXPECT_DOUBLE_EQ(rows.back().number(col::kShare), 0.2);
 }
 
+/// With the sources in the capture, weights are also multiplied by their norms at each token.
+TEST_F(SourceMapsTest, WeightsTimesNormsOfTheSources) {
+  const ModelConfig config = config_of("depth_attention");
+  testing::SmallCapture capture = capture_of(config, 4);
+  const MatrixF first = testing::random_matrix(16, 4, 5);
+  const MatrixF own = testing::random_matrix(16, 4, 6);
+  for (const int layer : {0, 1}) {
+    capture.activations.push_back({"values", layer, own});
+    capture.activations.push_back({"routed_values", layer, first});
+  }
+  const std::vector<ResultRow> rows = rows_of(config, capture);
+  ASSERT_EQ(rows.size(), 2U * (1U + 2U));
+  EXPECT_EQ(rows[0].text(col::kWeighting), "none");
+  const MatrixF& weights = capture.activations.at(1).rows;
+  double share = 0.0;
+  double mean = 0.0;
+  for (Eigen::Index token = 0; token < 16; ++token) {
+    for (const Eigen::Index head : {0, 1}) {
+      const double a = weights(token, 2 * head) * first.row(token).segment(2 * head, 2).norm();
+      const double b = weights(token, 2 * head + 1) * own.row(token).segment(2 * head, 2).norm();
+      mean += b / 32.0;
+      share += std::abs(b) / (std::abs(a) + std::abs(b)) / 32.0;
+    }
+  }
+  EXPECT_EQ(rows[5].text(col::kWeighting), "values");
+  EXPECT_EQ(rows[5].integer(col::kSource), 1);
+  EXPECT_NEAR(rows[5].number(col::kWeight), mean, 1e-6);
+  EXPECT_NEAR(rows[5].number(col::kShare), share, 1e-6);
+}
+
+TEST_F(SourceMapsTest, NormsOfOutputsWeightTheReadsOfTheStream) {
+  const ModelConfig config = config_of("mhc");
+  testing::SmallCapture capture = capture_of(config, 3 * 5);
+  capture.activations.at(0).rows = MatrixF::Ones(16, 4);
+  capture.activations.push_back({"hook_embed", 0, MatrixF::Ones(16, 4) * 3.0F});
+  for (const int layer : {0, 1}) {
+    capture.activations.push_back({"hook_attn_out", layer, MatrixF::Ones(16, 4)});
+    capture.activations.push_back({"hook_mlp_out", layer, MatrixF::Ones(16, 4)});
+  }
+  const std::vector<ResultRow> rows = rows_of(config, capture);
+  ASSERT_EQ(rows.size(), 2U * (3U + 15U));
+  EXPECT_EQ(rows[18].text(col::kWeighting), "outputs");
+  // The embedding has norm 6, the outputs 2.
+  EXPECT_NEAR(rows[18 + 3].number(col::kWeight), 6.0 * rows[3].number(col::kWeight), 1e-5);
+  EXPECT_NEAR(rows[18 + 4].number(col::kWeight), 2.0 * rows[4].number(col::kWeight), 1e-5);
+}
+
 }  // namespace
 }  // namespace lime

@@ -24,6 +24,8 @@ constexpr const char* kEveryCut = "cut";
 struct Shared {
   CounterfactualAnalysisOptions options;  ///< with the seed of the intervals
   std::vector<ChosenCapture> captures;    ///< the routed one, then that of a plain transformer
+  ModelConfig config;                     ///< of the routed one
+  bool depends_on_token = false;          ///< else the routers are:
   std::vector<LayerRouter> routers;
   HeadScales scales;
   std::vector<Counterfactual> counterfactuals;
@@ -51,44 +53,100 @@ void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOption
   for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, "entropy");
 }
 
-/// Refuses captures that lack layers below the last selected one.
-void check_layers(const ChosenCapture& capture, const std::string& site) {
-  const int last = capture.parts.front().layers.back();
-  for (int layer = 0; layer <= last; ++layer) {
-    if (capture.reader.has(site, layer)) continue;
-    throw InvalidArgument(
-        "{}: lacks {} of layer {}, but the router of layer {} reads all layers below; capture "
-        "again with --sites {} --layers all",
-        quoted_path(capture.reader), site, layer, last, site);
+/// Returns the config of the model; nothing for one that only Python knows.
+std::optional<ModelConfig> config_of(const CaptureReader& capture) {
+  try {
+    return parse_model_config(capture.config(), "");
+  } catch (const FormatError&) {
+    return std::nullopt;
   }
 }
 
-/// Refuses a capture without routers whose weights are the same for every token.
-void check_routers(const CaptureReader& capture) {
-  if (!capture.router_layers().empty()) return;
-  std::optional<ModelConfig> config;  // none for a model that only Python knows
-  try {
-    config = parse_model_config(capture.config(), "");
-  } catch (const FormatError&) {
+bool is_stream(const std::string& site) { return site != "values" && site != "keys"; }
+
+/// Returns the input whose sources a capture has; those of a plain transformer have no weights.
+MixedInput input_of(const Shared& shared, std::size_t capture, std::int64_t layer) {
+  ModelConfig config = shared.config;
+  if (capture > 0) config.routing = DepthRouting::kNone;
+  MixedInput input = mixed_input(config, shared.options.site, layer);
+  if (capture > 0 || !shared.depends_on_token) input.weights.site.clear();
+  return input;
+}
+
+/// Refuses captures that lack a source of a selected layer.
+void check_layers(const Shared& shared, std::size_t capture) {
+  const CaptureReader& reader = shared.captures[capture].reader;
+  const std::vector<int>& layers = shared.captures[capture].parts.front().layers;
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
+    const MixedInput input = input_of(shared, capture, *layer);
+    const std::optional<SiteLayer> lacks = lacking(reader, input);
+    if (!lacks) continue;
+    throw InvalidArgument(
+        "{}: lacks {} of layer {}, but the router of layer {} reads all layers below; capture "
+        "again with --sites {} --layers all",
+        quoted_path(reader), lacks->site, lacks->layer, *layer, sites_of(input));
   }
-  throw_if(config && config->routing == DepthRouting::kLime && config->lime.dynamic,
-           "{}: its routers compute their weights from the token, and a capture does not contain "
-           "them; counterfactuals need routers whose weights are parameters",
-           quoted_path(capture));
+}
+
+/// Returns the config of a capture with routers. @throws InvalidArgument  if there are none.
+ModelConfig check_routers(const CaptureReader& capture) {
+  const std::optional<ModelConfig> config = config_of(capture);
+  const bool is_static = !capture.router_layers().empty();
+  if (config && (is_static || !source_site(*config).empty())) return *config;
+  if (is_static) return parse_model_config(capture.config(), quoted_path(capture) + ": config");
   throw InvalidArgument(
       "{}: contains no routers to replace{}; give the capture of a LIMe, and that of a plain "
       "transformer with --against",
       quoted_path(capture), config ? fmt::format(", its model is '{}'", config->name()) : "");
 }
 
-std::vector<ChosenCapture> open_both(const CounterfactualAnalysisOptions& options) {
+/// Sets the mixed input, the usual one if the options name none.
+void choose_site(Shared& shared, const CaptureReader& capture) {
+  const std::vector<std::string> inputs = mixed_inputs(shared.config);
+  std::string& site = shared.options.site;
+  if (site.empty()) site = inputs.front();
+  if (std::ranges::find(inputs, site) == inputs.end()) {
+    throw InvalidArgument("site: the routers of '{}' mix {}, got '{}'", shared.config.name(),
+                          fmt::join(inputs, ", "), site);
+  }
+  const DecoderSpec& spec = shared.config.spec;
+  if (!is_stream(site) ||
+      (!spec.learned_position_offset && spec.norm_placement != NormPlacement::kAfterSum)) {
+    return;
+  }
+  throw InvalidArgument(
+      "{}: the residual stream of '{}' is not a sum of captured outputs (learned positions, or "
+      "norms of the stream); counterfactuals need another decoder",
+      quoted_path(capture), shared.config.name());
+}
+
+/// Opens the captures and selects the mixed input and its layers.
+void open_both(Shared& shared) {
+  const CounterfactualAnalysisOptions& options = shared.options;
   CaptureSetOptions set;
   set.captures = {options.capture};
   if (options.against) set.captures.push_back(*options.against);
   set.label = options.label;
   set.layer = options.layer;
-  set.site = {options.site};
-  return open_captures(set);
+  shared.captures = open_without_parts(set);
+  const CaptureReader& routed = shared.captures[0].reader;
+  shared.config = check_routers(routed);
+  shared.depends_on_token = routed.router_layers().empty();
+  choose_site(shared, routed);
+  for (std::size_t i = 0; i < shared.captures.size(); ++i) {
+    ChosenCapture& capture = shared.captures[i];
+    check_rows(capture.reader, options);
+    const std::string site = is_stream(options.site) ? "hook_attn_out" : options.site;
+    const std::vector<std::string> sites = capture.reader.sites();
+    if (std::ranges::find(sites, site) == sites.end()) {
+      const MixedInput input = input_of(shared, i, shared.config.num_hidden_layers - 1);
+      throw InvalidArgument("{}: unknown site '{}' (its sites: {}); capture again with --sites {}",
+                            quoted_path(capture.reader), site, join_words(sites), sites_of(input));
+    }
+    select_site(capture, site, set);
+    capture.parts.front().site = options.site;
+    check_layers(shared, i);
+  }
 }
 
 /// Returns the factors of the routed capture's weights before their comparison.
@@ -106,16 +164,29 @@ HeadScales scales_of(const Shared& shared) {
 /// The routers of one layer: all of them for the routed decoder, the identity for the plain one.
 LayerRouters routers_of_layer(const Shared& shared, std::size_t capture, std::int64_t layer) {
   const CounterfactualAnalysisOptions& options = shared.options;
-  if (capture == 0) {
-    return LayerRouters::make(shared.routers[static_cast<std::size_t>(layer)], shared.scales, layer,
-                              shared.counterfactuals,
-                              {.seed = options.summary.seed, .keep_norm = options.keep_norm},
-                              options.draws);
-  }
+  const CounterfactualOptions drawn{.seed = options.summary.seed, .keep_norm = options.keep_norm};
+  const MixedInput input = input_of(shared, capture, layer);
+  const std::int64_t heads = input.num_heads;
   LayerRouters routers;
-  routers.layer = layer;
-  routers.distinct = {LayerRouter::identity(layer, shared.routers.front().num_heads())};
-  routers.variants = {{"identity", {0}}};
+  if (capture > 0) {
+    routers.layer = layer;
+    routers.distinct = {is_stream(options.site) ? LayerRouter(MatrixD::Ones(1, input.width))
+                                                : LayerRouter::identity(layer, heads)};
+    routers.variants = {{"identity", {0}}};
+  } else if (!shared.depends_on_token) {
+    routers = LayerRouters::make(shared.routers[static_cast<std::size_t>(layer)], shared.scales,
+                                 layer, shared.counterfactuals, drawn, options.draws);
+  } else if (layer == 0 && !is_stream(options.site)) {
+    // The first layer reads itself.
+    routers = LayerRouters::make(LayerRouter::identity(0, heads),
+                                 MatrixD::Ones(shared.config.num_hidden_layers, heads), 0,
+                                 shared.counterfactuals, drawn, options.draws);
+  } else {
+    TokenRouter router = token_router(shared.captures[0].reader, input);
+    if (options.bare_weights) router.scales.setOnes();
+    routers = LayerRouters::make(router, shared.counterfactuals, drawn, options.draws);
+  }
+  routers.input = input;
   return routers;
 }
 
@@ -150,9 +221,11 @@ std::vector<std::string> notes_of(const Shared& shared, const Results& results) 
   const CounterfactualAnalysisOptions& options = shared.options;
   const bool classes = has_classes(shared.captures[0].reader);
   std::vector<std::string> notes = {
-      fmt::format("routed {} of {} under counterfactual routers, one layer at a time: earlier "
-                  "layers keep their captured values",
-                  options.site, shared.captures[0].label),
+      fmt::format("{} of {} under counterfactual routers, one layer at a time: earlier layers keep "
+                  "their captured values",
+                  is_stream(options.site) ? fmt::format("input '{}'", options.site)
+                                          : "routed " + options.site,
+                  shared.captures[0].label),
       classes
           ? fmt::format("separability: accuracy of a linear probe in {} stratified folds, C {:g}, "
                         "standardised",
@@ -176,9 +249,9 @@ std::vector<std::string> notes_of(const Shared& shared, const Results& results) 
     largest = std::max(largest.value_or(0.0), row.number(col::kDeviation));
   }
   if (largest) {
-    notes.push_back(fmt::format(
-        "the trained router reproduces the captured routed values to within {:.1e} of the largest",
-        *largest));
+    notes.push_back(
+        fmt::format("the trained router reproduces the captured {} to within {:.1e} of the largest",
+                    is_stream(options.site) ? "inputs" : "routed values", *largest));
   }
   return notes;
 }
@@ -186,7 +259,7 @@ std::vector<std::string> notes_of(const Shared& shared, const Results& results) 
 }  // namespace
 
 void CounterfactualAnalysisOptions::describe_inputs(OptionList& list) {
-  list.add("capture", capture, "capture of a LIMe, with values of all layers");
+  list.add("capture", capture, "capture of a decoder with routers, with values of all layers");
 }
 
 void CounterfactualAnalysisOptions::describe(OptionList& list) {
@@ -195,11 +268,15 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
   list.add("label", label, "names of the capture and of the one given with --against")
       .takes_several = true;
   list.add("layer", layer, "layers whose routers are replaced: all, or a list, e.g. 0,3,8-15");
-  list.add("site", site, "routed site: values or keys").choices = {"values", "keys"};
+  list.add("site", site,
+           "mixed input: values or keys, or one from the residual stream: attn, mlp, or q, k, v of "
+           "MUDD; default: what the decoder mixes")
+      .choices = {"values", "keys", "attn", "mlp", "q", "k", "v"};
   list.group("Routers");
   list.add("router", router,
            "counterfactual routers: trained, identity, last-J, first-J, top-K, unsigned, permuted, "
-           "random, cut-L, or cut for every source layer in turn; default: a selection of these");
+           "random, cut-L, or cut for every source layer in turn; for weights that depend on the "
+           "token also mean and shuffled; default: a selection of these");
   list.add("keep_norm", keep_norm, "rescale each target head to the norm of its trained weights");
   list.add("bare_weights", bare_weights,
            "select and normalise by the weights alone, ignoring the scale of the heads");
@@ -219,7 +296,6 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
 }
 
 void CounterfactualAnalysisOptions::validate() const {
-  throw_if(site != "values" && site != "keys", "site: must be values or keys, got '{}'", site);
   check_option(draws >= 1 && draws <= 10000, "draws", "from 1 to 10000", draws);
   throw_if(preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw,
            "preset: must be lime-code or raw for routed values, got {}", enum_name(preset));
@@ -232,7 +308,8 @@ void CounterfactualAnalysisOptions::validate() const {
   routers(1);
 }
 
-std::vector<Counterfactual> CounterfactualAnalysisOptions::routers(std::int64_t num_layers) const {
+std::vector<Counterfactual> CounterfactualAnalysisOptions::routers(std::int64_t num_sources,
+                                                                   bool depend_on_token) const {
   static const std::vector<std::string> kDefault = {"identity", "last-1", "last-2", "first-1",
                                                     "first-2",  "top-1",  "top-4",  "unsigned",
                                                     "permuted", "random", "cut-0"};
@@ -241,12 +318,16 @@ std::vector<Counterfactual> CounterfactualAnalysisOptions::routers(std::int64_t 
     if (std::ranges::find(result, added) == result.end()) result.push_back(added);
   };
   if (against) add({CounterfactualKind::kIdentity, 0});
+  if (router.empty() && depend_on_token) {
+    add({CounterfactualKind::kMean, 0});
+    add({CounterfactualKind::kShuffled, 0});
+  }
   for (const std::string& name : router.empty() ? kDefault : router) {
     if (name != kEveryCut) {
       add(Counterfactual::parse(name));
       continue;
     }
-    for (std::int64_t source = 0; source < num_layers; ++source) {
+    for (std::int64_t source = 0; source < num_sources; ++source) {
       add({CounterfactualKind::kCut, source});
     }
   }
@@ -259,12 +340,9 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   const auto shared = std::make_shared<Shared>();
   shared->options = options;
   shared->options.summary.seed = run.seed;
-  shared->captures = open_both(options);
+  open_both(*shared);
   const CaptureReader& routed = shared->captures[0].reader;
-  check_routers(routed);
   for (const ChosenCapture& capture : shared->captures) {
-    check_rows(capture.reader, options);
-    check_layers(capture, options.site);
     shared->identities.push_back(sequences_identity(
         capture.reader, num_sequences_used(capture.reader, options.max_sequences)));
   }
@@ -273,20 +351,32 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
     check_same_tokens(routed, plain,
                       "the gap compares the same tokens in two models; capture both with the same "
                       "text and tokenizer");
-    throw_if(routed.rows().class_id != plain.rows().class_id,
-             "{} and {}: contain different classes; capture both with the same --only",
-             quoted_path(routed), quoted_path(plain));
-    throw_if(
-        !plain.router_layers().empty(),
-        "{}: --against expects the capture of a plain transformer, but this one contains routers",
-        quoted_path(plain));
+    if (routed.rows().class_id != plain.rows().class_id) {
+      throw InvalidArgument(
+          "{} and {}: contain different classes; capture both with the same --only",
+          quoted_path(routed), quoted_path(plain));
+    }
+    const std::optional<ModelConfig> config = config_of(plain);
+    if (!plain.router_layers().empty() || (config && !source_site(*config).empty())) {
+      throw InvalidArgument(
+          "{}: --against expects the capture of a plain transformer, but this one contains routers",
+          quoted_path(plain));
+    }
   }
-  shared->routers = layer_routers_of(routed);
-  shared->scales = scales_of(*shared);
-  shared->counterfactuals = options.routers(std::ssize(shared->routers));
+  const bool is_static = !shared->depends_on_token;
+  if (is_static) {
+    shared->routers = layer_routers_of(routed);
+    shared->scales = scales_of(*shared);
+  }
+  const std::int64_t sources =
+      std::ssize(input_of(*shared, 0, shared->config.num_hidden_layers - 1).sources);
+  shared->counterfactuals = options.routers(sources, !is_static);
   // Refuses sources that are not there before any work is done.
   for (const Counterfactual& counterfactual : shared->counterfactuals) {
-    counterfactual_router(shared->routers.front(), shared->scales, 0, counterfactual);
+    if (counterfactual.kind != CounterfactualKind::kCut || counterfactual.number < sources)
+      continue;
+    throw InvalidArgument("router: {} must name a {} from 0 to {}", counterfactual.name(),
+                          is_stream(shared->options.site) ? "source" : "layer", sources - 1);
   }
 
   Analysis analysis = analysis_of("counterfactual", options, shared->captures);
@@ -296,7 +386,7 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   });
   CounterfactualComparison comparison{.label = shared->captures[0].label,
                                       .against = options.against ? shared->captures[1].label : "",
-                                      .site = options.site,
+                                      .site = shared->options.site,
                                       .keys = {},
                                       .summary = shared->options.summary};
   for (const Unit& unit : analysis.units) comparison.keys.push_back(unit.key);

@@ -23,7 +23,9 @@ struct CounterfactualAnalysisOptions {
   std::optional<std::filesystem::path> against;
   std::vector<std::string> label;  ///< of the capture, then of `against`; empty: from the paths
   LayerSelection layer;            ///< layers whose routers are replaced
-  std::string site = "values";     ///< routed site: values or keys
+  /// Mixed input: values or keys, or one of mixed_inputs(); empty: the first that the decoder
+  /// mixes.
+  std::string site;
   /// Names as Counterfactual::parse() reads them; `cut` alone is every source in turn. Empty: the
   /// default ones. The trained router is always among them.
   std::vector<std::string> router;
@@ -45,16 +47,17 @@ struct CounterfactualAnalysisOptions {
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   void validate() const;
-  /// Returns the routers that `router` requests for a decoder of `num_layers` layers, the trained
-  /// one first.
-  std::vector<Counterfactual> routers(std::int64_t num_layers) const;
+  /// Returns the routers that `router` requests for a decoder of `num_sources` layers (or outputs),
+  /// the trained one first.
+  std::vector<Counterfactual> routers(std::int64_t num_sources, bool depend_on_token = false) const;
 };
 
 /// Prepares the measurement of routed values under counterfactual routers.
 ///
-/// Routing is linear and each layer's is one matrix: from a capture of the values of all layers,
-/// the routed values under any router follow without the model. Routers are replaced one layer at a
-/// time; earlier layers keep their captured values.
+/// Routing is linear: from a capture of the values of all layers (or of the outputs that the
+/// residual stream mixes) and of the weights of each token, if they differ, the routed values under
+/// any router follow without the model. Routers are replaced one layer at a time; earlier layers
+/// keep their captured values.
 ///
 /// One row per layer, router and quantity (entropy, effective_rank; separability where the capture
 /// has classes) with its paired difference to the trained router. With `against` also rows with

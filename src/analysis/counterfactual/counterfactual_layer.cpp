@@ -24,9 +24,12 @@ using Eigen::Index;
 
 /// Memory limit for the rows of several routers, which are routed in one pass over the capture.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
-/// Memory of the sums of products; with more sources the values are read again for every few
-/// dimensions. A constant, so that results do not depend on the machine.
-constexpr std::int64_t kMomentBytes = std::int64_t{256} << 20;
+/// A block of sequences of a capture.
+struct Loaded {
+  ValueBuffer buffer;
+  MatrixF weights = {};  ///< of each token; empty if they are the same for all
+  std::int64_t first_row = 0;
+};
 
 /// One layer of a capture, its routers, and how it is measured.
 struct Request {
@@ -34,38 +37,68 @@ struct Request {
   const LayerRouters& routers;
   const CounterfactualAnalysisOptions& options;
 
-  std::int64_t num_heads() const { return routers.distinct.front().num_heads(); }
+  std::int64_t num_heads() const { return routers.input.num_heads; }
   std::int64_t num_sequences() const { return num_sequences_used(capture, options.max_sequences); }
   bool standardizes() const { return needs_standardization(options.preset); }
   ValueBlocks blocks() const {
-    return ValueBlocks(capture, options.site, routers.layer, num_heads(), capture.num_sequences());
+    return ValueBlocks(capture, routers.input.sources, num_heads(), capture.num_sequences());
+  }
+  void load(const ValueBlocks& blocks, const ValueBlocks::Block& block, Loaded& loaded,
+            const UnitContext& context) const {
+    blocks.read(block, loaded.buffer, context.pool, context.stop);
+    loaded.first_row = block.first_row;
+    if (!routers.tokens) return;
+    loaded.weights = token_weights(capture, routers.input, block.first_row, block.num_rows);
+    if (const auto place = first_not_finite(loaded.weights)) {
+      throw InvalidArgument("{} of layer {} must be finite, got {} in row {}",
+                            routers.input.weights.site, routers.layer,
+                            loaded.weights(place->first, place->second),
+                            block.first_row + place->first);
+    }
+  }
+  void route(ValueRouter& router, const Loaded& loaded, std::size_t index, TokenRange tokens,
+             MatrixD& routed) const {
+    if (!routers.tokens) {
+      return router.route(loaded.buffer, routers.distinct[index], tokens, routed);
+    }
+    const LayerRouters::Rule& rule = routers.rules[index];
+    const MatrixD weights = counterfactual_weights(
+        loaded.weights.middleRows(tokens.first, tokens.count), *routers.tokens, rule.counterfactual,
+        rule.options, loaded.first_row + tokens.first);
+    router.route_tokens(loaded.buffer, weights, tokens, routed);
   }
   /// Sequences read for moments and for spectra.
   std::int64_t spectra_work() const {
     return num_sequences() + (standardizes() ? capture.num_sequences() : 0);
   }
   std::int64_t bytes_of_rows() const {
-    return capture.num_rows() * capture.dim(options.site, static_cast<int>(routers.layer)) *
+    const SiteLayer& own = routers.input.sources.back();
+    return capture.num_rows() * capture.dim(own.site, own.layer) *
            static_cast<std::int64_t>(sizeof(float));
   }
 };
 
-/// Routed rows of the whole capture under some of the routers.
-std::vector<MatrixF> route_all(const Request& request, std::span<const LayerRouter> routers,
+/// Routed rows of the whole capture under `count` routers from `first` on.
+std::vector<MatrixF> route_all(const Request& request, std::size_t first, std::size_t count,
                                const UnitContext& context) {
   const std::int64_t heads = request.num_heads();
   const ValueBlocks blocks = request.blocks();
-  ValueBuffer buffer = blocks.make_buffer();
-  std::vector<MatrixF> rows(routers.size(),
-                            MatrixF(request.capture.num_rows(), heads * buffer.head_dim()));
+  Loaded loaded{blocks.make_buffer()};
+  std::vector<MatrixF> rows(count,
+                            MatrixF(request.capture.num_rows(), heads * loaded.buffer.head_dim()));
   for (const ValueBlocks::Block& block : blocks.blocks()) {
     if (block.num_rows == 0) continue;
-    blocks.read(block, buffer, context.pool, context.stop);
-    context.pool.parallel_for(std::ssize(routers), [&](std::int64_t i) {
+    request.load(blocks, block, loaded, context);
+    context.pool.parallel_for(std::ssize(rows), [&](std::int64_t i) {
       const auto index = static_cast<std::size_t>(i);
+      ValueRouter router;
       MatrixD routed;
-      ValueRouter().route(buffer, routers[index], {0, block.num_rows}, routed);
-      rows[index].middleRows(block.first_row, block.num_rows) = routed_rows(routed, heads);
+      for (std::int64_t s = 0; s < block.num_sequences; ++s) {
+        const TokenRange tokens = blocks.tokens_of(block, block.first_sequence + s);
+        request.route(router, loaded, first + index, tokens, routed);
+        rows[index].middleRows(block.first_row + tokens.first, tokens.count) =
+            routed_rows(routed, heads);
+      }
     });
   }
   return rows;
@@ -84,12 +117,11 @@ RoutedLayer measure_separability(const Request& request, const UnitContext& cont
   const auto group = static_cast<std::size_t>(
       std::max<std::int64_t>(1, kGroupBytes / std::max<std::int64_t>(request.bytes_of_rows(), 1)));
 
-  std::vector<std::vector<double>> accuracies(routers.distinct.size());
+  std::vector<std::vector<double>> accuracies(static_cast<std::size_t>(routers.size()));
   std::int64_t done = 0;
   for (std::size_t first = 0; first < accuracies.size(); first += group) {
     const std::size_t count = std::min(group, accuracies.size() - first);
-    const std::vector<MatrixF> rows =
-        route_all(request, std::span(routers.distinct).subspan(first, count), context);
+    const std::vector<MatrixF> rows = route_all(request, first, count, context);
     for (std::size_t i = 0; i < count; ++i) {
       const ProbeData data{rows[i], classes, num_classes};
       accuracies[first + i] =
@@ -111,40 +143,32 @@ RoutedLayer measure_separability(const Request& request, const UnitContext& cont
   return result;
 }
 
-std::int64_t dims_per_pass(const ValueBuffer& buffer) {
-  return std::clamp<std::int64_t>(kMomentBytes / ValueMoments::bytes_per_dim(buffer.num_sources()),
-                                  1, buffer.head_dim());
-}
-
 using CountFn = std::function<void(std::int64_t)>;
 
 /// Returns one standardization per router, from the statistics of its routed values over the whole
 /// capture.
 std::vector<Standardization> standardizations(const Request& request, const ValueBlocks& blocks,
-                                              ValueBuffer& buffer, const UnitContext& context,
+                                              Loaded& loaded, const UnitContext& context,
                                               const CountFn& count_read) {
-  const Index heads = request.num_heads();
-  const std::vector<LayerRouter>& routers = request.routers.distinct;
-  std::vector<RunningStatistics> statistics(routers.size());
-  for (RunningStatistics& entry : statistics) {
-    entry.mean.resize(heads * buffer.head_dim());
-    entry.m2.resize(heads * buffer.head_dim());
-  }
-  const std::int64_t step = dims_per_pass(buffer);
-  for (std::int64_t first = 0; first < buffer.head_dim(); first += step) {
-    ValueMoments moments(buffer, first, std::min(step, buffer.head_dim() - first));
-    for (const ValueBlocks::Block& block : blocks.blocks()) {
-      blocks.read(block, buffer, context.pool, context.stop);
-      moments.add(buffer, context.pool);
-      if (first == 0) count_read(block.num_sequences);
-    }
-    context.pool.parallel_for(std::ssize(statistics), [&](std::int64_t i) {
-      const auto index = static_cast<std::size_t>(i);
-      const RunningStatistics part = moments.routed(routers[index]);
-      statistics[index].count = part.count;
-      statistics[index].mean.segment(first * heads, part.mean.size()) = part.mean;
-      statistics[index].m2.segment(first * heads, part.m2.size()) = part.m2;
-    });
+  std::vector<RunningStatistics> statistics(static_cast<std::size_t>(request.routers.size()));
+  for (const ValueBlocks::Block& block : blocks.blocks()) {
+    request.load(blocks, block, loaded, context);
+    const auto add = [&](std::int64_t index) {
+      const auto router = static_cast<std::size_t>(index);
+      ValueRouter values;
+      MatrixD routed;
+      for (std::int64_t i = 0; i < block.num_sequences; ++i) {
+        const TokenRange tokens = blocks.tokens_of(block, block.first_sequence + i);
+        if (tokens.count == 0) continue;
+        request.route(values, loaded, router, tokens, routed);
+        const VectorD mean = routed.rowwise().mean();
+        const VectorD m2 = (routed.colwise() - mean).rowwise().squaredNorm();
+        const auto size = static_cast<std::size_t>(mean.size());
+        statistics[router].merge(tokens.count, {mean.data(), size}, {m2.data(), size});
+      }
+    };
+    context.pool.parallel_for(std::ssize(statistics), add, context.stop);
+    count_read(block.num_sequences);
   }
   std::vector<Standardization> result;
   for (const RunningStatistics& entry : statistics) result.push_back(make_standardization(entry));
@@ -153,21 +177,23 @@ std::vector<Standardization> standardizations(const Request& request, const Valu
 
 /// Returns RoutedLayer::deviation of the rows of one block.
 std::optional<double> deviation_of_block(const Request& request, const ValueBlocks::Block& block,
-                                         const ValueBuffer& buffer) {
-  const int layer = static_cast<int>(request.routers.layer);
-  const std::string site =
-      request.options.site == "values" ? "routed_values" : "attn.hook_routed_k";
-  if (!request.capture.has(site, layer) || block.num_rows == 0) return std::nullopt;
+                                         const Loaded& loaded) {
+  const std::optional<SiteLayer>& result = request.routers.input.result;
+  if (!result || block.num_rows == 0 || !request.capture.has(result->site, result->layer)) {
+    return std::nullopt;
+  }
   const std::size_t trained = request.routers.variants.front().routers.front();
   MatrixD features;
-  ValueRouter().route(buffer, request.routers.distinct[trained], {0, block.num_rows}, features);
-  const MatrixF captured = request.capture.read_rows(site, layer, block.first_row, block.num_rows);
+  ValueRouter router;
+  request.route(router, loaded, trained, {0, block.num_rows}, features);
+  const MatrixF captured =
+      request.capture.read_rows(result->site, result->layer, block.first_row, block.num_rows);
   double largest_difference = 0.0;
   double largest_value = 0.0;
   for (Index column = 0; column < features.rows(); ++column) {
     // Features are ordered by dimension, then head; captured columns by head, then dimension.
-    const Index feature =
-        column % buffer.head_dim() * request.num_heads() + column / buffer.head_dim();
+    const Index dim = loaded.buffer.head_dim();
+    const Index feature = column % dim * request.num_heads() + column / dim;
     const Eigen::RowVectorXd value = captured.col(column).cast<double>().transpose();
     largest_difference =
         std::max(largest_difference, (features.row(feature) - value).cwiseAbs().maxCoeff());
@@ -190,20 +216,19 @@ struct Spectra {
 };
 
 Spectra spectra_of_sequences(const Request& request, const ValueBlocks& blocks,
-                             const std::vector<Standardization>& standardization,
-                             ValueBuffer& buffer, const UnitContext& context,
-                             const CountFn& count_read) {
-  const std::vector<LayerRouter>& routers = request.routers.distinct;
+                             const std::vector<Standardization>& standardization, Loaded& loaded,
+                             const UnitContext& context, const CountFn& count_read) {
+  const std::int64_t routers = request.routers.size();
   const std::vector<double>& orders = request.options.alpha;
   Spectra spectra;
-  spectra.tables.assign(routers.size(),
+  spectra.tables.assign(static_cast<std::size_t>(routers),
                         MatrixD::Constant(request.num_sequences(), std::ssize(orders) + 1, NAN));
   ObjectPool<Workspace> workspaces;
   const auto measure = [&](const ValueBlocks::Block& block, std::int64_t sequence,
                            std::size_t router) {
     const auto workspace = workspaces.borrow();
-    workspace->router.route(buffer, routers[router], blocks.tokens_of(block, sequence),
-                            workspace->features);
+    request.route(workspace->router, loaded, router, blocks.tokens_of(block, sequence),
+                  workspace->features);
     std::optional<Standardization> own;
     if (!standardization.empty()) own = standardization[router];
     try {
@@ -221,15 +246,15 @@ Spectra spectra_of_sequences(const Request& request, const ValueBlocks& blocks,
     if (block.first_sequence >= request.num_sequences()) break;
     const std::int64_t count =
         std::min(block.num_sequences, request.num_sequences() - block.first_sequence);
-    blocks.read(block, buffer, context.pool, context.stop);
+    request.load(blocks, block, loaded, context);
     context.pool.parallel_for(
-        count * std::ssize(routers),
+        count * routers,
         [&](std::int64_t item) {
-          measure(block, block.first_sequence + item / std::ssize(routers),
-                  static_cast<std::size_t>(item % std::ssize(routers)));
+          measure(block, block.first_sequence + item / routers,
+                  static_cast<std::size_t>(item % routers));
         },
         context.stop);
-    if (const auto deviation = deviation_of_block(request, block, buffer)) {
+    if (const auto deviation = deviation_of_block(request, block, loaded)) {
       spectra.deviation = std::max(spectra.deviation.value_or(0.0), *deviation);
     }
     count_read(count);
@@ -249,7 +274,7 @@ std::vector<double> values_of(const Spectra& spectra, const LayerRouters::Varian
 
 RoutedLayer measure_spectra(const Request& request, const UnitContext& context) {
   const ValueBlocks blocks = request.blocks();
-  ValueBuffer buffer = blocks.make_buffer();
+  Loaded loaded{blocks.make_buffer()};
   std::int64_t done = 0;
   const CountFn count_read = [&](std::int64_t sequences) {
     done += sequences;
@@ -257,13 +282,13 @@ RoutedLayer measure_spectra(const Request& request, const UnitContext& context) 
   };
   std::vector<Standardization> standardization;
   if (request.standardizes()) {
-    standardization = standardizations(request, blocks, buffer, context, count_read);
+    standardization = standardizations(request, blocks, loaded, context, count_read);
   }
   const Spectra spectra =
-      spectra_of_sequences(request, blocks, standardization, buffer, context, count_read);
+      spectra_of_sequences(request, blocks, standardization, loaded, context, count_read);
 
   // Means over sequences of min(tokens, dimensions) and of its logarithm.
-  const std::int64_t dim = request.num_heads() * buffer.head_dim();
+  const std::int64_t dim = request.num_heads() * loaded.buffer.head_dim();
   const auto num_sequences = static_cast<double>(request.num_sequences());
   double most_rank = 0.0;
   double most_entropy = 0.0;
@@ -295,19 +320,16 @@ void plan_spectra(Unit& unit, const Request& request) {
   const ValueBuffer buffer = blocks.make_buffer();
   const std::int64_t sources = buffer.num_sources();
   const std::int64_t dim = request.num_heads() * buffer.head_dim();
-  const std::int64_t moments =
-      request.standardizes() ? ValueMoments::bytes_per_dim(sources) * dims_per_pass(buffer) : 0;
   // Routed rows of a block in double and as captured, for the comparison of the two.
   const std::int64_t check = 4 * blocks.bytes_per_thread();
   unit.work = request.spectra_work();
-  unit.bytes = blocks.bytes() + std::max(moments, check) +
-               std::ssize(request.routers.distinct) * dim * 4 * 8;
+  unit.bytes = blocks.bytes() + check + request.routers.size() * dim * 4 * 8;
   const std::int64_t tokens = longest_sequence(request.capture, request.capture.num_sequences());
   const std::int64_t smaller = std::min(tokens, dim);
-  const std::int64_t routing = (dim + sources) * tokens * 8;
-  const std::int64_t tile = sources * 512 * 8;
-  unit.bytes_per_thread = std::max(
-      {blocks.bytes_per_thread(), tile, routing + smaller * smaller * 24 + tokens * dim * 8});
+  const std::int64_t weights = request.num_heads() * request.routers.input.width;
+  const std::int64_t routing = (dim + sources + 2 * weights) * tokens * 8;
+  unit.bytes_per_thread =
+      std::max(blocks.bytes_per_thread(), routing + smaller * smaller * 24 + tokens * dim * 8);
 }
 
 }  // namespace
@@ -340,6 +362,27 @@ LayerRouters LayerRouters::make(const LayerRouter& trained, const HeadScales& sc
   return result;
 }
 
+LayerRouters LayerRouters::make(const TokenRouter& trained,
+                                const std::vector<Counterfactual>& counterfactuals,
+                                const CounterfactualOptions& options, std::int64_t draws) {
+  LayerRouters result;
+  result.layer = trained.layer;
+  result.tokens = trained;
+  const std::int64_t sources = trained.scales.cols() / trained.source_heads;
+  for (const Counterfactual& counterfactual : counterfactuals) {
+    const bool cuts_later =
+        counterfactual.kind == CounterfactualKind::kCut && counterfactual.number >= sources;
+    if (cuts_later) continue;
+    Variant& variant = result.variants.emplace_back(Variant{counterfactual.name(), {}});
+    for (std::int64_t draw = 0; draw < (counterfactual.is_random() ? draws : 1); ++draw) {
+      variant.routers.push_back(result.rules.size());
+      const std::uint64_t seed = Random(options.seed).fork(static_cast<std::uint64_t>(draw))();
+      result.rules.push_back({counterfactual, {.seed = seed, .keep_norm = options.keep_norm}});
+    }
+  }
+  return result;
+}
+
 bool has_classes(const CaptureReader& capture) { return !capture.info().class_names.empty(); }
 
 RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
@@ -355,7 +398,7 @@ void plan_routed_layer(Unit& unit, const CaptureReader& capture, const LayerRout
   const Request request{capture, routers, options};
   if (!has_classes(capture)) return plan_spectra(unit, request);
   const std::int64_t rows = request.bytes_of_rows();
-  unit.work = std::ssize(routers.distinct);
+  unit.work = routers.size();
   // The routed rows of a group, and about twice as much again for the probe.
   unit.bytes =
       std::max(rows, std::min(kGroupBytes, rows * 64)) + 4 * rows + (std::int64_t{64} << 20);

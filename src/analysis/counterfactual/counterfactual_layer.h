@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/counterfactual/counterfactual_analysis.h"
+#include "analysis/router/mixed_inputs.h"
 #include "metrics/router/counterfactual_router.h"
 #include "metrics/router/routed_values.h"
 #include "store/capture_reader.h"
@@ -19,15 +20,29 @@ namespace lime {
 struct LayerRouters {
   struct Variant {
     std::string name;
-    std::vector<std::size_t> routers;  ///< indices in `distinct`, one per draw
+    std::vector<std::size_t> routers;  ///< indices in `distinct` or `rules`, one per draw
+  };
+  /// Replacement of weights that depend on the token.
+  struct Rule {
+    Counterfactual counterfactual;
+    CounterfactualOptions options;
   };
   std::int64_t layer = 0;
+  MixedInput input;
   std::vector<LayerRouter> distinct;
+  std::optional<TokenRouter> tokens = std::nullopt;  ///< if set, `rules` replace `distinct`
+  std::vector<Rule> rules = {};
   std::vector<Variant> variants;  ///< the trained router first
+
+  std::int64_t size() const { return tokens ? std::ssize(rules) : std::ssize(distinct); }
 
   /// @param counterfactuals  those that change nothing here, like a cut of a later layer, are left
   ///                         out, except for the trained one.
   static LayerRouters make(const LayerRouter& trained, const HeadScales& scales, std::int64_t layer,
+                           const std::vector<Counterfactual>& counterfactuals,
+                           const CounterfactualOptions& options, std::int64_t draws);
+  /// Makes the same of weights that depend on the token.
+  static LayerRouters make(const TokenRouter& trained,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
 };

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kTrained = "trained";
 constexpr const char* kIdentity = "identity";
+constexpr const char* kMean = "mean";
 
 struct Series {
   std::string label;
@@ -259,14 +260,21 @@ std::vector<std::string> gap_sentences(const Results& results) {
   return sentences;
 }
 
-/// Returns sentences on what the trained mixing adds to the values of the own layer.
+/// Returns sentences on what the trained mixing adds to the values of the own layer, and what the
+/// dependence on the token adds to the mean weights.
 std::vector<std::string> mixing_sentences(const Results& results) {
   std::vector<std::string> sentences;
   const bool orders = has_several_orders(quantities_of(results));
   for (const ResultRow& row : results.rows) {
-    if (!is_mean(row) || row.text(col::kRouter) != "identity") continue;
+    const std::string& router = row.text(col::kRouter);
+    if (!is_mean(row) || (router != kIdentity && router != kMean)) continue;
+    const std::string& site = row.text(col::kSite);
+    const bool is_stream = site != "values" && site != "keys";
     sentences.push_back(
-        fmt::format("{}: difference of routed and own-layer values {}", quantity_name(row, orders),
+        fmt::format("{}: difference of {} {}", quantity_name(row, orders),
+                    router == kMean ? "each token's weights and their mean"
+                    : is_stream     ? "mixed and plainly added outputs"
+                                    : fmt::format("routed and own-layer {}", site),
                     interval(-row.number(col::kDifference), -row.number(col::kDifferenceHigh),
                              -row.number(col::kDifferenceLow), true)));
   }

@@ -114,17 +114,22 @@ void keep_sample(ClassRows& rows, std::int64_t most, std::uint64_t seed) {
 
 }  // namespace
 
-ValueBlocks::ValueBlocks(const CaptureReader& capture, std::string site, std::int64_t last_layer,
+std::vector<SiteLayer> layers_of_site(const std::string& site, std::int64_t last_layer) {
+  std::vector<SiteLayer> layers;
+  for (int layer = 0; layer <= last_layer; ++layer) layers.push_back({site, layer});
+  return layers;
+}
+
+ValueBlocks::ValueBlocks(const CaptureReader& capture, std::vector<SiteLayer> sources,
                          std::int64_t num_key_value_heads, std::int64_t num_sequences)
     : capture_(capture),
-      site_(std::move(site)),
-      num_layers_(last_layer + 1),
+      sources_(std::move(sources)),
       num_heads_(num_key_value_heads),
-      head_dim_(head_dim_of(capture, site_, 0, num_key_value_heads)) {
-  for (int layer = 0; layer < num_layers_; ++layer) {
-    if (head_dim_of(capture, site_, layer, num_heads_) == head_dim_) continue;
-    throw FormatError("'{}': {} of layers 0 and {} differ in width", capture.path().string(), site_,
-                      layer);
+      head_dim_(head_dim_of(capture, sources_.front().site, sources_.front().layer, num_heads_)) {
+  for (const auto& [site, layer] : sources_) {
+    if (head_dim_of(capture, site, layer, num_heads_) == head_dim_) continue;
+    throw FormatError("'{}': {} of layers {} and {} differ in width", capture.path().string(), site,
+                      sources_.front().layer, layer);
   }
   const std::int64_t row_bytes = make_buffer().bytes_for(1);
   const std::vector<std::int64_t>& offsets = capture.offsets();
@@ -141,7 +146,7 @@ ValueBlocks::ValueBlocks(const CaptureReader& capture, std::string site, std::in
 }
 
 ValueBuffer ValueBlocks::make_buffer() const {
-  return ValueBuffer(num_layers_, num_heads_, head_dim_);
+  return ValueBuffer(std::ssize(sources_), num_heads_, head_dim_);
 }
 
 std::int64_t ValueBlocks::bytes() const { return make_buffer().bytes_for(largest_block_); }
@@ -154,17 +159,19 @@ void ValueBlocks::read(const Block& block, ValueBuffer& buffer, ThreadPool& pool
                        const std::stop_token& stop) const {
   buffer.resize(block.num_rows);
   pool.parallel_for(
-      num_layers_,
-      [&](std::int64_t layer) {
+      std::ssize(sources_),
+      [&](std::int64_t i) {
+        const SiteLayer& source = sources_[static_cast<std::size_t>(i)];
         const MatrixF rows =
-            capture_.read_rows(site_, static_cast<int>(layer), block.first_row, block.num_rows);
-        check_finite(layer, block, rows);
-        buffer.set_rows(layer, 0, rows);
+            capture_.read_rows(source.site, source.layer, block.first_row, block.num_rows);
+        check_finite(source, block, rows);
+        buffer.set_rows(i, 0, rows);
       },
       stop);
 }
 
-void ValueBlocks::check_finite(std::int64_t layer, const Block& block, const MatrixF& rows) const {
+void ValueBlocks::check_finite(const SiteLayer& source, const Block& block,
+                               const MatrixF& rows) const {
   const auto place = first_not_finite(rows);
   if (!place) return;
   const auto [row, dim] = *place;
@@ -172,8 +179,8 @@ void ValueBlocks::check_finite(std::int64_t layer, const Block& block, const Mat
   throw InvalidArgument(
       "{} of layer {} must be finite, got {} in sequence {}, position {}, dimension {}; check the "
       "model for overflow, or capture in a wider type",
-      site_, layer, rows(row, dim), capture_.rows().sequence[at], capture_.rows().position[at],
-      dim);
+      source.site, source.layer, rows(row, dim), capture_.rows().sequence[at],
+      capture_.rows().position[at], dim);
 }
 
 TokenRange ValueBlocks::tokens_of(const Block& block, std::int64_t sequence) const {

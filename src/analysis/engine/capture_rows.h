@@ -110,8 +110,16 @@ inline constexpr std::int64_t kClassReadRows = 4096;
 MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
                         const ClassRows& rows);
 
-/// Reads the values (or keys) that one layer's router may read, block by block of whole sequences,
-/// so that a capture of any size streams through little memory.
+/// Activations of one site and layer of a capture.
+struct SiteLayer {
+  std::string site;
+  int layer = 0;
+};
+/// Returns the activations of `site` in layers 0 to `last_layer`.
+std::vector<SiteLayer> layers_of_site(const std::string& site, std::int64_t last_layer);
+
+/// Reads the values (or other activations) that one layer's router may read, block by block of
+/// whole sequences, so that a capture of any size streams through little memory.
 class ValueBlocks {
  public:
   struct Block {
@@ -121,11 +129,10 @@ class ValueBlocks {
     std::int64_t num_rows = 0;
   };
 
-  /// @param site            "values" or "keys"
-  /// @param last_layer      of the buffer: layers 0 to this one are read
+  /// @param sources         the layers of the buffer, oldest first
   /// @param num_sequences   the first ones of the capture
   /// @throws FormatError    if a layer is missing, or its width is no multiple of the heads.
-  ValueBlocks(const CaptureReader& capture, std::string site, std::int64_t last_layer,
+  ValueBlocks(const CaptureReader& capture, std::vector<SiteLayer> sources,
               std::int64_t num_key_value_heads, std::int64_t num_sequences);
 
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -144,11 +151,10 @@ class ValueBlocks {
   TokenRange tokens_of(const Block& block, std::int64_t sequence) const;
 
  private:
-  void check_finite(std::int64_t layer, const Block& block, const MatrixF& rows) const;
+  void check_finite(const SiteLayer& source, const Block& block, const MatrixF& rows) const;
 
   const CaptureReader& capture_;
-  std::string site_;
-  std::int64_t num_layers_;
+  std::vector<SiteLayer> sources_;
   std::int64_t num_heads_;
   std::int64_t head_dim_;
   std::int64_t largest_block_ = 0;  // rows

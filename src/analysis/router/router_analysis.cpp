@@ -67,7 +67,7 @@ std::int64_t num_sequences_of(const RouterJob& job) {
 }
 
 ValueBlocks value_blocks_of(const RouterJob& job, Index layer) {
-  return ValueBlocks(*job.capture, "values", layer, job.routers.num_key_value_heads,
+  return ValueBlocks(*job.capture, layers_of_site("values", layer), job.routers.num_key_value_heads,
                      num_sequences_of(job));
 }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
@@ -45,6 +47,46 @@ SourceLayout layout_of(const std::string& site, const ModelConfig& config, std::
   return layout;
 }
 
+SourceLayout checked_layout(const CaptureReader& capture, const std::string& site,
+                            const ModelConfig& config, int layer) {
+  const SourceLayout layout = layout_of(site, config, layer);
+  if (capture.dim(site, layer) == layout.width()) return layout;
+  throw FormatError("{}: {} of layer {} must have {} columns, got {}", quoted_path(capture), site,
+                    layer, layout.width(), capture.dim(site, layer));
+}
+
+/// A norm by which weights are multiplied: column `weighting`, and the sources.
+struct Weighting {
+  std::string name = "none";
+  std::optional<MixedInput> sources;
+};
+
+/// Returns the weightings of a layer whose sources the capture has, `none` first.
+std::vector<Weighting> weightings_of(const CaptureReader& capture, const ModelConfig& config,
+                                     const std::string& site, int layer) {
+  std::vector<Weighting> weightings(1);
+  const bool is_depth = site == kDepthWeightsSite;
+  std::vector<std::string> reads = mixed_inputs(config);
+  if (is_depth) reads = {layer + 1 == config.num_hidden_layers ? "final" : "mlp"};
+  for (const std::string& read : reads) {
+    const MixedInput input = mixed_input(config, read, layer);
+    if (!lacking(capture, input)) weightings.push_back({is_depth ? "outputs" : read, input});
+  }
+  return weightings;
+}
+
+/// Multiplies the weights of all reads by the norms of their sources.
+void multiply_by_norms(MatrixF& rows, const SourceLayout& layout, const MixedInput& sources,
+                       const MatrixF& norms) {
+  const Index width = layout.sources * layout.source_heads;
+  for (Index column = 0; column < rows.cols(); ++column) {
+    const Index head = column / width % layout.heads;
+    const Index source =
+        layout.source_heads > 1 ? column % width : column % width * sources.num_heads + head;
+    if (source < norms.cols()) rows.col(column).array() *= norms.col(source).array();
+  }
+}
+
 /// Means over the tokens of one sequence, and sums over all tokens, of one layer.
 class SourceStatistics {
  public:
@@ -79,7 +121,7 @@ class SourceStatistics {
     tokens_.push_back(tokens);
   }
 
-  std::vector<ResultRow> rows(std::uint64_t seed) const {
+  std::vector<ResultRow> rows(std::uint64_t seed, const std::string& weighting) const {
     const std::vector<Summary> weights = summarize_together(weights_, {.seed = seed});
     const std::vector<Summary> entropies = summarize_together(entropies_, {.seed = seed});
     std::vector<ResultRow> rows;
@@ -87,6 +129,7 @@ class SourceStatistics {
       const auto r = static_cast<std::size_t>(read);
       const double entropy = over_tokens(entropies_[r]);
       rows.push_back({{col::kKind, "read"},
+                      {col::kWeighting, weighting},
                       {col::kRead, layout_.reads[r]},
                       {col::kEntropy, entropy},
                       {col::kStd, deviation(entropy_squares_(read), entropy)},
@@ -100,6 +143,7 @@ class SourceStatistics {
       const auto at = static_cast<std::size_t>(i);
       const double weight = over_tokens(weights_[at]);
       rows.push_back({{col::kKind, "source_map"},
+                      {col::kWeighting, weighting},
                       {col::kRead, layout_.reads[static_cast<std::size_t>(i / layout_.sources)]},
                       {col::kSource, i % layout_.sources},
                       {col::kWeight, weight},
@@ -160,12 +204,14 @@ class SourceStatistics {
 };
 
 /// Returns the shares of all layers: one row per layer and read, the means of reads of attention.
-MatrixD share_map(const Results& results, const std::string& site, const ModelConfig& config) {
+MatrixD share_map(const Results& results, const std::string& site, const ModelConfig& config,
+                  const std::string& weighting) {
   const bool is_depth = site == kDepthWeightsSite;
   const Index layers = config.num_hidden_layers;
   const Index size = is_depth ? 2 * layers + 1 : layers;
   MatrixD map = MatrixD::Constant(size, size, std::numeric_limits<double>::quiet_NaN());
-  for (const ResultRow* row : rows_with(results.rows, {{col::kKind, "source_map"}})) {
+  for (const ResultRow* row :
+       rows_with(results.rows, {{col::kKind, "source_map"}, {col::kWeighting, weighting}})) {
     const std::string& read = row->text(col::kRead);
     const Index layer = row->integer(col::kLayer);
     const Index source = row->integer(col::kSource);
@@ -181,20 +227,6 @@ MatrixD share_map(const Results& results, const std::string& site, const ModelCo
 
 }  // namespace
 
-std::string source_site(const ModelConfig& config) {
-  switch (config.routing) {
-    case DepthRouting::kLime:
-      return config.lime.dynamic && config.lime.router != RouterKind::kNone ? kRouteSite : "";
-    case DepthRouting::kResFormer:
-    case DepthRouting::kDepthAttention:
-      return kRouteSite;
-    case DepthRouting::kNone:
-      return "";
-    default:
-      return kDepthWeightsSite;
-  }
-}
-
 std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& config,
                                const std::string& label, std::int64_t count, std::uint64_t seed) {
   const std::string site = source_site(config);
@@ -207,29 +239,38 @@ std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& 
   check_whole_sequences(capture, "router");
   std::vector<Unit> units;
   for (const int layer : capture.layers(site)) {
-    const SourceLayout layout = layout_of(site, config, layer);
-    if (capture.dim(site, layer) != layout.width()) {
-      throw FormatError("{}: {} of layer {} must have {} columns, got {}", quoted_path(capture),
-                        site, layer, layout.width(), capture.dim(site, layer));
-    }
+    const SourceLayout layout = checked_layout(capture, site, config, layer);
     Unit unit;
     unit.key = {{col::kLabel, label}, {col::kSite, site}, {col::kLayer, layer}};
     unit.where = fmt::format("{}: layer {}", quoted_path(capture), layer);
     unit.work = std::max<std::int64_t>(count, 1);
     unit.bytes = longest_sequence(capture, count) * layout.width() * 4 +
                  count * layout.width() * 2 * 8 + summary_bytes(layout.width(), {});
-    unit.measure = [&capture, layout, site, layer, count, seed](const UnitContext& context) {
+    const std::vector<Weighting> weightings = weightings_of(capture, config, site, layer);
+    unit.measure = [&capture, layout, weightings, site, layer, count,
+                    seed](const UnitContext& context) {
       const SequenceSource sequences = token_sequences(capture, site, layer, count);
-      SourceStatistics statistics(layout);
+      std::vector<SourceStatistics> statistics(weightings.size(), SourceStatistics(layout));
       MatrixF rows;
       for (std::int64_t i = 0; i < count; ++i) {
         throw_if_stopped(context.stop);
         sequences.read(i, rows);
-        statistics.add(rows);
+        for (std::size_t w = 0; w < weightings.size(); ++w) {
+          MatrixF weighted = rows;
+          if (const std::optional<MixedInput>& sources = weightings[w].sources) {
+            const std::int64_t first = capture.offsets()[static_cast<std::size_t>(i)];
+            multiply_by_norms(weighted, layout, *sources,
+                              source_norms(capture, *sources, first, rows.rows()));
+          }
+          statistics[w].add(weighted);
+        }
         context.report(i + 1, count);
       }
       UnitResult result;
-      result.rows = statistics.rows(seed);
+      for (std::size_t w = 0; w < weightings.size(); ++w) {
+        std::ranges::move(statistics[w].rows(seed, weightings[w].name),
+                          std::back_inserter(result.rows));
+      }
       return result;
     };
     units.push_back(std::move(unit));
@@ -245,6 +286,7 @@ std::vector<ResultRow> plain_source_rows(const ModelConfig& config, std::int64_t
       sources = 2 * layer + (read == "mlp" && !config.spec.parallel_residual ? 2 : 1);
     for (std::int64_t source = 0; source < sources; ++source) {
       rows.push_back({{col::kKind, "source_map"},
+                      {col::kWeighting, "none"},
                       {col::kSite, kDepthWeightsSite},
                       {col::kRead, std::string(read)},
                       {col::kSource, source},
@@ -253,6 +295,33 @@ std::vector<ResultRow> plain_source_rows(const ModelConfig& config, std::int64_t
     }
   }
   return rows;
+}
+
+MatrixD source_shares(const CaptureReader& capture, const ModelConfig& config,
+                      std::span<const std::int64_t> rows, const std::stop_token& stop) {
+  constexpr std::int64_t kChunk = 4096;
+  const std::string site = source_site(config);
+  Results results;
+  for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
+    std::vector<ResultRow> own;
+    if (site.empty()) {
+      own = plain_source_rows(config, layer);
+    } else if (capture.has(site, layer)) {
+      SourceStatistics statistics(checked_layout(capture, site, config, layer));
+      for (std::int64_t row = 0; row < capture.num_rows() && rows.empty(); row += kChunk) {
+        throw_if_stopped(stop);
+        statistics.add(
+            capture.read_rows(site, layer, row, std::min(kChunk, capture.num_rows() - row)));
+      }
+      for (const std::int64_t row : rows) statistics.add(capture.read_rows(site, layer, row, 1));
+      own = statistics.rows(0, "none");
+    }
+    for (ResultRow& row : own) {
+      results.rows.push_back(std::move(row));
+      results.rows.back().set(col::kLayer, layer);
+    }
+  }
+  return share_map(results, site.empty() ? kDepthWeightsSite : site, config, "none");
 }
 
 void fill_source_report(Report& report, const std::string& label, const ModelConfig& config) {
@@ -266,11 +335,30 @@ void fill_source_report(Report& report, const std::string& label, const ModelCon
             "unrolled; source 0: embedding, 1 + 2 l and 2 + 2 l: attention and MLP of layer l; "
             "last row: final norm"
           : "shares of the layers in the keys and values that each layer reads");
-  report.text = [site, config](const Results& results, const TextStyle& style) {
-    const std::string map = map_to_text(share_map(results, site, config), false, style);
+  std::vector<std::string> weightings;
+  for (const ResultRow* row : rows_with(report.results.rows, {{col::kKind, "read"}})) {
+    const std::string& name = row->text(col::kWeighting);
+    if (std::ranges::find(weightings, name) == weightings.end()) weightings.push_back(name);
+  }
+  if (weightings.size() == 1) {
+    report.notes.push_back(fmt::format(
+        "weights only; for maps weighted by the norms of the sources, capture with --sites {}",
+        sites_of(mixed_input(config, mixed_inputs(config).front(), config.num_hidden_layers - 1))));
+  }
+  report.text = [site, config, weightings](const Results& results, const TextStyle& style) {
+    std::string text;
+    for (const std::string& weighting : weightings) {
+      const std::string map =
+          map_to_text(share_map(results, site, config, weighting), false, style);
+      text += fmt::format(
+          "shares{} in percent, rows: inputs, columns: sources\n{}\n",
+          weighting == "none" ? "" : fmt::format(" of weight times norm of the {}", weighting),
+          map.empty() ? "(too wide for this terminal; see --format csv)\n" : map);
+    }
     const RowPointers reads = rows_with(results.rows, {{col::kKind, "read"}});
     const std::vector<TableColumn> columns = {
         table_column(col::kLayer),
+        table_column(col::kWeighting),
         table_column(col::kRead),
         number_column(col::kEntropy, 3),
         number_column(col::kStd, 3),
@@ -278,12 +366,11 @@ void fill_source_report(Report& report, const std::string& label, const ModelCon
         number_column(col::kCiHigh, 3),
         number_column(col::kEffectiveSources, 2, "number"),
         number_column(col::kShareEmbedding, 1, "source 0 %", 100.0)};
-    return fmt::format("shares in percent, rows: inputs, columns: sources\n{}\n{}",
-                       map.empty() ? "(too wide for this terminal; see --format csv)\n" : map,
-                       columns_to_text(reads, columns, style));
+    return text + columns_to_text(reads, columns, style);
   };
   report.latex = [](const Results& results, const std::vector<std::string>& notes) {
-    const RowPointers reads = rows_with(results.rows, {{col::kKind, "read"}});
+    const RowPointers reads =
+        rows_with(results.rows, {{col::kKind, "read"}, {col::kWeighting, "none"}});
     return columns_to_latex(reads,
                             {table_column(col::kLayer, "Layer"), table_column(col::kRead, "Read"),
                              number_column(col::kEntropy, 3, "Entropy"),

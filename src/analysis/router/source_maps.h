@@ -2,23 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "analysis/engine/analysis.h"
+#include "analysis/router/mixed_inputs.h"
 #include "checkpoint/model_config.h"
 #include "store/capture_reader.h"
 
 namespace lime {
-
-/// Sites of the weights of routers, for each token; see HookKind.
-inline constexpr const char* kRouteSite = "attn.hook_route";
-inline constexpr const char* kDepthWeightsSite = "hook_depth_weights";
-
-/// Returns the site of the routing weights that only a capture contains: those of the residual
-/// stream, or token-dependent ones of keys and values. Empty for a plain transformer and for a LIMe
-/// with static routers.
-std::string source_site(const ModelConfig& config);
 
 /// Returns the units, one per layer, that measure the weight with which each part of the decoder
 /// reads each source:
@@ -30,7 +24,9 @@ std::string source_site(const ModelConfig& config);
 /// of the shares with its std, interval and exponential, and the share of source 0. Sources of the
 /// residual stream are 0, the embedding, then 1 + 2 l and 2 + 2 l, the outputs of attention and MLP
 /// of layer l; those of keys and values are layers, summed over heads and averaged over target
-/// heads. `capture` must outlive the units.
+/// heads. `weighting` is none or, where the capture has the sources, values, keys or outputs: the
+/// weight is then multiplied by the norm of the source at that token. `capture` must outlive the
+/// units.
 /// @param count  sequences to use, the first ones
 /// @throws InvalidArgument  if the capture lacks the site; names the flag of lime-capture.
 std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& config,
@@ -39,6 +35,14 @@ std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& 
 /// Returns the rows of kind `source_map` of a layer of a plain transformer, whose residual stream
 /// contains every earlier output with weight 1.
 std::vector<ResultRow> plain_source_rows(const ModelConfig& config, std::int64_t layer);
+
+/// Returns the shares of the sources in the input of each part (q, k and v averaged) or, for keys
+/// and values, of each layer, [inputs, sources]; NaN for what an input cannot read. Means over some
+/// rows of a capture with token-dependent weights, all if `rows` is empty; equal shares for a plain
+/// transformer.
+/// @throws FormatError, Interrupted
+MatrixD source_shares(const CaptureReader& capture, const ModelConfig& config,
+                      std::span<const std::int64_t> rows = {}, const std::stop_token& stop = {});
 
 /// Adds notes and maps of the shares to a report whose rows are those of source_units().
 void fill_source_report(Report& report, const std::string& label, const ModelConfig& config);

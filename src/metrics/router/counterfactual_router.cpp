@@ -26,7 +26,7 @@ struct KindName {
   std::optional<std::int64_t> smallest = {};
 };
 
-constexpr std::array<KindName, 9> kKindNames = {{
+constexpr std::array<KindName, 11> kKindNames = {{
     {CounterfactualKind::kTrained, "trained"},
     {CounterfactualKind::kIdentity, "identity"},
     {CounterfactualKind::kLast, "last", 1},
@@ -36,12 +36,14 @@ constexpr std::array<KindName, 9> kKindNames = {{
     {CounterfactualKind::kPermuted, "permuted"},
     {CounterfactualKind::kRandom, "random"},
     {CounterfactualKind::kCut, "cut", 0},
+    {CounterfactualKind::kMean, "mean"},
+    {CounterfactualKind::kShuffled, "shuffled"},
 }};
 
 [[noreturn]] void refuse(std::string_view text) {
   throw InvalidArgument(
-      "router: expected trained, identity, last-J, first-J, top-K, unsigned, permuted, random or "
-      "cut-L with J, K >= 1, L >= 0, got '{}'",
+      "router: expected trained, identity, last-J, first-J, top-K, unsigned, permuted, random, "
+      "mean, shuffled or cut-L with J, K >= 1, L >= 0, got '{}'",
       printable(text));
 }
 
@@ -120,6 +122,8 @@ MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Inde
   const Index width = counterfactual.number * num_heads;
   switch (counterfactual.kind) {
     case CounterfactualKind::kTrained:
+    case CounterfactualKind::kMean:
+    case CounterfactualKind::kShuffled:
       break;
     case CounterfactualKind::kIdentity: {
       MatrixD identity = MatrixD::Zero(weights.rows(), sources);
@@ -145,6 +149,12 @@ MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Inde
     }
   }
   return weights;
+}
+
+/// Rescales to the contributions of `before`.
+void keep_norm(MatrixD& after, const MatrixD& before, const MatrixD& scales) {
+  const double norm = after.cwiseProduct(scales).norm();
+  if (norm > 0.0) after *= before.cwiseProduct(scales).norm() / norm;
 }
 
 void check_fits(const LayerRouter& trained, const HeadScales& scales, Index layer,
@@ -205,13 +215,56 @@ LayerRouter counterfactual_router(const LayerRouter& trained, const HeadScales& 
     const MatrixD before = weights_of_head(trained, head);
     const auto stream = static_cast<std::uint64_t>(layer * heads + head);
     MatrixD after = replaced(before, sizes, head, heads, counterfactual, root.fork(stream));
-    const double norm = after.cwiseProduct(sizes).norm();
-    if (options.keep_norm && norm > 0.0) after *= before.cwiseProduct(sizes).norm() / norm;
+    if (options.keep_norm) keep_norm(after, before, sizes);
     for (Index dim = 0; dim < after.rows(); ++dim) {
       result[static_cast<std::size_t>(dim)].row(head) = after.row(dim);
     }
   }
   return LayerRouter(std::move(result));
+}
+
+MatrixD counterfactual_weights(const ConstMatrixRef& weights, const TokenRouter& router,
+                               const Counterfactual& counterfactual,
+                               const CounterfactualOptions& options, std::int64_t first_row) {
+  const Index width = router.scales.cols();
+  const CounterfactualKind kind = counterfactual.kind;
+  const Random root(options.seed);
+  MatrixD result = weights.cast<double>().transpose();
+  if (kind == CounterfactualKind::kShuffled) {
+    std::vector<Index> order(static_cast<std::size_t>(weights.rows()));
+    std::iota(order.begin(), order.end(), Index{0});
+    root.fork(static_cast<std::uint64_t>(router.layer))
+        .fork(static_cast<std::uint64_t>(first_row))
+        .shuffle(std::span(order));
+    for (Index token = 0; token < weights.rows(); ++token) {
+      result.col(token) =
+          weights.row(order[static_cast<std::size_t>(token)]).cast<double>().transpose();
+    }
+  }
+  if (kind == CounterfactualKind::kMean) result.colwise() = router.mean;
+  if (kind == CounterfactualKind::kTrained || kind == CounterfactualKind::kShuffled) return result;
+  for (Index head = 0; head < router.scales.rows(); ++head) {
+    const MatrixD scales = router.scales.row(head);
+    const auto stream =
+        root.fork(static_cast<std::uint64_t>(router.layer * router.scales.rows() + head));
+    for (Index token = 0; token < weights.rows(); ++token) {
+      const MatrixD before = weights.row(token).segment(head * width, width).cast<double>();
+      auto own = result.col(token).segment(head * width, width);
+      MatrixD after = own.transpose();
+      if (kind == CounterfactualKind::kIdentity && router.is_sum) {
+        after.setOnes();
+      } else if (kind != CounterfactualKind::kMean) {
+        after = replaced(before, scales, router.source_heads == 1 ? 0 : head, router.source_heads,
+                         counterfactual,
+                         kind == CounterfactualKind::kRandom
+                             ? stream.fork(static_cast<std::uint64_t>(first_row + token))
+                             : stream);
+      }
+      if (options.keep_norm) keep_norm(after, before, scales);
+      own = after.transpose();
+    }
+  }
+  return result;
 }
 
 }  // namespace lime

@@ -21,6 +21,8 @@ enum class CounterfactualKind {
   kPermuted,  ///< per target head the same contributions from randomly permuted buffered heads
   kRandom,    ///< per target head normal weights of the same norm
   kCut,       ///< without the contribution of source layer `number`
+  kMean,      ///< the mean over tokens of weights that depend on the token
+  kShuffled,  ///< the weights of another token of the sequence, in random order
 };
 
 /// One counterfactual router, as text "identity", "last-J", "first-J", "top-K", "cut-L" etc.
@@ -33,7 +35,8 @@ struct Counterfactual {
   std::string name() const;
   /// Returns true for the kinds that draw random numbers.
   bool is_random() const {
-    return kind == CounterfactualKind::kPermuted || kind == CounterfactualKind::kRandom;
+    return kind == CounterfactualKind::kPermuted || kind == CounterfactualKind::kRandom ||
+           kind == CounterfactualKind::kShuffled;
   }
   bool operator==(const Counterfactual&) const = default;
 };
@@ -58,7 +61,8 @@ struct CounterfactualOptions {
 /// For a router per dimension w_j and s_j are vectors with an entry per dimension: whole buffered
 /// heads are kept, cut and permuted, and norms include the dimensions.
 ///
-/// Layer 0 has no router and keeps the identity, except for cut-0.
+/// Layer 0 has no router and keeps the identity, except for cut-0. The mean and shuffled weights of
+/// a router that does not depend on the token are the trained ones.
 ///
 /// @param trained  R of `layer`.
 /// @param scales   s, [num_layers, kv_heads]; for routers per dimension [num_layers, kv_heads *
@@ -68,5 +72,24 @@ struct CounterfactualOptions {
 LayerRouter counterfactual_router(const LayerRouter& trained, const HeadScales& scales,
                                   std::int64_t layer, const Counterfactual& counterfactual,
                                   const CounterfactualOptions& options = {});
+
+/// Weights of one input of a layer that depend on the token.
+struct TokenRouter {
+  std::int64_t layer = 0;
+  VectorD mean;                   ///< over all tokens, [heads * width]
+  MatrixD scales;                 ///< s, [heads, width]
+  std::int64_t source_heads = 1;  ///< columns of a source: one per head, or 1
+  bool is_sum = false;            ///< the identity adds up all sources
+};
+
+/// Creates the counterfactual replacement of the weights of each token, by the same rules. A
+/// permutation is the same for all tokens; random weights differ between tokens.
+///
+/// @param weights    of consecutive tokens of one sequence, [tokens, heads * width]
+/// @param first_row  of these tokens in their capture; determines the random numbers
+/// @return [heads * width, tokens], for ValueRouter::route_tokens()
+MatrixD counterfactual_weights(const ConstMatrixRef& weights, const TokenRouter& router,
+                               const Counterfactual& counterfactual,
+                               const CounterfactualOptions& options, std::int64_t first_row);
 
 }  // namespace lime

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "core/matrix.h"
-#include "core/running_statistics.h"
-#include "core/threads/thread_pool.h"
 
 namespace lime {
 
@@ -100,6 +98,13 @@ class ValueRouter {
   void route(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens,
              MatrixD& routed);
 
+  /// Computes the same with the weights of each token.
+  /// @param weights  [kv_heads * width, tokens.count]; row h * width + j is the weight of source j
+  ///                 in target head h. width is num_sources(), or num_layers() if a head reads only
+  ///                 the same head of each layer.
+  void route_tokens(const ValueBuffer& values, const MatrixD& weights, TokenRange tokens,
+                    MatrixD& routed);
+
  private:
   MatrixD sources_;
   MatrixD weights_;
@@ -107,40 +112,5 @@ class ValueRouter {
 
 /// Converts feature-major routed values to rows as captured, [tokens, kv_heads * head_dim].
 MatrixF routed_rows(const MatrixD& routed, std::int64_t num_key_value_heads);
-
-/// First and second moments of buffered values over a dataset. They determine mean and variance of
-/// the routed values for every router: routed values are linear in them.
-///
-///   u = R v per dimension c:   mean(u) = R mean(v),   m2(u)_h = R_h M_c R_h^T,
-///   M_c = sum over tokens of (v_c - mean(v_c)) (v_c - mean(v_c))^T,   [num_sources, num_sources]
-///
-/// So one pass serves any number of routers. Sums are shifted by the first token, in double.
-class ValueMoments {
- public:
-  /// Accumulates dimensions [first_dim, first_dim + num_dims) of the heads of `values`: a range,
-  /// since each dimension needs num_sources^2 doubles.
-  /// @throws InvalidArgument  if the range exceeds the head.
-  ValueMoments(const ValueBuffer& values, std::int64_t first_dim, std::int64_t num_dims);
-
-  /// Adds the tokens of `values`. Bit-identical for any number of threads.
-  void add(const ValueBuffer& values, ThreadPool& pool);
-
-  std::int64_t count() const { return count_; }
-  /// Returns the bytes per dimension of a head.
-  static std::int64_t bytes_per_dim(std::int64_t num_sources);
-
-  /// Returns the statistics of the values routed by `router`, in the order of ValueRouter::route:
-  /// entry (c - first_dim) * kv_heads + h. Thread-safe.
-  /// @throws InvalidArgument  if no token was added or the router has too many columns.
-  RunningStatistics routed(const LayerRouter& router) const;
-
- private:
-  std::int64_t first_dim_;
-  std::int64_t num_sources_;
-  std::int64_t count_ = 0;
-  std::vector<VectorD> shift_;     ///< per dimension, [num_sources]
-  std::vector<VectorD> sum_;       ///< of values minus shift
-  std::vector<MatrixD> products_;  ///< lower triangles of sums of their products
-};
 
 }  // namespace lime

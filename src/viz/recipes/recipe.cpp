@@ -201,7 +201,7 @@ const std::vector<Recipe>& all_recipes() {
       recipe("router-signed", {"router"}, "signed router weights", router_signed_figure, {"layer"}),
       recipe("router-sources", {"router"},
              "weights with which attention and MLP of each layer read earlier outputs",
-             router_sources_figure),
+             router_sources_figure, {"weighting"}),
       recipe("counterfactual", {"counterfactual"},
              "routed values under each router over layers: entropy, rank, separability",
              counterfactual_figure, {"measure", "router"}),

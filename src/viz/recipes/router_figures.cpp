@@ -287,10 +287,19 @@ Figure router_sources_figure(FigureSources sources, const FigureOptions& options
         "capture of the weights of routers");
   }
   Figure figure;
-  for (const std::string& label : distinct(rows, col::kLabel)) {
-    figure.panels.push_back(
-        sources_panel(rows_with(rows, {{col::kLabel, label}}), options.layer_base));
-    figure.panels.back().title = label;
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  const std::vector<std::string> weightings =
+      weightings_of(rows, options, {"none", "keys", "values", "outputs"});
+  for (const std::string& label : labels) {
+    for (const std::string& weighting : weightings) {
+      FigureRows own = rows_with(rows, {{col::kLabel, label}});
+      if (!weighting.empty()) own = rows_with(own, {{col::kWeighting, weighting}});
+      if (own.empty()) continue;
+      figure.panels.push_back(sources_panel(own, options.layer_base));
+      const bool is_raw = weighting.empty() || weighting == "none";
+      figure.panels.back().title =
+          joined_parts({label, is_raw ? "" : fmt::format("weight \xC3\x97 norm of {}", weighting)});
+    }
   }
   figure.colour_label = "fraction of the weight";
   figure.panel_aspect = 1.0;

@@ -279,5 +279,100 @@ TEST(CounterfactualRouterTest, RefusesWhatDoesNotFit) {
                InvalidArgument);
 }
 
+TokenRouter token_router_of(const MatrixF& weights, Index heads, Index source_heads) {
+  TokenRouter router;
+  router.layer = 3;
+  router.mean = weights.cast<double>().colwise().mean().transpose();
+  router.scales = MatrixD::Random(heads, weights.cols() / heads).cwiseAbs().array() + 0.1;
+  router.source_heads = source_heads;
+  return router;
+}
+
+MatrixD token_weights(const MatrixF& weights, const TokenRouter& router, const std::string& name,
+                      bool keep_norm = false) {
+  return counterfactual_weights(weights, router, Counterfactual::parse(name),
+                                {.seed = 5, .keep_norm = keep_norm}, 40);
+}
+
+/// Two heads that read the same head of four layers.
+TEST(CounterfactualWeightsTest, ReplaceTheWeightsOfEachToken) {
+  const MatrixF weights = MatrixF::Random(30, 8);
+  const TokenRouter router = token_router_of(weights, 2, 1);
+  const MatrixD trained = weights.cast<double>().transpose();
+  EXPECT_EQ(token_weights(weights, router, "trained"), trained);
+  const MatrixD mean = token_weights(weights, router, "mean");
+  EXPECT_EQ(mean, MatrixD(router.mean.replicate(1, 30)));
+  const MatrixD identity = token_weights(weights, router, "identity");
+  const MatrixD last = token_weights(weights, router, "last-2");
+  const MatrixD top = token_weights(weights, router, "top-1");
+  const MatrixD cut = token_weights(weights, router, "cut-1");
+  for (Index token = 0; token < 30; ++token) {
+    for (Index head = 0; head < 2; ++head) {
+      const VectorD own = trained.col(token).segment(head * 4, 4);
+      Index largest = 0;
+      own.cwiseProduct(router.scales.row(head).transpose()).cwiseAbs().maxCoeff(&largest);
+      for (Index j = 0; j < 4; ++j) {
+        const Index row = head * 4 + j;
+        EXPECT_EQ(identity(row, token), j == 3 ? 1.0 : 0.0);
+        EXPECT_EQ(last(row, token), j >= 2 ? own(j) : 0.0);
+        EXPECT_EQ(cut(row, token), j == 1 ? 0.0 : own(j));
+        EXPECT_EQ(top(row, token), j == largest ? own(j) : 0.0);
+      }
+    }
+  }
+}
+
+TEST(CounterfactualWeightsTest, ShuffledAreThoseOfAnotherToken) {
+  const MatrixF weights = MatrixF::Random(30, 8);
+  const MatrixD shuffled = token_weights(weights, token_router_of(weights, 2, 1), "shuffled");
+  std::vector<Index> from;
+  for (Index token = 0; token < 30; ++token) {
+    for (Index other = 0; other < 30; ++other) {
+      if (shuffled.col(token) == weights.row(other).cast<double>().transpose()) {
+        from.push_back(other);
+      }
+    }
+  }
+  ASSERT_EQ(from.size(), 30U);
+  EXPECT_FALSE(std::ranges::is_sorted(from));
+  std::ranges::sort(from);
+  for (Index token = 0; token < 30; ++token) EXPECT_EQ(from[std::size_t(token)], token);
+}
+
+TEST(CounterfactualWeightsTest, RandomKeepsTheNormOfEachTokenAndPermutedTheOrderOfAll) {
+  const MatrixF weights = MatrixF::Random(30, 8);
+  const TokenRouter router = token_router_of(weights, 2, 2);
+  const MatrixD random = token_weights(weights, router, "random");
+  const MatrixD permuted = token_weights(weights, router, "permuted");
+  const MatrixD mean = token_weights(weights, router, "mean", true);
+  for (Index head = 0; head < 2; ++head) {
+    const VectorD scales = router.scales.row(head).transpose();
+    std::vector<Index> order;
+    for (Index token = 0; token < 30; ++token) {
+      const auto size = [&](const MatrixD& of) -> VectorD {
+        return of.col(token).segment(head * 4, 4).cwiseProduct(scales);
+      };
+      const VectorD own =
+          weights.row(token).segment(head * 4, 4).cast<double>().transpose().cwiseProduct(scales);
+      EXPECT_NEAR(size(random).norm(), own.norm(), 1e-12);
+      EXPECT_NEAR(size(mean).norm(), own.norm(), 1e-12);
+      for (Index j = 0; j < 4; ++j) {
+        Index place = 0;
+        EXPECT_LT((own.array() - size(permuted)(j)).abs().minCoeff(&place), 1e-12);
+        if (token == 0) order.push_back(place);
+        EXPECT_EQ(order[std::size_t(j)], place);
+      }
+    }
+  }
+  EXPECT_NE(VectorD(random.col(0)), VectorD(random.col(1)));
+}
+
+TEST(CounterfactualWeightsTest, TheIdentityOfAStreamAddsAllSources) {
+  const MatrixF weights = MatrixF::Random(5, 3);
+  TokenRouter router = token_router_of(weights, 1, 1);
+  router.is_sum = true;
+  EXPECT_EQ(token_weights(weights, router, "identity"), MatrixD::Ones(3, 5));
+}
+
 }  // namespace
 }  // namespace lime

@@ -59,10 +59,6 @@ TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
   const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
   const ValueBuffer buffer = buffer_of(values, kNumHeads);
   const LayerRouter router = router_per_dimension();
-  ThreadPool pool(2);
-  ValueMoments moments(buffer, 1, 3);
-  moments.add(buffer, pool);
-  const RunningStatistics statistics = moments.routed(router);
   MatrixD routed;
   ValueRouter().route(buffer, router, {0, kTokens}, routed);
   for (Index dim = 0; dim < kHeadDim; ++dim) {
@@ -70,8 +66,6 @@ TEST(ValueRouterTest, RoutesEveryDimensionByItsOwnWeights) {
     for (Index head = 0; head < kNumHeads; ++head) {
       const VectorD feature = expected.col(head * kHeadDim + dim);
       EXPECT_LT((routed.row(dim * kNumHeads + head).transpose() - feature).norm(), 1e-12);
-      if (dim < 1 || dim > 3) continue;
-      EXPECT_NEAR(statistics.mean((dim - 1) * kNumHeads + head), feature.mean(), 1e-12);
     }
   }
   const LayerRouter wrong(std::vector<MatrixD>(2, MatrixD::Ones(kNumHeads, kNumHeads)));
@@ -96,45 +90,36 @@ TEST(ValueRouterTest, RefusesWhatDoesNotFit) {
   EXPECT_THROW(router.route(buffer, MatrixD(MatrixD::Ones(3, 6)), {4, 8}, routed), InvalidArgument);
 }
 
-TEST(ValueMomentsTest, GiveTheStatisticsOfRoutedValues) {
+/// Weights of each token equal one router per token; without head mixing a head reads its own.
+TEST(ValueRouterTest, RoutesEveryTokenByItsOwnWeights) {
   const std::vector<MatrixF> values = random_values(kNumLayers, kTokens, kNumHeads * kHeadDim);
-  const MatrixD weights = random_routers(kNumLayers, kNumHeads).weights[3];
-  ThreadPool pool(2);
-  ValueMoments moments(buffer_of(values, kNumHeads), 1, 3);
-  for (const Index first : {Index{0}, Index{30}}) {  // in two parts
-    std::vector<MatrixF> part;
-    const Index count = first == 0 ? 30 : kTokens - 30;
-    for (const MatrixF& rows : values) part.emplace_back(rows.middleRows(first, count));
-    moments.add(buffer_of(part, kNumHeads), pool);
-  }
-  const RunningStatistics statistics = moments.routed(weights);
-  const MatrixD routed = route_directly(values, weights);
-  EXPECT_EQ(statistics.count, kTokens);
-  for (Index dim = 0; dim < 3; ++dim) {
-    for (Index head = 0; head < kNumHeads; ++head) {
-      const VectorD feature = routed.col(head * kHeadDim + dim + 1);
-      const double mean = feature.mean();
-      EXPECT_NEAR(statistics.mean(dim * kNumHeads + head), mean, 1e-12);
-      EXPECT_NEAR(statistics.m2(dim * kNumHeads + head), (feature.array() - mean).square().sum(),
-                  1e-10);
+  const ValueBuffer buffer = buffer_of(values, kNumHeads);
+  for (const Index heads : {kNumHeads, Index{1}}) {
+    const Index width = kNumLayers * heads;
+    const MatrixD weights = MatrixD::Random(kNumHeads * width, 20);
+    MatrixD routed;
+    ValueRouter().route_tokens(buffer, weights, {30, 20}, routed);
+    for (Index token = 0; token < 20; ++token) {
+      MatrixD router = MatrixD::Zero(kNumHeads, kNumLayers * kNumHeads);
+      for (Index head = 0; head < kNumHeads; ++head) {
+        for (Index i = 0; i < width; ++i) {
+          const Index column = heads == 1 ? i * kNumHeads + head : i;
+          router(head, column) = weights(head * width + i, token);
+        }
+      }
+      const MatrixD expected = route_directly(values, router).row(30 + token);
+      for (Index column = 0; column < expected.cols(); ++column) {
+        const Index feature = column % kHeadDim * kNumHeads + column / kHeadDim;
+        EXPECT_NEAR(routed(feature, token), expected(0, column), 1e-12);
+      }
     }
   }
-}
-
-TEST(ValueMomentsTest, GivesTheSameBitsForAnyNumberOfThreads) {
-  const ValueBuffer buffer =
-      buffer_of(random_values(kNumLayers, kTokens, kNumHeads * kHeadDim), kNumHeads);
-  const MatrixD weights = random_routers(kNumLayers, kNumHeads).weights[3];
-  std::vector<RunningStatistics> statistics;
-  for (const int threads : {1, 4}) {
-    ThreadPool pool(threads);
-    ValueMoments moments(buffer, 0, kHeadDim);
-    moments.add(buffer, pool);
-    moments.add(buffer, pool);
-    statistics.push_back(moments.routed(weights));
-  }
-  EXPECT_EQ(statistics[0].mean, statistics[1].mean);
-  EXPECT_EQ(statistics[0].m2, statistics[1].m2);
+  MatrixD routed;
+  EXPECT_THROW(ValueRouter().route_tokens(buffer, MatrixD::Ones(kNumHeads * 2, 8), {0, 8}, routed),
+               InvalidArgument);
+  EXPECT_THROW(
+      ValueRouter().route_tokens(buffer, MatrixD::Ones(kNumHeads * kNumLayers, 8), {65, 8}, routed),
+      InvalidArgument);
 }
 
 TEST(SpectrumCalculatorTest, EqualsTheEntropyOfStandardisedRows) {
