@@ -17,14 +17,13 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
                     .y = {.label = "nats per token"}};
   CurvePanel curves;
   std::size_t model = 0;
-  for (const auto& [label, part] : distinct_texts(rows, col::kLabel, col::kPart)) {
-    const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kPart, part}});
+  for (const std::string& part : distinct(rows, col::kPart)) {
+    const FigureRows own = rows_with(rows, {{col::kPart, part}});
     curves.curves.push_back(
         layer_curve(own, {.value = col::kEffect, .low = col::kEffectLow, .high = col::kEffectHigh},
-                    options.layer_base, fmt::format("{}, {}", label, part), model_style(model)));
+                    options.layer_base, part, model_style(model)));
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
-                                        options.layer_base,
-                                        fmt::format("{}, {}, first order", label, part),
+                                        options.layer_base, part + ", first order",
                                         {model++, LinePattern::kDashed, MarkerShape::kNone, true}));
   }
   panel.content = std::move(curves);
