@@ -41,7 +41,7 @@ FigurePanel effect_map(const FigureRows& rows, const Column& across, const Colum
   HeatmapPanel map{.values = MatrixD::Constant(layers * heads, columns * heads, NAN),
                    .is_signed = true};
   for (const FigureRow& row : rows) {
-    const int inner = by_head ? row.index(col::kHead, heads) : 0;
+    const int inner = by_head ? heads - 1 - row.index(col::kHead, heads) : 0;
     const int line = (layers - 1 - row.index(col::kLayer, layers)) * heads + inner;
     const int column =
         row.index(across, columns) * heads + (by_head ? row.index(col::kSourceHead, heads) : 0);
