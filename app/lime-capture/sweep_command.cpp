@@ -67,7 +67,7 @@ struct SweepRun {
   SummaryOptions summary;
   CaptureInput input;
   Decoder decoder;
-  std::unique_ptr<const Sweep> sweep = nullptr;
+  std::vector<SweepItem> items;
 };
 
 CaptureInput read_sequences(const CaptureOptions& options, const ModelConfig& config) {
@@ -82,15 +82,15 @@ CaptureInput read_sequences(const CaptureOptions& options, const ModelConfig& co
   return input;
 }
 
-UnitResult measure_batch(const Sweep& sweep, std::int64_t first, std::int64_t count,
+UnitResult measure_batch(const SweepRun& run, std::int64_t first, std::int64_t count,
                          const UnitContext& context) {
   std::vector<std::int64_t> sequences(static_cast<std::size_t>(count));
   std::iota(sequences.begin(), sequences.end(), first);
   std::int64_t done = 0;
   const PassThreads threads;
-  SweepResult measured = sweep.measure(sequences, [&] {
+  SweepResult measured = measure_sweep(run.decoder, run.input, run.items, sequences, [&] {
     if (context.stop.stop_requested()) throw Interrupted("sweep: interrupted");
-    context.report(++done, std::ssize(sweep.items()));
+    context.report(++done, std::ssize(run.items));
   });
   UnitResult result;
   result.matrices = {{"loss", std::move(measured.loss)},
@@ -119,7 +119,7 @@ std::vector<Summary> summaries_of(std::span<const UnitResult> units, std::size_t
 
 std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> units) {
   std::vector<ResultRow> rows = {{{col::kLabel, run.label}, {col::kPart, "original"}}};
-  for (const SweepItem& item : run.sweep->items()) {
+  for (const SweepItem& item : run.items) {
     rows.emplace_back(ResultRow{{col::kLabel, run.label}}).add(item.key);
   }
   const auto add = [&](std::size_t matrix, bool is_effect, const NumberColumn& mean,
@@ -158,9 +158,9 @@ void present(const SweepRun& run, Report& report) {
         "attribution: rank correlation with the effect {:.2f}, mean error {:.0f} % of the mean "
         "effect; sharing the layers below saves {:.0f} % of the passes through layers",
         spearman_correlation(effects, estimates), 100.0 * error / size,
-        100.0 * run.sweep->saving()));
+        100.0 * saved_passes(run.items, run.decoder.config())));
   }
-  report.results.provenance["saved_layer_passes"] = run.sweep->saving();
+  report.results.provenance["saved_layer_passes"] = saved_passes(run.items, run.decoder.config());
   for (const Column& column : std::initializer_list<Column>{
            col::kPart, col::kLayer, col::kHead, col::kSource, col::kSourceHead, col::kPosition}) {
     report.columns.push_back(table_column(column));
@@ -184,13 +184,11 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
     shortest = std::min(shortest, input.length(s));
   }
-  std::vector<SweepItem> items =
-      sweep_items(options.over, edits, options.ablation, config, shortest);
   const auto run = std::make_shared<SweepRun>(
       options.label.empty() ? checkpoint.path().filename().string() : options.label,
       options.summary, std::move(input),
-      load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}));
-  run->sweep = std::make_unique<const Sweep>(run->decoder, run->input, std::move(items));
+      load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}),
+      sweep_items(options.over, edits, options.ablation, config, shortest));
   run->summary.seed = run_options.seed;
   Analysis analysis = analysis_of("sweep", options);
   analysis.options["edit"] = edits_to_json(edits);
@@ -206,12 +204,12 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
     Unit& unit = analysis.units.emplace_back();
     unit.key = {{col::kLabel, run->label}, {col::kSequence, first}};
     unit.where = fmt::format("sequences {} to {}", first, first + count - 1);
-    unit.work = std::ssize(run->sweep->items());
+    unit.work = std::ssize(run->items);
     // The graph of a backward pass keeps the activations of all layers.
     unit.bytes = pass_elements_per_token(config) * run->input.longest() * count *
                  (config.num_hidden_layers + 3) * 4;
     unit.measure = [run, first, count](const UnitContext& context) {
-      return measure_batch(*run->sweep, first, count, context);
+      return measure_batch(*run, first, count, context);
     };
   }
   analysis.threads = UnitThreads::kInside;

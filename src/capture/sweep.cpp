@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "capture/capture_sizes.h"
 #include "capture/log_likelihood.h"
@@ -92,16 +94,15 @@ SweepItem item_of(const ModelEdits& edits, const ModelConfig& config) {
 /// Scales routers, and restores their weights at the end.
 class ScopedRoutes {
  public:
-  using Routers = std::vector<std::pair<std::int64_t, at::Tensor>>;
-
-  ScopedRoutes(const std::vector<RouterEdit>& edits, const Routers& routers, const Decoder& decoder)
+  ScopedRoutes(const std::vector<RouterEdit>& edits, const std::vector<at::Tensor>& routers,
+               const Decoder& decoder)
       : routers_(routers) {
     if (edits.empty()) return;
-    for (const auto& router : routers_) originals_.push_back(router.second.clone());
+    for (const at::Tensor& router : routers_) originals_.push_back(router.clone());
     apply_router_edits(edits, decoder);
   }
   ~ScopedRoutes() {
-    for (std::size_t i = 0; i < originals_.size(); ++i) routers_[i].second.copy_(originals_[i]);
+    for (std::size_t i = 0; i < originals_.size(); ++i) routers_[i].copy_(originals_[i]);
   }
   ScopedRoutes(const ScopedRoutes&) = delete;
   ScopedRoutes& operator=(const ScopedRoutes&) = delete;
@@ -111,13 +112,13 @@ class ScopedRoutes {
     double sum = 0.0;
     for (std::size_t i = 0; i < originals_.size(); ++i) {
       if (!gradients[i].defined()) continue;
-      sum += ((routers_[i].second - originals_[i]) * gradients[i]).sum().item<double>();
+      sum += ((routers_[i] - originals_[i]) * gradients[i]).sum().item<double>();
     }
     return sum;
   }
 
  private:
-  const Routers& routers_;
+  const std::vector<at::Tensor>& routers_;
   std::vector<at::Tensor> originals_;
 };
 
@@ -136,170 +137,187 @@ std::vector<SweepItem> sweep_items(SweepOver over, const ModelEdits& edits,
   return items;
 }
 
-/// State of measure().
-struct Sweep::Batch {
-  /// An activation and its gradient.
+double saved_passes(const std::vector<SweepItem>& items, const ModelConfig& config) {
+  std::int64_t saved = 0;
+  for (const SweepItem& item : items) saved += item.first_layer;
+  return static_cast<double>(saved) /
+         static_cast<double>(config.num_hidden_layers * (std::ssize(items) + 1));
+}
+
+namespace {
+
+/// A pass of some sequences, its gradients and the results.
+class SweepBatch {
+ public:
+  SweepBatch(const Decoder& decoder, const CaptureInput& input, const std::vector<SweepItem>& items,
+             const std::vector<std::int64_t>& sequences)
+      : decoder_(decoder),
+        input_(input),
+        items_(items),
+        sequences_(sequences),
+        ids_(batch_ids(input, sequences)) {
+    check_option(decoder.stages().size() == 1, "device", "one device", decoder.stages().size());
+    for (const std::int64_t s : sequences) {
+      lengths_.push_back(input.length(s));
+      const auto is_prepended = input.is_prepended_of(s).subspan(1);
+      scored_.push_back(static_cast<double>(std::ranges::count(is_prepended, 0)));
+      if (scored_.back() > 0.0) continue;
+      throw InvalidArgument("sweep: sequence {} has no token with a predecessor to score", s);
+    }
+    const MatrixD zero = MatrixD::Zero(std::ssize(items) + 1, std::ssize(sequences));
+    result_ = {zero, zero, zero};
+    const auto has_routes = [](const SweepItem& item) { return !item.edits.routes.empty(); };
+    const ModelConfig& config = decoder.config();
+    for (std::int64_t layer = 1;
+         std::ranges::any_of(items, has_routes) && layer < config.num_hidden_layers; ++layer) {
+      routers_.push_back(decoder.parameter(
+          layer_parameter(config, layer, "self_attn.lime_router.static_weights")));
+    }
+  }
+
+  SweepResult run(const std::function<void()>& on_item) {
+    collect_gradients();
+    const at::NoGradGuard no_grad;
+    Workspace workspace;
+    auto state = decoder_.begin_pass(ids_, {.logits = LogitsFor::kNone, .workspace = &workspace});
+    Eigen::Index row = 0;
+    for (int layer = 0; layer < decoder_.config().num_hidden_layers; ++layer) {
+      state = state->fork(nullptr);
+      for (; row < std::ssize(items_) && item(row).first_layer == layer; ++row) {
+        run_item(*state, item(row), row + 1);
+        on_item();
+      }
+      state->run_layers({layer, 1});
+    }
+    score(state->end().hidden, 0);
+    return std::move(result_);
+  }
+
+ private:
+  const SweepItem& item(Eigen::Index row) const { return items_[static_cast<std::size_t>(row)]; }
+
+  void score(const at::Tensor& hidden, Eigen::Index row) {
+    const auto scores = score_each_token(decoder_, hidden, input_, sequences_);
+    for (std::size_t s = 0; s < scores.size(); ++s) {
+      const auto column = static_cast<Eigen::Index>(s);
+      for (const TokenScore& token : scores[s]) {
+        result_.loss(row, column) -= token.log_probability / scored_[s];
+        result_.logit_difference(row, column) += token.logit_difference / scored_[s];
+      }
+    }
+  }
+
+  void run_item(const ForwardPass& state, const SweepItem& own, Eigen::Index row) {
+    const ScopedRoutes routes(own.edits.routes, routers_, decoder_);
+    EditHooks edited(own.edits.activations, decoder_.config());
+    HookSet hooks;
+    const auto registered = edited.attach(hooks);
+    edited.begin_batch(sequences_, lengths_);
+    edited.begin_pass(ids_, 0);
+    attribute(edited, row);
+    for (std::size_t s = 0; s < route_gradients_.size(); ++s) {
+      result_.attribution(row, static_cast<Eigen::Index>(s)) +=
+          routes.change_along(route_gradients_[s]) / scored_[s];
+    }
+    const auto pass = state.fork(&hooks);
+    const auto layers = static_cast<int>(decoder_.config().num_hidden_layers);
+    pass->run_layers({own.first_layer, layers - own.first_layer});
+    score(pass->end().hidden, row);
+  }
+
+  /// Runs a backward pass of the summed loss.
+  void run_backward(std::span<const std::int64_t> sequences, const HookSet* hooks) const {
+    const at::Tensor ids = batch_ids(input_, sequences);
+    const at::Tensor targets = at::full(ids.sizes(), kIgnoredTarget, at::kLong);
+    auto* target = targets.data_ptr<std::int64_t>();
+    for (const std::int64_t s : sequences) {
+      for (std::int64_t t = 1; t < input_.length(s); ++t) {
+        const auto place = static_cast<std::size_t>(t);
+        if (input_.is_prepended_of(s)[place] == 0) target[t - 1] = input_.ids_of(s)[place];
+      }
+      target += ids.size(1);
+    }
+    decoder_.forward(ids, {.hooks = hooks, .logits = LogitsFor::kNone, .targets = targets})
+        .loss.backward();
+  }
+
+  void collect_gradients() {
+    HookSet hooks;
+    std::vector<ScopedHook> registered;
+    for (const SweepItem& item : items_) {
+      const EditHooks own(item.edits.activations, decoder_.config());
+      for (const ActivationEdit& edit : own.edits()) {
+        for (const HookPoint& point : own.points_of(edit)) {
+          if (!probes_.try_emplace(point).second) continue;
+          registered.push_back(hooks.edit(point, [&](const HookPoint& at, const at::Tensor& x) {
+            Probe& probe = probes_.at(at);
+            probe = {x.detach(), at::zeros(x.sizes(), x.options()).requires_grad_()};
+            return x + probe.change;
+          }));
+        }
+      }
+    }
+    if (!probes_.empty()) {
+      // A pass has a graph if a parameter requires gradients: the smallest one.
+      const auto size = [](const NamedTensor& parameter) { return parameter.tensor.numel(); };
+      const at::Tensor any = std::ranges::min_element(decoder_.parameters(), {}, size)->tensor;
+      any.set_requires_grad(true);
+      run_backward(sequences_, &hooks);
+      any.set_requires_grad(false);
+      any.mutable_grad() = at::Tensor();
+    }
+    for (std::size_t s = 0; !routers_.empty() && s < sequences_.size(); ++s) {
+      for (const at::Tensor& router : routers_) router.set_requires_grad(true);
+      run_backward(std::span(sequences_).subspan(s, 1), nullptr);
+      std::vector<at::Tensor>& gradients = route_gradients_.emplace_back();
+      for (const at::Tensor& router : routers_) {
+        gradients.push_back(router.grad());
+        router.set_requires_grad(false);
+        router.mutable_grad() = at::Tensor();
+      }
+    }
+  }
+
+  void attribute(EditHooks& edited, Eigen::Index row) {
+    for (const ActivationEdit& edit : edited.edits()) {
+      for (const HookPoint& point : edited.points_of(edit)) {
+        const Probe& probe = probes_.at(point);
+        if (!probe.change.defined() || !probe.change.grad().defined()) continue;
+        const at::Tensor change = (edited.edited(edit, point, probe.x) - probe.x).to(at::kDouble);
+        const at::Tensor sums = (change * probe.change.grad()).flatten(1).sum(1).to(at::kCPU);
+        for (std::size_t s = 0; s < scored_.size(); ++s) {
+          result_.attribution(row, static_cast<Eigen::Index>(s)) +=
+              sums.data_ptr<double>()[s] / scored_[s];
+        }
+      }
+    }
+  }
+
   struct Probe {
     at::Tensor x;
-    at::Tensor change;
+    at::Tensor change;  ///< 0; its gradient is that of x
   };
 
-  std::vector<std::int64_t> sequences;
-  std::vector<std::int64_t> lengths;
-  std::vector<double> scored;  ///< tokens whose loss is computed
-  at::Tensor ids;
-  std::map<HookPoint, Probe> probes;
-  std::vector<std::vector<at::Tensor>> route_gradients;  ///< of each sequence and router
-  SweepResult result;
+  const Decoder& decoder_;
+  const CaptureInput& input_;
+  const std::vector<SweepItem>& items_;
+  const std::vector<std::int64_t>& sequences_;
+  const at::Tensor ids_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<double> scored_;  // tokens whose loss is computed
+  std::vector<at::Tensor> routers_;
+  std::map<HookPoint, Probe> probes_;
+  std::vector<std::vector<at::Tensor>> route_gradients_;  // of each sequence and router
+  SweepResult result_;
 };
 
-Sweep::Sweep(const Decoder& decoder, const CaptureInput& input, std::vector<SweepItem> items)
-    : decoder_(decoder), input_(input), items_(std::move(items)) {
-  const ModelConfig& config = decoder.config();
-  check_option(decoder.stages().size() == 1, "device", "one device", decoder.stages().size());
-  const auto has_routes = [](const SweepItem& item) { return !item.edits.routes.empty(); };
-  if (std::ranges::none_of(items_, has_routes)) return;
-  for (std::int64_t layer = 1; layer < config.num_hidden_layers; ++layer) {
-    const auto name = layer_parameter(config, layer, "self_attn.lime_router.static_weights");
-    routers_.emplace_back(layer, decoder.parameter(name));
-  }
-}
+}  // namespace
 
-double Sweep::saving() const {
-  const auto layers = static_cast<double>(decoder_.config().num_hidden_layers);
-  double run = layers;
-  for (const SweepItem& item : items_) run += layers - item.first_layer;
-  return 1.0 - run / (layers * static_cast<double>(items_.size() + 1));
-}
-
-void Sweep::score(const at::Tensor& hidden, Eigen::Index row, Batch& batch) const {
-  const auto scores = score_each_token(decoder_, hidden, input_, batch.sequences);
-  for (std::size_t s = 0; s < scores.size(); ++s) {
-    const auto column = static_cast<Eigen::Index>(s);
-    for (const TokenScore& token : scores[s]) {
-      batch.result.loss(row, column) -= token.log_probability / batch.scored[s];
-      batch.result.logit_difference(row, column) += token.logit_difference / batch.scored[s];
-    }
-  }
-}
-
-void Sweep::run_item(const ForwardPass& state, std::size_t item, Batch& batch) const {
-  const SweepItem& own = items_[item];
-  const auto row = static_cast<Eigen::Index>(item) + 1;
-  const ScopedRoutes routes(own.edits.routes, routers_, decoder_);
-  EditHooks edited(own.edits.activations, decoder_.config());
-  HookSet hooks;
-  const auto registered = edited.attach(hooks);
-  edited.begin_batch(batch.sequences, batch.lengths);
-  edited.begin_pass(batch.ids, 0);
-  attribute(row, edited, batch);
-  for (std::size_t s = 0; s < batch.route_gradients.size(); ++s) {
-    batch.result.attribution(row, static_cast<Eigen::Index>(s)) +=
-        routes.change_along(batch.route_gradients[s]) / batch.scored[s];
-  }
-  const auto pass = state.fork(&hooks);
-  pass->run_layers(
-      {own.first_layer, static_cast<int>(decoder_.config().num_hidden_layers) - own.first_layer});
-  score(pass->end().hidden, row, batch);
-}
-
-SweepResult Sweep::measure(const std::vector<std::int64_t>& sequences,
-                           const std::function<void()>& on_item) const {
-  Batch batch;
-  batch.sequences = sequences;
-  batch.ids = batch_ids(input_, sequences);
-  for (const std::int64_t s : sequences) {
-    batch.lengths.push_back(input_.length(s));
-    const auto is_prepended = input_.is_prepended_of(s).subspan(1);
-    batch.scored.push_back(static_cast<double>(std::ranges::count(is_prepended, 0)));
-    if (batch.scored.back() > 0.0) continue;
-    throw InvalidArgument("sweep: sequence {} has no token with a predecessor to score", s);
-  }
-  const MatrixD zero = MatrixD::Zero(std::ssize(items_) + 1, std::ssize(sequences));
-  batch.result = {zero, zero, zero};
-  collect_gradients(batch);
-  const at::NoGradGuard no_grad;
-  Workspace workspace;
-  auto state =
-      decoder_.begin_pass(batch.ids, {.logits = LogitsFor::kNone, .workspace = &workspace});
-  std::size_t item = 0;
-  for (int layer = 0; layer < decoder_.config().num_hidden_layers; ++layer) {
-    state = state->fork(nullptr);
-    for (; item < items_.size() && items_[item].first_layer == layer; ++item) {
-      run_item(*state, item, batch);
-      on_item();
-    }
-    state->run_layers({layer, 1});
-  }
-  score(state->end().hidden, 0, batch);
-  return std::move(batch.result);
-}
-
-void Sweep::run_backward(std::span<const std::int64_t> sequences, const HookSet* hooks) const {
-  const at::Tensor ids = batch_ids(input_, sequences);
-  const at::Tensor targets = at::full(ids.sizes(), kIgnoredTarget, at::kLong);
-  auto* target = targets.data_ptr<std::int64_t>();
-  for (const std::int64_t s : sequences) {
-    for (std::int64_t t = 1; t < input_.length(s); ++t) {
-      const auto place = static_cast<std::size_t>(t);
-      if (input_.is_prepended_of(s)[place] == 0) target[t - 1] = input_.ids_of(s)[place];
-    }
-    target += ids.size(1);
-  }
-  decoder_.forward(ids, {.hooks = hooks, .logits = LogitsFor::kNone, .targets = targets})
-      .loss.backward();
-}
-
-void Sweep::collect_gradients(Batch& batch) const {
-  HookSet hooks;
-  std::vector<ScopedHook> registered;
-  for (const SweepItem& item : items_) {
-    const EditHooks own(item.edits.activations, decoder_.config());
-    for (const ActivationEdit& edit : own.edits()) {
-      for (const HookPoint& point : own.points_of(edit)) {
-        if (!batch.probes.try_emplace(point).second) continue;
-        registered.push_back(hooks.edit(point, [&](const HookPoint& at, const at::Tensor& x) {
-          Batch::Probe& probe = batch.probes.at(at);
-          probe = {x.detach(), at::zeros(x.sizes(), x.options()).requires_grad_()};
-          return x + probe.change;
-        }));
-      }
-    }
-  }
-  if (!batch.probes.empty()) {
-    // A pass has a graph if a parameter requires gradients: the smallest one.
-    const auto size = [](const NamedTensor& parameter) { return parameter.tensor.numel(); };
-    const at::Tensor any = std::ranges::min_element(decoder_.parameters(), {}, size)->tensor;
-    any.set_requires_grad(true);
-    run_backward(batch.sequences, &hooks);
-    any.set_requires_grad(false);
-    any.mutable_grad() = at::Tensor();
-  }
-  for (std::size_t s = 0; !routers_.empty() && s < batch.sequences.size(); ++s) {
-    for (const auto& [layer, router] : routers_) router.set_requires_grad(true);
-    run_backward(std::span(batch.sequences).subspan(s, 1), nullptr);
-    std::vector<at::Tensor>& gradients = batch.route_gradients.emplace_back();
-    for (const auto& [layer, router] : routers_) {
-      gradients.push_back(router.grad());
-      router.set_requires_grad(false);
-      router.mutable_grad() = at::Tensor();
-    }
-  }
-}
-
-void Sweep::attribute(Eigen::Index row, EditHooks& edited, Batch& batch) const {
-  for (const ActivationEdit& edit : edited.edits()) {
-    for (const HookPoint& point : edited.points_of(edit)) {
-      const Batch::Probe& probe = batch.probes.at(point);
-      if (!probe.change.defined() || !probe.change.grad().defined()) continue;
-      const at::Tensor change = (edited.edited(edit, point, probe.x) - probe.x).to(at::kDouble);
-      const at::Tensor sums = (change * probe.change.grad()).flatten(1).sum(1).to(at::kCPU);
-      for (std::size_t s = 0; s < batch.scored.size(); ++s) {
-        batch.result.attribution(row, static_cast<Eigen::Index>(s)) +=
-            sums.data_ptr<double>()[s] / batch.scored[s];
-      }
-    }
-  }
+SweepResult measure_sweep(const Decoder& decoder, const CaptureInput& input,
+                          const std::vector<SweepItem>& items,
+                          const std::vector<std::int64_t>& sequences,
+                          const std::function<void()>& on_item) {
+  return SweepBatch(decoder, input, items, sequences).run(on_item);
 }
 
 }  // namespace lime

@@ -3,10 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "capture/edits.h"
@@ -54,40 +51,23 @@ struct SweepResult {
   MatrixD attribution;       ///< first-order estimate of the change of the loss; 0 in the first row
 };
 
-/// Measures interventions on a decoder, each alone.
+/// Returns the fraction of passes through layers that measure_sweep() saves.
+double saved_passes(const std::vector<SweepItem>& items, const ModelConfig& config);
+
+/// Measures interventions on a decoder, each alone, on the sequences of one pass.
 ///
-/// The layers below the first edited one run once per batch: an intervention continues from there
-/// (ForwardPass::fork()). First-order estimates come from one backward pass:
+/// The layers below the first edited one run once: an intervention continues from there
+/// (ForwardPass::fork()). First-order estimates come from a backward pass:
 ///
 ///   L(edited) - L ~= sum (x' - x) dL/dx,    x: activations, or weights of routers
 ///
-/// Routers are scaled during measure() only. Not thread-safe.
-class Sweep {
- public:
-  /// @param decoder  on one device
-  Sweep(const Decoder& decoder, const CaptureInput& input, std::vector<SweepItem> items);
-
-  const std::vector<SweepItem>& items() const { return items_; }
-  /// Returns the fraction of passes through layers that shared layers save.
-  double saving() const;
-  /// @param on_item  called after each intervention
-  /// @throws InvalidArgument  as EditHooks; if a sequence has no token to score.
-  SweepResult measure(const std::vector<std::int64_t>& sequences,
-                      const std::function<void()>& on_item) const;
-
- private:
-  struct Batch;
-  void score(const at::Tensor& hidden, Eigen::Index row, Batch& batch) const;
-  void run_item(const ForwardPass& state, std::size_t item, Batch& batch) const;
-  /// Runs backward passes for attribute().
-  void collect_gradients(Batch& batch) const;
-  void run_backward(std::span<const std::int64_t> sequences, const HookSet* hooks) const;
-  void attribute(Eigen::Index row, EditHooks& edited, Batch& batch) const;
-
-  const Decoder& decoder_;
-  const CaptureInput& input_;
-  const std::vector<SweepItem> items_;
-  std::vector<std::pair<std::int64_t, at::Tensor>> routers_;  // by layer
-};
+/// Routers are scaled meanwhile.
+/// @param decoder  on one device
+/// @param on_item  called after each intervention
+/// @throws InvalidArgument  as EditHooks; if a sequence has no token to score.
+SweepResult measure_sweep(const Decoder& decoder, const CaptureInput& input,
+                          const std::vector<SweepItem>& items,
+                          const std::vector<std::int64_t>& sequences,
+                          const std::function<void()>& on_item);
 
 }  // namespace lime

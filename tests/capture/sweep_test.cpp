@@ -59,9 +59,8 @@ std::vector<std::int64_t> all_of(const CaptureInput& input) {
 
 SweepResult effect_of(const Decoder& decoder, const CaptureInput& input,
                       const std::vector<std::string>& edits) {
-  const Sweep sweep(decoder, input,
-                    sweep_items(SweepOver::kEdits, read_edits(edits), "", decoder.config(), 0));
-  return sweep.measure(all_of(input), [] {});
+  const auto items = sweep_items(SweepOver::kEdits, read_edits(edits), "", decoder.config(), 0);
+  return measure_sweep(decoder, input, items, all_of(input), [] {});
 }
 
 TEST(SweepGoldenTest, EditsEqualPyTorchWithHooks) {
@@ -97,15 +96,13 @@ class SweepOfEveryDecoderTest : public ::testing::TestWithParam<testing::NamedCo
 TEST_P(SweepOfEveryDecoderTest, SharedLayersGiveTheLossOfWholePasses) {
   const Decoder decoder = lively_decoder(GetParam().config, in_double());
   const CaptureInput input = ragged_input(some_ids(3, 9), 6);
-  const Sweep sweep(decoder, input,
-                    sweep_items(SweepOver::kSublayers, {}, "scale=0.5", decoder.config(), 0));
-  const SweepResult result = sweep.measure(all_of(input), [] {});
+  const auto items = sweep_items(SweepOver::kSublayers, {}, "scale=0.5", decoder.config(), 0);
+  const SweepResult result = measure_sweep(decoder, input, items, all_of(input), [] {});
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i <= sweep.items().size(); ++i) {
+  for (std::size_t i = 0; i <= items.size(); ++i) {
     HookSet hooks;
-    EditHooks edited(
-        i == 0 ? std::vector<ActivationEdit>{} : sweep.items()[i - 1].edits.activations,
-        decoder.config());
+    EditHooks edited(i == 0 ? std::vector<ActivationEdit>{} : items[i - 1].edits.activations,
+                     decoder.config());
     const auto registered = edited.attach(hooks);
     edited.begin_batch({0, 1, 2}, {6, 6, 9});
     const at::Tensor hidden =
@@ -149,9 +146,10 @@ TEST(SweepTest, CoversEveryComponentOnceAndRestoresTheModel) {
   EXPECT_EQ(items(SweepOver::kRoutes).size(), 5U);       // of layers 1 and 2, to 2 and 3 layers
   EXPECT_EQ(items(SweepOver::kHeadRoutes).size(), 20U);  // 2 heads each
   const at::Tensor before = decoder.forward(some_ids(1, 4)).logits.clone();
-  const Sweep sweep(decoder, input, items(SweepOver::kHeadRoutes));
-  EXPECT_NEAR(sweep.saving(), 1.0 - (3.0 + 8 * 2 + 12 * 1) / (21 * 3.0), 1e-12);
-  const SweepResult result = sweep.measure(all_of(input), [] {});
+  EXPECT_NEAR(saved_passes(items(SweepOver::kHeadRoutes), config),
+              1.0 - (3.0 + 8 * 2 + 12 * 1) / (21 * 3.0), 1e-12);
+  const SweepResult result =
+      measure_sweep(decoder, input, items(SweepOver::kHeadRoutes), all_of(input), [] {});
   EXPECT_EQ(max_difference(decoder.forward(some_ids(1, 4)).logits, before), 0.0);
   EXPECT_GT((result.loss.row(5) - result.loss.row(0)).norm(), 1e-6);
 }
@@ -201,9 +199,10 @@ TEST_F(EditedCaptureTest, MeanAndResampleKeepTheMean) {
   const CaptureReader a = capture("a.txt", {}, "a.h5");
   const VectorD mean = a.statistics("hidden", 1).mean;
   int number = 0;
-  for (const std::string edit :
-       {"mean hidden layers=1", "resample hidden layers=1 seed=3",
-        ("mean=" + (folder_ / "a.h5").string() + " hidden layers=1").c_str()}) {
+  const std::vector<std::string> edits = {
+      "mean hidden layers=1", "resample hidden layers=1 seed=3",
+      "mean=" + (folder_ / "a.h5").string() + " hidden layers=1"};
+  for (const std::string& edit : edits) {
     const CaptureReader edited = capture("a.txt", {edit}, std::to_string(number++) + ".h5");
     EXPECT_LT((edited.statistics("hidden", 1).mean - mean).norm(), 1e-5) << edit;
     EXPECT_GT((edited.read_all("hidden", 1) - a.read_all("hidden", 1)).norm(), 1e-2) << edit;

@@ -123,7 +123,7 @@ TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {.layer_base = 1});
   ASSERT_EQ(figure.panels.size(), 1U);
   const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
-  EXPECT_DOUBLE_EQ(map.values(0, 2), 1.2) << "the last layer is on top";
+  EXPECT_DOUBLE_EQ(map.values(0, 2), 1.2) << "rows count from the bottom, layer 0 is on top";
   ASSERT_EQ(map.marks.size(), 1U);
   EXPECT_EQ(map.marks[0].row, 1);
   EXPECT_EQ(map.marks[0].col, 0);

@@ -17,14 +17,13 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
                     .y = {.label = "nats per token"}};
   CurvePanel curves;
   std::size_t model = 0;
-  for (const auto& [label, part] : distinct_texts(rows, col::kLabel, col::kPart)) {
-    const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kPart, part}});
+  for (const std::string& part : distinct(rows, col::kPart)) {
+    const FigureRows own = rows_with(rows, {{col::kPart, part}});
     curves.curves.push_back(
         layer_curve(own, {.value = col::kEffect, .low = col::kEffectLow, .high = col::kEffectHigh},
-                    options.layer_base, fmt::format("{}, {}", label, part), model_style(model)));
+                    options.layer_base, part, model_style(model)));
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
-                                        options.layer_base,
-                                        fmt::format("{}, {}, first order", label, part),
+                                        options.layer_base, part + ", first order",
                                         {model++, LinePattern::kDashed, MarkerShape::kNone, true}));
   }
   panel.content = std::move(curves);
@@ -42,7 +41,7 @@ FigurePanel effect_map(const FigureRows& rows, const Column& across, const Colum
   HeatmapPanel map{.values = MatrixD::Constant(layers * heads, columns * heads, NAN),
                    .is_signed = true};
   for (const FigureRow& row : rows) {
-    const int inner = by_head ? row.index(col::kHead, heads) : 0;
+    const int inner = by_head ? heads - 1 - row.index(col::kHead, heads) : 0;
     const int line = (layers - 1 - row.index(col::kLayer, layers)) * heads + inner;
     const int column =
         row.index(across, columns) * heads + (by_head ? row.index(col::kSourceHead, heads) : 0);
