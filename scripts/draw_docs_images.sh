@@ -51,7 +51,7 @@ if wanted attention attention-routed attention-heads; then
   "$bin/lime-metrics" attention "$out/patterns-lime.h5" --sequence 3 --layer 1-3 --query 9 \
     --checkpoint data/aet-lime -o "$out/attention.json" --quiet
   "$bin/lime-metrics" attention "$out/patterns-llama.h5" "$out/patterns-lime.h5" "${both[@]}" \
-    -o "$out/sweep-heads.json" --quiet
+    -o "$out/heads.json" --quiet
 fi
 
 if wanted lens correlates-entropy; then
@@ -67,7 +67,7 @@ fi
 
 if wanted sweep-heads; then
   "$bin/lime-capture" sweep --checkpoint data/lm-lime --lines "$out/sentences.txt" \
-    --max-sequences 200 --over heads -o "$out/heads.json" --quiet
+    --max-sequences 200 --over heads -o "$out/sweep-heads.json" --quiet
 fi
 
 draw entropy "$out/compared.json" --layer-base 1
