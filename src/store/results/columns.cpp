@@ -24,7 +24,7 @@ const std::vector<ColumnGroup>& column_groups() {
       {"Attention", {kHeads, kEven, kQuery, kKey, kRoutedHead, kShare, kBy}},
       {"Tokens",
        {kSequence, kPosition, kToken, kText, kNorm, kRelativeNorm, kNextCosine,
-        kEntropyContribution}},
+        kEntropyContribution, kLensProbability, kLensRank, kLensKl}},
       {"Counterfactual routers",
        {kRouter, kPart, kLayers, kDifference, kDifferenceLow, kDifferenceHigh, kDeviation}},
       {"Minimal pairs",
@@ -49,6 +49,7 @@ const std::vector<ColumnGroup>& column_groups() {
       {"Comparisons and means over layers",
        {kBaseline, kBaselineMean, kItems, kP, kPExact, kPHolm, kItemsCiLow, kItemsCiHigh,
         kPKruskal}},
+      {"Series", {kReference, kTurn, kStepLow, kStepHigh}},
       {"Training log", {kStep, kLoss, kFlops}}};
   return groups;
 }
