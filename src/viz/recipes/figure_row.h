@@ -92,6 +92,10 @@ auto distinct_texts(const FigureRows& rows, const Columns&... columns) {
 /// @param there  the layers of the results, from 0. @throws InvalidArgument  if one does not exist.
 std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
 
+/// Returns the same, or without requested layers at most `most` >= 2, evenly spaced.
+std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
+                                std::size_t most);
+
 /// Returns the rows of the requested layers; all if none are requested.
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options);
 

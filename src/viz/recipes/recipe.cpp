@@ -231,6 +231,8 @@ const std::vector<Recipe>& all_recipes() {
       recipe("attention-routed", {"attention"},
              "buffered layers that one query reads from each key through the routers",
              attention_routed_figure, {"layer", "head"}),
+      recipe("series", {"series"}, "measurements over training steps, a curve per layer",
+             series_figure, {"layer", "measure"}),
       recipe("loss", {"training"}, "loss over steps, tokens or FLOPs", loss_figure, {"over"}),
       recipe("cost", {"cost"}, "the efficiency table: parameters, operations, cache", cost_table),
       recipe("comparison", {"entropy", "separability", "geometry", "blimp"},
