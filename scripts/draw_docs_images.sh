@@ -70,6 +70,21 @@ if wanted sweep-heads; then
     --max-sequences 200 --over heads -o "$out/sweep-heads.json" --quiet
 fi
 
+if wanted series; then
+  mkdir -p "$out/series"
+  "$bin/lime-train" generate --task aet --operands 3,4 --count 300 --seed 2026 -o "$out/series/expressions.txt"
+  for step in 1 10 30 100 300 1000 2000; do
+    run=$out/series/step-$step
+    [ -e "$run/model.safetensors" ] ||
+      "$bin/lime-train" --task aet --decoder lime --train-samples 50000 --learning-rate 1e-3 \
+        --schedule constant --steps "$step" --seed 1 --threads 1 --quiet -o "$run"
+    rm -rf "$out/series/lime-step-$step".{h5,shards}
+    "$bin/lime-capture" --checkpoint "$run" --lines "$out/series/expressions.txt" --sites hidden \
+      -o "$out/series/lime-step-$step.h5" --quiet
+  done
+  "$bin/lime-metrics" series "$out"/series/lime-step-*.h5 --max-rows 1024 -o "$out/series.json" --quiet
+fi
+
 draw entropy "$out/compared.json" --layer-base 1
 draw comparison-entropy "$out/compared.json" --kind comparison --layer-base 1
 draw separability "$out/separability.json" --layer-base 1
@@ -92,6 +107,7 @@ draw loss data/aet-llama data/aet-lime --log-y
 draw cost "$out/cost.json"
 draw lens "$out/lens.json" --measure loss,kl_to_final --columns 2 --size acl-page --layer-base 1
 draw correlates-entropy "$out/raw.json" --layer-base 1
+draw series "$out/series.json" --log-x --size acl-page --layer-base 1
 draw correlates-scores "$out/agreement-probes.json" --layer-base 1
 
 shoot() {  # NAME VIEW STATE OPTION|FILE...: write a screenshot of one view

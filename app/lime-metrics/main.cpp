@@ -10,6 +10,7 @@
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/router_analysis.h"
 #include "analysis/separability/separability_analysis.h"
+#include "analysis/series/series_analysis.h"
 #include "analysis/similarity/similarity_analysis.h"
 #include "analysis/tokens/tokens_analysis.h"
 #include "analysis/tsne/tsne_analysis.h"
@@ -186,6 +187,25 @@ void add_metrics(MetricCommands& commands) {
            "lime-metrics counterfactual lime.h5 --router identity,cut --layer 8-15\n"
            "lime-metrics counterfactual lime.h5 --router random,permuted --draws 20 --alpha "
            "0.5,1,2"});
+  commands.add(
+      prepare_series,
+      {.name = "series",
+       .description =
+           "Curves of measurements over training steps, drift of the layers, and turns.\n"
+           "Inputs are captures of several checkpoints, or JSON results of any metric. Steps are "
+           "read from the names: step-1000.h5, llama-step-1000.h5, step-1000/capture.h5. Captures "
+           "are measured with the default options of each --metric. Drift is the similarity of "
+           "each layer to the same layer at the first, the previous and the last step.",
+       .progress_unit = "items",
+       .examples =
+           "lime-metrics series step-*.h5\n"
+           "lime-metrics series step-*.h5 --metric drift,geometry --site hidden -o series.json\n"
+           "lime-metrics series llama-step-*.h5 lime-step-*.h5 --metric lens\n"
+           "lime-metrics series a.h5 b.h5 c.h5 --steps 0,500,1000\n"
+           "lime-metrics geometry step-*.h5 --measure dimension -o dimension.json\n"
+           "lime-metrics series dimension.json -o series.json\n"
+           "lime-figure series.json -o series.pdf",
+       .has_samples = false});
   commands.add(
       prepare_correlates,
       {.name = "correlates",

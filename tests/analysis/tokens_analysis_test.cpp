@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -67,6 +68,23 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
                   matrix_renyi_entropy(ConstMatrixRefD(rest), 0.5),
               1e-7);
   EXPECT_TRUE(report.results.rows.at(7).cell(col::kNextCosine).is_null()) << "nothing follows";
+}
+
+TEST_F(TokensAnalysisTest, ReadsTheLogitLensIfTheCaptureHasIt) {
+  testing::SmallCapture capture = testing::example_capture();
+  MatrixF lens = MatrixF::Zero(16, 5);
+  lens.row(6) << 0.5F, 1.0F, 1.0F, std::log(4.0F), 7.0F;
+  capture.activations.push_back({"logit_lens", 1, lens});
+  use(capture);
+  options_.sequence = 1;
+  options_.captures.site = {"hidden"};
+  const std::vector<ResultRow> rows = analyze().results.rows;
+  const ResultRow& second = rows.at(8 + 1);
+  EXPECT_NEAR(second.number(col::kLensProbability), 0.25, 1e-7);
+  EXPECT_EQ(second.number(col::kLensRank), 7.0);
+  EXPECT_EQ(second.number(col::kLensKl), 0.5);
+  EXPECT_FALSE(rows.at(1).has(col::kLensRank)) << "layer 0 has no lens";
+  EXPECT_FALSE(rows.at(8 + 7).has(col::kLensRank)) << "the last token has no next one";
 }
 
 TEST_F(TokensAnalysisTest, TablesShowEveryToken) {

@@ -41,6 +41,9 @@ const std::vector<TokenMeasureName>& tokenMeasures() {
       {col::kNorm, "Norm"},
       {col::kRelativeNorm, "Norm / median"},
       {col::kNextCosine, "Cosine with the next"},
+      {col::kLensProbability, "Logit lens: probability of the next"},
+      {col::kLensRank, "Logit lens: rank of the next"},
+      {col::kLensKl, "Logit lens: KL to the final layer"},
   };
   return measures;
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/engine/measurements.h"
 #include "analysis/report/tables.h"
 #include "core/errors.h"
 #include "core/files/input_file.h"
@@ -106,46 +107,31 @@ Scores read_scores(const std::filesystem::path& path) {
   return scores;
 }
 
-struct Measurement {
+/// A measurement at every place.
+struct MeasuredPlaces {
   std::string site;
   std::string name;
   std::map<Place, double> values;
 };
 
-/// Returns "entropy, alpha 0.5, raw" of a row.
-std::string name_of(const ResultRow& row, const std::string& metric) {
-  std::string name = row.text(col::kMeasure).empty() ? metric : row.text(col::kMeasure);
-  if (row.has(col::kAlpha)) name += ", alpha " + row.shown(col::kAlpha);
-  for (const TextColumn& column : {col::kPreset, col::kMethod, col::kLabels, col::kTask}) {
-    if (row.has(column)) name += ", " + row.text(column);
-  }
-  if (row.has(col::kOver) && row.text(col::kOver) != "sequences") {
-    name += ", over " + row.text(col::kOver);
-  }
-  return name;
-}
-
-std::vector<Measurement> read_measurements(const std::vector<std::filesystem::path>& paths) {
-  std::vector<Measurement> found;
+std::vector<MeasuredPlaces> read_measurements(const std::vector<std::filesystem::path>& paths) {
+  std::vector<MeasuredPlaces> found;
   for (const std::filesystem::path& path : paths) {
     const Results results = read_results(path);
     for (const ResultRow& row : results.rows) {
-      const bool is_usual = row.text(col::kKind).empty() || row.text(col::kKind) == "layer";
-      if (!is_usual || !row.has(col::kMean) || !row.has(col::kLayer) || !row.has(col::kLabel)) {
-        continue;
-      }
-      const std::string name = name_of(row, results.metric);
+      if (!row.has(col::kLayer) || !row.has(col::kLabel)) continue;
       const std::string& site = row.text(col::kSite);
-      auto one = std::ranges::find_if(found, [&](const Measurement& other) {
-        return other.site == site && other.name == name;
-      });
-      if (one == found.end()) one = found.insert(found.end(), {site, name, {}});
-      const Place place{row.text(col::kLabel), row.integer(col::kLayer)};
-      const double value = row.number(col::kMean);
-      if (!std::isfinite(value)) continue;
-      throw_if(!one->values.emplace(place, value).second,
-               "'{}': '{}' of '{}', layer {} occurs twice; give each result once", path.string(),
-               name, place.first, place.second);
+      for (const Measurement& measured : measurements_of(row, results.metric)) {
+        auto one = std::ranges::find_if(found, [&](const MeasuredPlaces& other) {
+          return other.site == site && other.name == measured.name;
+        });
+        if (one == found.end()) one = found.insert(found.end(), {site, measured.name, {}});
+        const Place place{row.text(col::kLabel), row.integer(col::kLayer)};
+        if (!one->values.emplace(place, measured.value).second) {
+          throw InvalidArgument("'{}': '{}' of '{}', layer {} occurs twice; give each result once",
+                                path.string(), measured.name, place.first, place.second);
+        }
+      }
     }
   }
   throw_if(found.empty(),
@@ -172,7 +158,7 @@ void add_row(const Pairs& pairs, ResultRow key, bool controls_depth, std::vector
 
 /// Correlates over the layers of each label and of all labels, or, if the scores have no layers,
 /// over the labels in each layer.
-void correlate(const Measurement& measurement, const Scores& scores, std::size_t score,
+void correlate(const MeasuredPlaces& measurement, const Scores& scores, std::size_t score,
                std::vector<ResultRow>& rows) {
   std::map<std::string, std::int64_t> last;
   for (const auto& [place, value] : measurement.values) {
@@ -205,12 +191,12 @@ void correlate(const Measurement& measurement, const Scores& scores, std::size_t
 
 struct CorrelatesShared {
   Scores scores;
-  std::vector<Measurement> measurements;
+  std::vector<MeasuredPlaces> measurements;
 };
 
 UnitResult measure_score(const CorrelatesShared& shared, std::size_t score) {
   UnitResult result;
-  for (const Measurement& measurement : shared.measurements) {
+  for (const MeasuredPlaces& measurement : shared.measurements) {
     correlate(measurement, shared.scores, score, result.rows);
   }
   if (!result.rows.empty()) return result;

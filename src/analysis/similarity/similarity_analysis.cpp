@@ -209,9 +209,10 @@ void SimilarityAnalysisOptions::validate() const {
   }
 }
 
-Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run) {
+std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions& options,
+                                                std::uint64_t seed) {
   options.validate();
-  const auto shared = std::make_shared<SimilarityTask>();
+  auto shared = std::make_shared<SimilarityTask>();
   shared->options = options;
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
@@ -231,9 +232,14 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
       throw InvalidArgument("{}: jackknife must be <= {}, the number of sequences, got {}",
                             quoted_path(capture.reader), num_sequences, options.jackknife);
     }
-    shared->rows.push_back(draw_rows(num_rows, options.max_rows, run.seed));
+    shared->rows.push_back(draw_rows(num_rows, options.max_rows, seed));
     shared->identities.push_back(sequences_identity(capture.reader, num_sequences));
   }
+  return shared;
+}
+
+Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run) {
+  const std::shared_ptr<const SimilarityTask> shared = open_similarity(options, run.seed);
   Analysis analysis = analysis_of("similarity", options, shared->captures);
   for (const MapPlan& plan : plan_maps(shared->captures, options.maps)) {
     analysis.units.push_back(make_unit(shared, plan));

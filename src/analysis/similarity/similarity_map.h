@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,10 @@ struct SimilarityTask {
   std::vector<std::vector<std::int64_t>> rows;  ///< of each capture, those that are compared
   std::vector<std::string> identities;          ///< of their sequences
 };
+
+/// Opens the captures of `options` and draws the rows that are compared. @throws InvalidArgument
+std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions& options,
+                                                std::uint64_t seed);
 
 /// A map to compute: layers of a site of one capture against those of another, or of the same.
 struct MapPlan {

@@ -2,10 +2,12 @@
 #include "analysis/tokens/tokens_analysis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/lens/lens_analysis.h"
 #include "analysis/report/tables.h"
 #include "checkpoint/tokenizer.h"
 #include "metrics/entropy/matrix_entropy.h"
@@ -33,6 +35,24 @@ void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
            quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s");
 }
 
+/// Returns the stored columns of the logit lens; empty if the capture has none of this layer.
+MatrixF read_lens(const CaptureReader& capture, int layer, std::int64_t sequence) {
+  const std::vector<std::string>& sites = capture.sites();
+  if (std::ranges::find(sites, kLensSite) == sites.end()) return {};
+  const std::vector<int> layers = capture.layers(kLensSite);
+  if (std::ranges::find(layers, layer) == layers.end()) return {};
+  return capture.read_sequence(kLensSite, layer, sequence);
+}
+
+/// Sets the columns of the logit lens of a token that has a next one.
+void set_lens(const MatrixF& lens, Eigen::Index token, ResultRow& row) {
+  constexpr Eigen::Index kKl = 0, kLoss = 3, kRank = 4;
+  if (token + 1 >= lens.rows() || lens.cols() <= kRank) return;
+  row.add({{col::kLensProbability, std::exp(-static_cast<double>(lens(token, kLoss)))},
+           {col::kLensRank, lens(token, kRank)},
+           {col::kLensKl, lens(token, kKl)}});
+}
+
 UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
                           const UnitContext& context) {
   const std::int64_t sequence = shared.options.sequence;
@@ -43,6 +63,7 @@ UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
   const TokenProfile profile = token_profile(rows);
   const TokenContributions entropy =
       token_contributions(z, shared.options.alpha, context.pool, context.stop);
+  const MatrixF lens = read_lens(capture, place.layer, sequence);
   UnitResult result;
   const std::int64_t first = capture.offsets()[static_cast<std::size_t>(sequence)];
   for (Eigen::Index t = 0; t < rows.rows(); ++t) {
@@ -59,6 +80,7 @@ UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
       row.set(col::kNextCosine, nullptr);
     }
     row.set(col::kEntropyContribution, entropy.contributions(t));
+    set_lens(lens, t, row);
     result.rows.push_back(std::move(row));
   }
   return result;
@@ -79,7 +101,16 @@ void fill_report(Report& report, const TokensShared& shared) {
                     number_column(col::kNorm, 3),
                     number_column(col::kRelativeNorm, 3, "relative"),
                     number_column(col::kNextCosine, 3, "next cosine"),
-                    number_column(col::kEntropyContribution, 4, "entropy")};
+                    number_column(col::kEntropyContribution, 4, "entropy"),
+                    number_column(col::kLensProbability, 3, "p(next)"),
+                    number_column(col::kLensRank, 0, "rank"),
+                    number_column(col::kLensKl, 3, "KL")};
+  if (std::ranges::any_of(report.results.rows,
+                          [](const ResultRow& row) { return row.has(col::kLensRank); })) {
+    report.notes.emplace_back(
+        "logit lens: probability and rank of the next token, KL divergence from the final "
+        "distribution (nats)");
+  }
 }
 
 }  // namespace

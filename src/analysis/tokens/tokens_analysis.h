@@ -29,7 +29,8 @@ struct TokensOptions {
 /// One unit per capture, site and layer, and in it a row per token: `position`, `token`, `text`
 /// where a tokenizer is given, `norm`, `relative_norm`, `next_cosine` (null at the last token) and
 /// `entropy_contribution`, the decrease of the sequence's entropy if the token is omitted, with
-/// dimensions standardised over all rows of the capture as the preset lime-code does.
+/// dimensions standardised over all rows of the capture as the preset lime-code does. If the
+/// capture has a logit lens: `lens_probability`, `lens_rank` (of the next token) and `lens_kl`.
 ///
 /// @throws InvalidArgument  unless the captures hold every token of the sequence, at least two.
 /// @throws IoError, FormatError  as CaptureReader.

@@ -24,7 +24,7 @@ const std::vector<ColumnGroup>& column_groups() {
       {"Attention", {kHeads, kEven, kQuery, kKey, kRoutedHead, kShare, kBy}},
       {"Tokens",
        {kSequence, kPosition, kToken, kText, kNorm, kRelativeNorm, kNextCosine,
-        kEntropyContribution}},
+        kEntropyContribution, kLensProbability, kLensRank, kLensKl}},
       {"Counterfactual routers",
        {kRouter, kPart, kLayers, kDifference, kDifferenceLow, kDifferenceHigh, kDeviation}},
       {"Minimal pairs",
@@ -53,6 +53,7 @@ const std::vector<ColumnGroup>& column_groups() {
        {kEdit, kLossLow, kLossHigh, kEffect, kEffectLow, kEffectHigh, kAttribution, kAttributionLow,
         kAttributionHigh, kAttributionError, kLogitDifference, kLogitLow, kLogitHigh, kLogitEffect,
         kLogitEffectLow, kLogitEffectHigh}},
+      {"Series", {kReference, kTurn, kStepLow, kStepHigh}},
       {"Training log", {kStep, kLoss, kFlops}}};
   return groups;
 }

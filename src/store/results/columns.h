@@ -129,6 +129,11 @@ inline constexpr Number kEntropyContribution{
     "entropy_contribution",
     "decrease of the sequence's entropy without the token; below 0: it dominates the others",
     "nats"};
+inline constexpr Number kLensProbability{
+    "lens_probability", "logit lens: probability of the next token after the layer", "fraction"};
+inline constexpr Number kLensRank{"lens_rank", "logit lens: rank of the next token, from 1"};
+inline constexpr Number kLensKl{"lens_kl", "logit lens: KL divergence from the final distribution",
+                                "nats"};
 
 // Counterfactual routers.
 inline constexpr Text kRouter{"router", "name of the router"};
@@ -306,6 +311,13 @@ inline constexpr Number kLogitEffectLow{"logit_effect_low",
                                         "lower end of the interval of `logit_effect`"};
 inline constexpr Number kLogitEffectHigh{"logit_effect_high",
                                          "upper end of the interval of `logit_effect`"};
+
+// Series over training steps.
+inline constexpr Text kReference{"reference",
+                                 "drift: step compared with, `first`, `previous` or `last`"};
+inline constexpr Text kTurn{"turn", "`maximum` or `minimum`"};
+inline constexpr Number kStepLow{"step_low", "last step before the turn that clearly differs"};
+inline constexpr Number kStepHigh{"step_high", "first step after the turn that clearly differs"};
 
 // Training log, as figures read it.
 inline constexpr Number kStep{"step", "optimiser step"};

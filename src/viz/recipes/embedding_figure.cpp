@@ -21,14 +21,7 @@ std::vector<int> shown_layers(const std::vector<const SourceEmbedding*>& embeddi
                               const FigureOptions& options) {
   std::set<int> there;
   for (const SourceEmbedding* const embedding : embeddings) there.insert(embedding->layer);
-  if (!options.layer.empty()) return selected_layers(options, there);
-  const std::vector<int> all(there.begin(), there.end());
-  if (all.size() <= kMostPanels) return all;
-  std::vector<int> some;
-  for (std::size_t i = 0; i < kMostPanels; ++i) {
-    some.push_back(all[i * (all.size() - 1) / (kMostPanels - 1)]);
-  }
-  return some;
+  return layers_to_draw(options, there, kMostPanels);
 }
 
 std::vector<const SourceEmbedding*> embeddings_of(FigureSources sources,

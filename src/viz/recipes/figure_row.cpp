@@ -121,6 +121,16 @@ std::vector<int> selected_layers(const FigureOptions& options, const std::set<in
   return selected_numbers("layer", options.layer, options.layer_base, there);
 }
 
+std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
+                                std::size_t most) {
+  if (!options.layer.empty()) return selected_layers(options, there);
+  const std::vector<int> all(there.begin(), there.end());
+  if (all.size() <= most) return all;
+  std::vector<int> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
+  return some;
+}
+
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options) {
   if (options.layer.empty()) return rows;
   std::set<int> there;

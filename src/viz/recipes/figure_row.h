@@ -96,6 +96,10 @@ std::vector<int> selected_numbers(const std::string& option, const std::vector<i
                                   int base, const std::set<int>& there);
 std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
 
+/// Returns the same, or without requested layers at most `most` >= 2, evenly spaced.
+std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
+                                std::size_t most);
+
 /// Returns the rows of the requested layers; all if none are requested.
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options);
 

@@ -45,6 +45,9 @@ constexpr std::array kTokenMeasures = {
     TokenMeasure{col::kRelativeNorm, "norm / median", false},
     TokenMeasure{col::kNextCosine, "cosine with next token", true},
     TokenMeasure{col::kEntropyContribution, "entropy contribution (nats)", true},
+    TokenMeasure{col::kLensProbability, "probability of next token", false},
+    TokenMeasure{col::kLensRank, "rank of next token", false},
+    TokenMeasure{col::kLensKl, "KL to the final layer (nats)", false},
 };
 
 const TokenMeasure& token_measure(const FigureOptions& options) {
@@ -177,10 +180,12 @@ Figure similarity_figure(FigureSources sources, const FigureOptions& options) {
 
 Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   const TokenMeasure& measure = token_measure(options);
+  const bool is_lens = measure.column.name.starts_with("lens");
   const FigureRows rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no successor: its cell stays empty.
   if (std::ranges::none_of(rows, [&](const FigureRow& row) { return row.has(measure.column); })) {
-    throw NothingToShow("figure: no row contains the {} of a token", measure.column.name);
+    throw NothingToShow("figure: no row contains the {} of a token{}", measure.column.name,
+                        is_lens ? "; capture again with --sites hidden,logit_lens" : "");
   }
   Figure figure;
   const std::vector<std::string> sites = distinct(rows, col::kSite);
@@ -196,7 +201,8 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   figure.colour_label = measure.label;
   if (!measure.is_signed) {
     figure.colour_range = norm_range(figure);
-    add_note(figure, "norms beyond the colour scale are clipped");
+    add_note(figure,
+             fmt::format("{} beyond the colour scale are clipped", is_lens ? "values" : "norms"));
   }
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;

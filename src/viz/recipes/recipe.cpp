@@ -238,6 +238,8 @@ const std::vector<Recipe>& all_recipes() {
              "effect of interventions on the loss: heatmaps of heads, routes and positions, curves "
              "of layers",
              sweep_figure, {"measure"}),
+      recipe("series", {"series"}, "measurements over training steps, a curve per layer",
+             series_figure, {"layer", "measure"}),
       recipe("loss", {"training"}, "loss over steps, tokens or FLOPs", loss_figure, {"over"}),
       recipe("cost", {"cost"}, "the efficiency table: parameters, operations, cache", cost_table),
       recipe("comparison", {"entropy", "separability", "geometry", "blimp"},

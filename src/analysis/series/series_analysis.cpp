@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/series/series_analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "analysis/attention/attention_analysis.h"
+#include "analysis/engine/capture_rows.h"
+#include "analysis/engine/measurements.h"
+#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/geometry/geometry_analysis.h"
+#include "analysis/lens/lens_analysis.h"
+#include "analysis/separability/separability_analysis.h"
+#include "analysis/similarity/similarity_map.h"
+#include "core/errors.h"
+#include "core/utf8.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDrift = "drift";
+constexpr const char* kTurn = "turn";
+
+/// Returns the name of input `at` without a file extension.
+std::string name_of(const SeriesOptions& options, std::size_t at) {
+  std::string name = default_labels(options.inputs)[at];
+  for (const char* const extension : {".json", ".h5"}) {
+    if (name.ends_with(extension)) name.erase(name.rfind('.'));
+  }
+  return name;
+}
+
+/// Returns model and step of input `at`, or of the rows with `label` in it.
+ModelStep place_of(const SeriesOptions& options, std::size_t at, const std::string& label = "") {
+  std::optional<ModelStep> place = split_step(label);
+  if (!place) {
+    place = split_step(name_of(options, at));
+    if (place && !label.empty()) place->model = label;
+  }
+  if (!place && options.steps.empty()) {
+    throw InvalidArgument(
+        "inputs: '{}' names no training step; call it e.g. model-step-1000, or add --steps with "
+        "the step of each input",
+        printable(label.empty() ? options.inputs[at].string() : label));
+  }
+  if (!place) place.emplace();
+  if (!options.steps.empty()) place->step = options.steps[at];
+  if (!options.model.empty()) place->model = options.model[at];
+  if (place->model.empty()) place->model = "model";
+  return *place;
+}
+
+/// Adds a row of the series per measurement in `measured`, a row of `metric`.
+void add_rows(const ModelStep& place, const std::string& metric, const ResultRow& measured,
+              std::vector<ResultRow>& rows) {
+  for (const Measurement& one : measurements_of(measured, metric)) {
+    ResultRow& row = rows.emplace_back(
+        ResultRow{{col::kLabel, place.model}, {col::kStep, place.step}, {col::kQuantity, metric}});
+    for (const TextColumn& column : {col::kSite, col::kReference}) {
+      if (measured.has(column)) row.set(column, measured.text(column));
+    }
+    if (measured.has(col::kLayer)) row.set(col::kLayer, measured.integer(col::kLayer));
+    row.set(col::kMeasure, one.name).set(col::kMean, one.value);
+    if (!std::isnan(one.low)) row.set(col::kCiLow, one.low).set(col::kCiHigh, one.high);
+    if (measured.has(col::kN)) row.set(col::kN, measured.integer(col::kN));
+  }
+}
+
+/// Inputs of a series, and the steps of each model.
+struct SeriesInputs {
+  std::map<ModelStep, fs::path> captures;
+  std::vector<ResultRow> rows;  ///< of results
+  std::map<std::string, std::set<std::int64_t>> steps;
+  std::map<std::string, ResultsInput> texts;  ///< of the first result of each model
+};
+
+void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& inputs) {
+  const fs::path& path = options.inputs[at];
+  const Results results = read_results(path);
+  const std::vector<std::string> labels = distinct(results.rows, col::kLabel);
+  if (labels.size() > 1 && !options.steps.empty()) {
+    throw InvalidArgument(
+        "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
+        path.string(), labels.size());
+  }
+  for (const std::string& label : labels) {
+    const ModelStep place = place_of(options, at, label);
+    inputs.steps[place.model].insert(place.step);
+    for (const ResultsInput& input : results.inputs) {
+      if (input.label != label || input.text_sha256.empty()) continue;
+      const ResultsInput& first = inputs.texts.try_emplace(place.model, input).first->second;
+      if (first.text_sha256 == input.text_sha256) continue;
+      throw InvalidArgument(
+          "inputs: the steps of '{}' must be of one text, '{}' and '{}' differ; capture all steps "
+          "with the same text",
+          place.model, first.path, input.path);
+    }
+    for (const ResultRow* row : rows_with(results.rows, {{col::kLabel, label}})) {
+      add_rows(place, results.metric, *row, inputs.rows);
+    }
+  }
+}
+
+SeriesInputs read_inputs(const SeriesOptions& options) {
+  SeriesInputs inputs;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const fs::path& path = options.inputs[i];
+    if (path.extension() == ".json") {
+      read_rows(options, i, inputs);
+      continue;
+    }
+    if (fs::is_directory(path)) {
+      throw InvalidArgument(
+          "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
+          "captures or results",
+          path.string());
+    }
+    const ModelStep place = place_of(options, i);
+    inputs.steps[place.model].insert(place.step);
+    const auto [other, is_new] = inputs.captures.try_emplace(place, path);
+    if (is_new) continue;
+    throw InvalidArgument(
+        "inputs: '{}' and '{}' are both step {} of '{}'; give each step once, or name the models "
+        "with --model",
+        other->second.string(), path.string(), place.step, printable(place.model));
+  }
+  for (const auto& [model, steps] : inputs.steps) {
+    if (steps.size() > 1) continue;
+    throw InvalidArgument(
+        "inputs: '{}' has one step, {}; a series requires at least two (--model names the model of "
+        "each input)",
+        model, *steps.begin());
+  }
+  return inputs;
+}
+
+template <typename Options>
+Analysis prepare_with(Analysis (*prepare)(const Options&, const RunOptions&),
+                      const CaptureSetOptions& captures, const RunOptions& run) {
+  Options options;
+  options.captures = captures;
+  return prepare(options, run);
+}
+
+Analysis prepare_metric(SeriesMetric metric, const CaptureSetOptions& captures,
+                        const RunOptions& run) {
+  if (metric == SeriesMetric::kGeometry) return prepare_with(prepare_geometry, captures, run);
+  if (metric == SeriesMetric::kLens) return prepare_with(prepare_lens, captures, run);
+  if (metric == SeriesMetric::kAttention) return prepare_with(prepare_attention, captures, run);
+  if (metric == SeriesMetric::kSeparability) {
+    return prepare_with(prepare_separability, captures, run);
+  }
+  return prepare_with(prepare_entropy, captures, run);
+}
+
+/// Returns the units that compare each layer with itself at the first, the previous and the last
+/// step of its model. @param places  of the captures, by model and step
+std::vector<Unit> drift_units(const std::shared_ptr<const SimilarityTask>& task,
+                              const std::vector<ModelStep>& places) {
+  std::vector<Unit> units;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto steps = std::ranges::equal_range(places, places[i].model, {}, &ModelStep::model);
+    const auto first = static_cast<std::size_t>(steps.begin() - places.begin());
+    const std::size_t last = first + steps.size() - 1;
+    const std::array<std::pair<const char*, std::size_t>, 3> references = {
+        {{"first", first}, {"previous", i == first ? i : i - 1}, {"last", last}}};
+    for (const auto& [name, other] : references) {
+      if (other == i) continue;
+      for (const auto& [site, layers] : task->captures[i].parts) {
+        for (const int layer : layers) {
+          const MapPlan plan{other, i, site, {layer}, {layer}};
+          Unit& unit = units.emplace_back(layer_unit(task->captures[i], site, layer));
+          unit.key.set(col::kReference, name);
+          unit.work = 1 + task->options.jackknife;
+          set_bytes(unit, *task, plan);
+          unit.measure = [task, plan](const UnitContext& context) {
+            UnitResult result = measure_map(*task, plan, context);
+            for (ResultRow& row : result.rows) row.erase(col::kOtherLayer);
+            return result;
+          };
+        }
+      }
+    }
+  }
+  return units;
+}
+
+/// Refuses captures of one model that contain different tokens.
+void check_tokens(const ChosenCapture& before, const ChosenCapture& capture) {
+  const std::string& tokenizer = capture.reader.info().tokenizer_sha256;
+  if (before.reader.info().tokenizer_sha256 != tokenizer) {
+    throw InvalidArgument(
+        "{} and {}: have different tokenizers, but a series requires the same at every step",
+        quoted_path(before.reader), quoted_path(capture.reader));
+  }
+  check_same_tokens(before.reader, capture.reader,
+                    "a series requires the same at every step; capture all steps with the same "
+                    "text and tokenizer");
+}
+
+/// Adds the units of the captures, and their inputs.
+void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, const RunOptions& run,
+                  Analysis& analysis) {
+  SimilarityAnalysisOptions drift = options.drift;
+  drift.captures.captures.clear();
+  std::vector<ModelStep> places;
+  for (const auto& [place, path] : inputs.captures) {
+    drift.captures.captures.push_back(path);
+    drift.captures.label.push_back(fmt::format("{}, step {}", place.model, place.step));
+    places.push_back(place);
+  }
+  const std::vector<ChosenCapture> captures = open_without_parts(drift.captures);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i].model == places[i - 1].model) check_tokens(captures[i - 1], captures[i]);
+  }
+  analysis.inputs = capture_inputs(captures);
+  std::vector<SeriesMetric> metrics = options.metric;
+  if (metrics.empty()) metrics = {SeriesMetric::kDrift, SeriesMetric::kEntropy};
+  for (const SeriesMetric metric : metrics) {
+    Analysis own;
+    own.metric = kDrift;
+    if (metric == SeriesMetric::kDrift) {
+      own.units = drift_units(open_similarity(drift, run.seed), places);
+    } else {
+      own = prepare_metric(metric, drift.captures, run);
+    }
+    for (Unit& unit : own.units) {
+      const std::string& label = unit.key.text(col::kLabel);
+      const auto at = std::ranges::find(drift.captures.label, label) - drift.captures.label.begin();
+      const ModelStep& place = places[static_cast<std::size_t>(at)];
+      const ResultRow key = unit.key;
+      unit.key.set(col::kLabel, place.model).set(col::kStep, place.step);
+      unit.key.set(col::kQuantity, own.metric);
+      unit.identity.clear();
+      unit.measure = [key, place, metric_name = own.metric,
+                      measure = std::move(unit.measure)](const UnitContext& context) {
+        UnitResult result;
+        for (const ResultRow& row : measure(context).rows) {
+          add_rows(place, metric_name, ResultRow(key).add(row), result.rows);
+        }
+        return result;
+      };
+      analysis.units.push_back(std::move(unit));
+    }
+    std::ranges::move(own.warnings, std::back_inserter(analysis.warnings));
+  }
+}
+
+/// Returns a row per turn of each curve. @throws InvalidArgument  if a step occurs twice in one.
+std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
+  std::map<std::string, std::map<std::int64_t, const ResultRow*>> curves;
+  for (const UnitResult& unit : units) {
+    for (const ResultRow& row : unit.rows) {
+      ResultRow curve = row;
+      for (const Column& column : std::initializer_list<Column>{col::kStep, col::kMean, col::kCiLow,
+                                                                col::kCiHigh, col::kN}) {
+        curve.erase(column);
+      }
+      if (curves[curve.dump()].emplace(row.integer(col::kStep), &row).second) continue;
+      throw InvalidArgument(
+          "inputs: step {} of '{}' has two values of {}; give each step once, or name the models "
+          "with --model",
+          row.integer(col::kStep), row.text(col::kLabel), row.text(col::kMeasure));
+    }
+  }
+  std::vector<ResultRow> rows;
+  for (const auto& [name, by_step] : curves) {
+    std::vector<SeriesPoint> points;
+    std::vector<const ResultRow*> at;
+    for (const auto& [step, row] : by_step) {
+      const double mean = row->number(col::kMean);
+      const bool has_interval = row->has(col::kCiLow);
+      points.push_back({mean, has_interval ? row->number(col::kCiLow) : mean,
+                        has_interval ? row->number(col::kCiHigh) : mean});
+      at.push_back(row);
+    }
+    for (const Turn& turn : find_turns(points)) {
+      ResultRow& row = rows.emplace_back(ResultRow{{col::kKind, kTurn}}).add(*at[turn.at]);
+      row.add({{col::kTurn, turn.is_maximum ? "maximum" : "minimum"},
+               {col::kStepLow, at[turn.before]->integer(col::kStep)},
+               {col::kStepHigh, at[turn.after]->integer(col::kStep)}});
+    }
+  }
+  return rows;
+}
+
+/// Returns "lime, hidden, cka_debiased to the first step".
+std::string heading_of(const ResultRow& row) {
+  std::string heading = row.text(col::kLabel);
+  if (row.has(col::kSite)) heading += ", " + row.text(col::kSite);
+  heading += ", " + row.text(col::kMeasure);
+  return row.has(col::kReference)
+             ? fmt::format("{} to the {} step", heading, row.text(col::kReference))
+             : heading;
+}
+
+/// Returns the rows to print: of the drift only `measure`, with the columns of the table.
+Results printed_rows(Results results, std::string_view measure) {
+  std::erase_if(results.rows, [&](const ResultRow& row) {
+    return row.text(col::kQuantity) == kDrift && row.text(col::kMeasure) != measure;
+  });
+  for (ResultRow& row : results.rows) {
+    row.set(col::kName, heading_of(row)).set(col::kText, row.shown(col::kLayer));
+    if (!row.has(col::kCiLow)) row.set(col::kCiLow, NAN).set(col::kCiHigh, NAN);
+  }
+  return results;
+}
+
+void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
+  TableLayout& layout = report.layout;
+  layout.block = {col::kName};
+  layout.line = col::kStep;
+  layout.series = col::kText;
+  layout.spread = layout.ceiling = {};
+  if (!rows_with(report.results.rows, {{col::kQuantity, kDrift}}).empty()) {
+    report.notes = {fmt::format("drift: {}", shown.meaning)};
+  }
+  report.legend = "lines: training steps; columns: layers; cells: mean, [interval]";
+  const std::string_view drift = shown.value.name;
+  report.text = [layout, drift](const Results& results, const TextStyle& style) {
+    return results_to_text(printed_rows(results, drift), layout, style);
+  };
+  report.latex = [layout, drift](const Results& results, const std::vector<std::string>& notes) {
+    return results_to_latex(printed_rows(results, drift), layout, notes);
+  };
+  report.sections = {
+      {.kind = kTurn,
+       .notes = {"turns: maxima and minima between steps with clearly different values (intervals "
+                 "apart)"},
+       .columns = {table_column(col::kLayer), table_column(col::kTurn), table_column(col::kStep),
+                   table_column(col::kStepLow, "after"), table_column(col::kStepHigh, "before"),
+                   number_column(col::kMean, 3)},
+       .heading = heading_of}};
+}
+
+}  // namespace
+
+std::optional<ModelStep> split_step(const std::string& name) {
+  constexpr std::string_view kSeparators = "-_. ,=/";
+  for (const std::string_view word : {"global_step", "step", "checkpoint"}) {
+    const std::size_t at = name.rfind(word);
+    if (at == std::string::npos) continue;
+    std::size_t begin = at + word.size();
+    if (begin < name.size() && kSeparators.find(name[begin]) != std::string_view::npos) ++begin;
+    ModelStep found;
+    const auto [end, error] =
+        std::from_chars(name.data() + begin, name.data() + name.size(), found.step);
+    if (error != std::errc() || found.step < 0) continue;
+    found.model = name.substr(0, at) + std::string(end, name.data() + name.size());
+    found.model.erase(0, found.model.find_first_not_of(kSeparators));
+    found.model.erase(found.model.find_last_not_of(kSeparators) + 1);
+    return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<Turn> find_turns(std::span<const SeriesPoint> points) {
+  std::vector<Turn> turns;
+  const auto [least, most] = std::ranges::minmax_element(points, {}, &SeriesPoint::value);
+  for (const auto extremum : {least, most}) {
+    const bool is_maximum = extremum == most;
+    const auto is_apart = [&](const SeriesPoint& point) {
+      return is_maximum ? point.high < extremum->low : point.low > extremum->high;
+    };
+    const auto at = extremum - points.begin();
+    const auto after = std::find_if(extremum, points.end(), is_apart);
+    const auto before = std::find_if(points.rend() - at, points.rend(), is_apart);
+    if (after == points.end() || before == points.rend()) continue;
+    turns.push_back({static_cast<std::size_t>(at), is_maximum,
+                     static_cast<std::size_t>(points.rend() - before) - 1,
+                     static_cast<std::size_t>(after - points.begin())});
+  }
+  return turns;
+}
+
+void SeriesOptions::describe_inputs(OptionList& list) {
+  list.add("inputs", inputs, "captures of several training steps, or JSON results of any metric");
+}
+
+void SeriesOptions::describe(OptionList& list) {
+  list.add("steps", steps, "training step of each input; default: from the names, e.g. step-1000");
+  list.add("model", model, "model of each input, in order; default: the names without the step")
+      .takes_several = true;
+  list.add("metric", metric, "measurements of captures; default: drift,entropy");
+  list.add("layer", drift.captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  list.add("site", drift.captures.site,
+           "sites of captures, e.g. values,hidden; default: all except those of attention and the "
+           "logit lens");
+  drift.captures.describe_skip(list);
+  list.group("Drift");
+  list.add("drift", drift.measure, "groups of measures; default: all except neighbors");
+  list.add("show", drift.show,
+           "measure of the printed drift; files contain all; default: cka-debiased, or the first "
+           "that is computed");
+  list.add("max_rows", drift.max_rows, "rows drawn at random for the drift, >= 4");
+  list.add("jackknife", drift.jackknife,
+           "jackknife blocks of sequences, for intervals of CKA and Procrustes, >= 5; 0: none");
+}
+
+void SeriesOptions::validate() const {
+  if (inputs.empty()) {
+    throw InvalidArgument("inputs: expected captures or results of at least two steps, got none");
+  }
+  for (const auto& [name, given] :
+       {std::pair("steps", steps.size()), std::pair("model", model.size())}) {
+    if (given == 0 || given == inputs.size()) continue;
+    throw InvalidArgument("{}: expected one per input, got {} for {}", name, given, inputs.size());
+  }
+}
+
+Analysis prepare_series(const SeriesOptions& options, const RunOptions& run) {
+  options.validate();
+  SeriesInputs inputs = read_inputs(options);
+  Analysis analysis = analysis_of("series", options);
+  if (!inputs.captures.empty()) add_captures(options, inputs, run, analysis);
+  for (const fs::path& path : options.inputs) {
+    if (path.extension() == ".json") {
+      analysis.inputs.push_back({path.string(), path.string(), {path}});
+    }
+  }
+  Unit& unit = analysis.units.emplace_back();
+  unit.where = "series";
+  unit.measure = [rows = std::move(inputs.rows)](const UnitContext&) {
+    return UnitResult{.rows = rows, .samples = {}, .matrices = {}};
+  };
+  analysis.threads = threads_for(analysis.units, run);
+  analysis.more_rows = turn_rows;
+  analysis.present = [shown = info_of(options.drift.shown())](Report& report,
+                                                              std::span<const UnitResult>) {
+    fill_report(report, shown);
+  };
+  return analysis;
+}
+
+}  // namespace lime
