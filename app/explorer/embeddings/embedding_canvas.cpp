@@ -209,9 +209,9 @@ void EmbeddingCanvas::drawPoints(QImage& image, double ratio) const {
   const double radius = ratio * radiusOf(x_.size()) * std::min(2.5, std::sqrt(window_.zoom));
   const DiscStamp usual(radius);
   const DiscStamp large(1.35 * radius);
-  const auto put = [&](std::size_t i, const DiscStamp& stamp, int strength) {
+  const auto put = [&](std::size_t i, const DiscStamp& stamp, QRgb colour, int strength) {
     stamp.put(image, static_cast<int>(ratio * (m.left + m.scale * static_cast<double>(x_[i]))),
-              static_cast<int>(ratio * (m.top - m.scale * static_cast<double>(y_[i]))), colours_[i],
+              static_cast<int>(ratio * (m.top - m.scale * static_cast<double>(y_[i]))), colour,
               strength);
   };
   const int strength = selected_.empty() ? kUsual : kPale;
@@ -219,9 +219,16 @@ void EmbeddingCanvas::drawPoints(QImage& image, double ratio) const {
   std::size_t step = x_.size() * 618 / 1000 + 1;
   while (std::gcd(step, x_.size()) > 1) ++step;
   for (std::size_t n = 0, i = 0; n < x_.size(); ++n, i = (i + step) % x_.size()) {
-    if (is_selected_[i] == 0) put(i, usual, strength);
+    if (is_selected_[i] == 0) put(i, usual, colours_[i], strength);
   }
-  for (const int point : selected_) put(static_cast<std::size_t>(point), large, 255);
+  // All rings first, or they would hide selected points nearby.
+  const DiscStamp ring(1.35 * radius + 1.5 * ratio);
+  for (const int point : selected_) {
+    put(static_cast<std::size_t>(point), ring, palette().color(QPalette::Text).rgb(), 255);
+  }
+  for (const int point : selected_) {
+    put(static_cast<std::size_t>(point), large, colours_[static_cast<std::size_t>(point)], 255);
+  }
 }
 
 void EmbeddingCanvas::paintEvent(QPaintEvent*) {

@@ -22,8 +22,8 @@ struct EmbeddingWindow {
 /// right or middle button moves. A marker, the cursor, is at the point under the pointer: arrows
 /// move it from point to point, with Shift they add the points that they reach.
 ///
-/// Points are discs with soft edges. Selected points are drawn last and larger; the rest is pale
-/// then.
+/// Points are discs with soft edges. Selected points are drawn last, larger and ringed; the rest
+/// is pale then.
 class EmbeddingCanvas : public Canvas {
   Q_OBJECT
 

@@ -89,6 +89,21 @@ std::vector<int> EmbeddedModel::pointsOf(const TokenSelection& selected) const {
   return {rows.begin(), rows.end()};
 }
 
+std::vector<int> EmbeddedModel::pointsOfToken(const QString& text) const {
+  std::map<std::int32_t, bool> is_it;
+  std::vector<int> found;
+  for (int i = 0; i < size() && sentences; ++i) {
+    const std::int32_t token = points.table.token[static_cast<std::size_t>(i)];
+    const auto [at, is_new] = is_it.try_emplace(token, false);
+    if (is_new) {
+      at->second =
+          sentences->tokenText(token).trimmed().compare(text.trimmed(), Qt::CaseInsensitive) == 0;
+    }
+    if (at->second) found.push_back(i);
+  }
+  return found;
+}
+
 TokenSelection EmbeddedModel::tokensAt(const std::vector<int>& at) const {
   return tokens->tokensAt(std::vector<std::int64_t>(at.begin(), at.end()));
 }

@@ -38,6 +38,8 @@ struct EmbeddedModel {
   /// Returns null where the layer has no embedding.
   const MatrixF* coordinates(const std::string& site, int layer) const;
   std::vector<int> pointsOf(const TokenSelection& selected) const;
+  /// Returns the points of a token, spaces and capitals ignored.
+  std::vector<int> pointsOfToken(const QString& text) const;
   TokenSelection tokensAt(const std::vector<int>& at) const;
   /// Returns the token of a point with its class as the note.
   SelectedToken describe(int point) const;

@@ -52,7 +52,14 @@ QWidget* EmbeddingsView::makeControls() {
   for (const QString& name : {u"class"_s, u"token"_s, u"position"_s, u"sequence"_s}) {
     colour_->addItem(name, colour_->count());  // as in EmbeddingColour
   }
+  search_ = makeSearch(u"find a token"_s, u"Selects the points of a token"_s);
+  bar->addWidget(search_);
   bar->addWidget(layers_, 1);
+  connect(search_, &QLineEdit::textEdited, this, [this](const QString& text) {
+    if (canvases().empty()) return;
+    const std::size_t model = canvases_->active(list_->model());
+    select(model, set().models[model].pointsOfToken(text), {});
+  });
   onSelect(*source_, u"Select embeddings"_s, [this] { loadSource(); });
   connect(compute_, &QPushButton::clicked, this,
           [this] { loader_.compute(preferences().threads); });

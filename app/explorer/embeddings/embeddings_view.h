@@ -80,6 +80,7 @@ class EmbeddingsView : public View {
   QPushButton* compute_;
   QComboBox* site_;
   QComboBox* colour_;
+  QLineEdit* search_;
   LayerSlider* layers_;
   QLabel* problems_;
   QLabel* legend_;

@@ -5,11 +5,11 @@
 #include <QTemporaryDir>
 #include <QTimer>
 #include <array>
-#include <fstream>
 
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "core/errors.h"
+#include "core/files/atomic_file.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {
@@ -20,16 +20,6 @@ constexpr int kListedTokens = 40;         // that each model expects behind ever
 constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
 const QString kSites = u"values,routed_values,hidden"_s;
 const std::vector<RouterEdit> kNoEdits;
-
-/// @throws IoError
-void writeFile(const QTemporaryDir& folder, const QString& name, const QByteArray& bytes) {
-  const std::string path = folder.filePath(name).toStdString();
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.constData(), bytes.size());
-  file.close();
-  if (!file)
-    throw IoError("'{}': cannot be written; check the free space for temporary files", path);
-}
 
 /// @throws IoError
 std::shared_ptr<QTemporaryDir> newFolder() {
@@ -236,7 +226,7 @@ QStringList InterventionRun::editArguments(const QTemporaryDir& folder,
                                            const std::vector<RouterEdit>& edits) {
   if (edits.empty()) return {};
   const QString name = u"edit.json"_s;
-  writeFile(folder, name, QByteArray::fromStdString(router_edits_to_json(edits).dump(1) + '\n'));
+  write_file_atomically(toPath(folder.filePath(name)), router_edits_to_json(edits).dump(1) + '\n');
   return {u"--router-edit"_s, folder.filePath(name)};
 }
 
@@ -276,7 +266,8 @@ void InterventionRun::parse(Step step, const QByteArray& key, const QByteArray& 
 void InterventionRun::capture(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
   const QString text = u"text.txt"_s;
-  writeFile(*folder, text, (request_->lines.join(u'\n') + u'\n').toUtf8());
+  write_file_atomically(toPath(folder->filePath(text)),
+                        (request_->lines.join(u'\n') + u'\n').toStdString());
   const QString output = folder->filePath(u"capture.h5"_s);
   const QStringList arguments =
       commonArguments() +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/window/main_window.h"
 
+#include <QAbstractAnimation>
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
@@ -445,7 +446,11 @@ void MainWindow::finishJobs() {
   QEventLoop loop;
   QTimer timer;
   connect(&timer, &QTimer::timeout, &loop, [&] {
-    if (jobs_.isIdle()) loop.quit();
+    const QList<QAbstractAnimation*> moving = findChildren<QAbstractAnimation*>();
+    const bool is_moving = std::any_of(moving.begin(), moving.end(), [](const auto* one) {
+      return one->state() == QAbstractAnimation::Running;
+    });
+    if (jobs_.isIdle() && !is_moving) loop.quit();
   });
   timer.start(kCheckMs);
   loop.exec();

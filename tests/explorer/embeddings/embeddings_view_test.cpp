@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSet>
 #include <QSlider>
@@ -121,6 +122,24 @@ TEST_F(EmbeddingsViewTest, ShowsAnEmbeddingPerModelAndExportsIt) {
   const auto embedding = std::get<ScatterPanel>(view_.figure()->panels.at(0).content);
   EXPECT_EQ(embedding.class_names, (std::vector<std::string>{"is", "are"}));
   EXPECT_TRUE(view_.commandLines().at(0).contains("--site hidden --layer 0"));
+}
+
+TEST_F(EmbeddingsViewTest, TheSearchSelectsTheTokenAndItsPointsHaveARing) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  auto& search = childCalled<QLineEdit>(view_, "find a token");
+  QTest::keyClicks(&search, "#3");
+  EXPECT_EQ(canvas(0).selected(), std::vector<int>{3});
+  EXPECT_EQ(canvas(1).selected(), std::vector<int>{3}) << "of the same text";
+  ASSERT_EQ(view_.tokens().rowCount(), 1);
+  const QImage drawn = canvas(0).grab().toImage();
+  int dark = 0;
+  for (int x = -9; x <= 9; ++x) {
+    const QPoint at = canvas(0).toPixel(3).toPoint() + QPoint(x, 0);
+    if (drawn.valid(at) && drawn.pixelColor(at).lightness() < 60) ++dark;
+  }
+  EXPECT_GE(dark, 2);
+  QTest::keyClicks(&search, "0");
+  EXPECT_TRUE(canvas(0).selected().empty()) << "there is no token #30";
 }
 
 TEST_F(EmbeddingsViewTest, TheSliderMovesPointsFromLayerToLayer) {

@@ -25,6 +25,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "explorer/embeddings/embedding_canvases.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/controls.h"
@@ -401,6 +402,17 @@ TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {
     if (view->title() != "Collapse") continue;
     EXPECT_TRUE(view->figure()) << "it was measured";
   }
+}
+
+TEST_F(MainWindowTest, PicturesWaitForAnimations) {
+  MainWindow window;
+  window.show();
+  openIn(window, {captureFile()});
+  auto* const slider = window.findChild<LayerSlider*>();
+  slider->setLayers({0, 1, 2}, 0);
+  slider->moveTo(2);
+  window.saveScreenshots(toQString(folder_ / "shots"));
+  EXPECT_EQ(slider->current(), 2);
 }
 
 TEST_F(MainWindowTest, ReloadReadsAllThatWereRewritten) {
