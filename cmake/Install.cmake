@@ -45,6 +45,8 @@ install(FILES ${desktop}/lime-explorer.svg
   DESTINATION ${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps COMPONENT shared)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT shared)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT shared)
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/debian/copyright
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT shared)
 if(NOT LIME_PROCESSOR_LEVEL)  # Debian has the licence in /usr/share/common-licenses

@@ -97,7 +97,7 @@ cat <<EOF
 
 The table is stored in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures in
 $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" prints how a figure was made.
-The same in LIMe Explorer:
+The same in LIMe Explorer ("Open the demo" on its start page opens all):
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
 Your own checkpoint in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5

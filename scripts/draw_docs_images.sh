@@ -65,13 +65,19 @@ if wanted lens correlates-entropy; then
   "$bin/lime-metrics" entropy "${sentences[@]}" --preset raw -o "$out/raw.json" --quiet
 fi
 
+if wanted sweep-heads; then
+  "$bin/lime-capture" sweep --checkpoint data/lm-lime --lines "$out/sentences.txt" \
+    --max-sequences 200 --over heads -o "$out/sweep-heads.json" --quiet
+fi
+
 draw entropy "$out/compared.json" --layer-base 1
 draw comparison-entropy "$out/compared.json" --kind comparison --layer-base 1
 draw separability "$out/separability.json" --layer-base 1
 draw embeddings-small-numbers "$out/small-numbers.json" --layer-base 1
 draw geometry "$out/geometry.json" --site hidden --layer-base 1
 draw similarity "$out/similarity.json" --layer-base 1
-draw attention "$out/attention.json" --layer 3 --head 1,3 --layer-base 1
+draw sweep-heads "$out/sweep-heads.json"
+draw attention "$out/attention.json" --layer 3 --head 2,4 --layer-base 1
 draw attention-routed "$out/attention.json" --kind attention-routed --layer 4 --layer-base 1
 draw attention-heads "$out/heads.json" --measure first_share --layer-base 1
 draw router-mean "$out/router.json" --layer-base 1

@@ -97,6 +97,7 @@ int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
   QApplication application(argc, argv);
   QApplication::setOrganizationName(u"lime"_s);
   QApplication::setApplicationName(u"lime-explorer"_s);
+  QApplication::setDesktopFileName(u"lime-explorer"_s);
   QApplication::setStyle(QStyleFactory::create(u"Fusion"_s));
   MainWindow window;
   if (command.theme) window.setTheme(*command.theme);

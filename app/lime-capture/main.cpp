@@ -20,6 +20,7 @@
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
 #include "store/file_names.h"
+#include "sweep_command.h"
 
 namespace lime {
 namespace {
@@ -348,6 +349,8 @@ int main(int argc, char** argv) {
       "lime-capture",
       "Runs a checkpoint on text and stores the activations of every layer in an HDF5 file.");
   lime::set_up_capture(line);
+  lime::MetricCommands commands(line);
+  lime::add_sweep_command(commands);
   lime::add_file_commands(line);
   line.set_stray_remedy("pass text with --text");
   line.set_examples(

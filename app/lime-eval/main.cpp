@@ -65,9 +65,7 @@ struct EvalCommand {
     positive("max_length", evaluation.max_length.value_or(1));
     positive("max_new_tokens", evaluation.max_new_tokens);
     positive("batch_size", evaluation.batch_size);
-    if (evaluation.probes && !layers) {
-      throw InvalidArgument("probes: need the outputs of layers; add --layers all");
-    }
+    throw_if(evaluation.probes && !layers, "probes: need the outputs of layers; add --layers all");
     check_threads(threads);
   }
 };

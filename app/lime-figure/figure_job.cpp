@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "figure_job.h"
 
+#include <QString>
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "core/errors.h"
@@ -108,28 +110,37 @@ std::optional<Figure> figure_if_any(const FigureJob& job) {
   }
 }
 
-/// Draws the figures of one group. @return number of figures
-int draw_group(const SourceGroup& group, const AllCommand& command) {
+/// A figure of a group, and how it was made.
+struct DrawnFigure {
+  const Recipe& recipe;
+  std::string name;  ///< of its file, without the extension
+  Figure figure;
+  Json provenance;
+};
+
+/// Calls `use` with each figure of the groups. @return number of figures
+template <typename Use>
+int for_each_figure(const std::vector<SourceGroup>& groups, const FigureOptions& options,
+                    const FigureStyle& style, const Use& use) {
   int drawn = 0;
-  FigureJob job{group.sources, command.figure, command.style};
-  for (const Recipe* const recipe : recipes_of(group.sources.front().results.metric)) {
-    job.figure = options_read_by(*recipe, command.figure);
-    job.figure.kind = recipe->name;
-    const std::optional<Figure> figure = figure_if_any(job);
-    if (!figure) continue;
-    ++drawn;
+  for (const SourceGroup& group : groups) {
+    FigureJob job{group.sources, options, style};
     const std::string& metric = group.sources.front().results.metric;
-    const std::string name =
-        recipe->metrics.size() == 1 ? recipe->name : fmt::format("{}-{}", recipe->name, metric);
-    const Json provenance = provenance_of(job);
-    for (const FigureFormat format : command.format) {
-      const fs::path path =
-          command.output / fmt::format("{}{}.{}", name, group.suffix, enum_name(format));
-      write_figure(path, *figure, command.style, provenance);
-      if (!command.quiet) fmt::print("{:<32} {}\n", path.string(), recipe->help);
+    for (const Recipe* const recipe : recipes_of(metric)) {
+      job.figure = options_read_by(*recipe, options);
+      job.figure.kind = recipe->name;
+      const std::optional<Figure> figure = figure_if_any(job);
+      if (!figure) continue;
+      ++drawn;
+      const std::string name =
+          recipe->metrics.size() == 1 ? recipe->name : fmt::format("{}-{}", recipe->name, metric);
+      use(DrawnFigure{*recipe, name + group.suffix, *figure, provenance_of(job)});
     }
   }
-  return drawn;
+  if (drawn > 0) return drawn;
+  throw InvalidArgument(
+      "figure: no figure shows the contents of the {} files; see lime-figure --list",
+      groups.size());
 }
 
 void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& options) {
@@ -141,6 +152,73 @@ void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& 
     });
     if (!is_read) throw InvalidArgument("figure: no figure of these files accepts --{}", option);
   }
+}
+
+void check_kind_is_unset(const FigureOptions& options, const char* command) {
+  if (options.kind.empty()) return;
+  throw InvalidArgument("kind: the command {} draws every kind, got '{}'; omit --kind", command,
+                        options.kind);
+}
+
+constexpr const char* kReportCss =
+    "body{font:16px/1.45 Arial,sans-serif;max-width:60em;margin:2em auto}svg{max-width:100%;"
+    "height:auto}table{font-size:13px}td,th{padding:2px 10px;text-align:left}pre{overflow:auto}";
+
+/// Title, style, list of figures, figures.
+constexpr const char* kReportPage =
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{0}</title>\n"
+    "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<ul>\n{2}</ul>\n{3}</body>\n</html>\n";
+
+std::string html_text(const std::string& text) {
+  return QString::fromStdString(text).toHtmlEscaped().toStdString();
+}
+
+/// Returns the cells of a line of figure_to_csv().
+std::vector<std::string> csv_cells(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') {
+      if (is_quoted && i + 1 < line.size() && line[i + 1] == '"')
+        cells.back() += line[i++];
+      else
+        is_quoted = !is_quoted;
+    } else if (line[i] == ',' && !is_quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += line[i];
+    }
+  }
+  return cells;
+}
+
+/// Returns the plotted numbers as a table, the first thousand lines of many.
+std::string report_table(const Figure& figure) {
+  constexpr int kMostLines = 1000;
+  std::istringstream csv(figure_to_csv(figure));
+  std::string table = "<table>\n";
+  int count = 0;
+  for (std::string line; std::getline(csv, line) && count <= kMostLines; ++count) {
+    const char* const cell = count == 0 ? "th" : "td";
+    table += "<tr>";
+    for (const std::string& text : csv_cells(line)) {
+      table += fmt::format("<{0}>{1}</{0}>", cell, html_text(text));
+    }
+    table += "</tr>\n";
+  }
+  return table + "</table>\n";
+}
+
+std::string report_section(const DrawnFigure& drawn, const FigureStyle& style) {
+  const Json provenance =
+      style.anonymous ? anonymous_provenance(drawn.provenance) : drawn.provenance;
+  const std::string note = drawn.figure.note.empty() ? "" : ". " + drawn.figure.note;
+  return fmt::format(
+      "<figure id=\"{0}\">\n<h2>{0}</h2>\n{1}\n<figcaption>{2}{3}.</figcaption>\n"
+      "<details><summary>Numbers</summary>\n{4}</details>\n"
+      "<details><summary>Provenance</summary>\n<pre>{5}</pre></details>\n</figure>\n",
+      html_text(drawn.name), figure_to_svg(drawn.figure, style), html_text(drawn.recipe.help),
+      html_text(note), report_table(drawn.figure), html_text(provenance.dump(1)));
 }
 
 }  // namespace
@@ -198,10 +276,7 @@ void AllCommand::describe(OptionList& options) {
 
 void AllCommand::validate() const {
   check_results(results);
-  if (!figure.kind.empty()) {
-    throw InvalidArgument("kind: the command all draws every kind, got '{}'; omit --kind",
-                          figure.kind);
-  }
+  check_kind_is_unset(figure, "all");
   figure.validate();
   style.validate();
 }
@@ -211,13 +286,49 @@ int run_all(const AllCommand& command) {
   check_options(groups, command.figure);
   check_names(groups);
   make_folder(command.output, Parents::kCreate);
-  int drawn = 0;
-  for (const SourceGroup& group : groups) drawn += draw_group(group, command);
-  if (drawn == 0) {
-    throw InvalidArgument(
-        "figure: no figure shows the contents of the {} files; see lime-figure --list",
-        command.results.size());
+  for_each_figure(groups, command.figure, command.style, [&](const DrawnFigure& drawn) {
+    for (const FigureFormat format : command.format) {
+      const fs::path path = command.output / fmt::format("{}.{}", drawn.name, enum_name(format));
+      write_figure(path, drawn.figure, command.style, drawn.provenance);
+      if (!command.quiet) fmt::print("{:<32} {}\n", path.string(), drawn.recipe.help);
+    }
+  });
+  return kExitDone;
+}
+
+void ReportCommand::describe(OptionList& options) {
+  options.group("Files");
+  options.add("output", output, "HTML file to write").is_output = true;
+  figure.describe(options);
+  style.describe(options);
+}
+
+void ReportCommand::validate() const {
+  check_results(results);
+  check_kind_is_unset(figure, "report");
+  if (output.extension() != ".html") {
+    throw InvalidArgument("output: '{}' must end in .html", output.string());
   }
+  figure.validate();
+  style.validate();
+}
+
+int run_report(const ReportCommand& command) {
+  const std::vector<SourceGroup> groups = grouped(read_figure_sources(command.results));
+  check_options(groups, command.figure);
+  FigureStyle style = command.style;
+  style.no_note = true;  // the caption has it
+  style.title.clear();
+  std::string contents;
+  std::string body;
+  for_each_figure(groups, command.figure, style, [&](const DrawnFigure& drawn) {
+    contents += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", html_text(drawn.name));
+    body += report_section(drawn, style);
+  });
+  const std::string title =
+      html_text(command.style.title.empty() ? "LIMe results" : command.style.title);
+  write_file_atomically(command.output,
+                        fmt::format(kReportPage, title, kReportCss, contents, body));
   return kExitDone;
 }
 

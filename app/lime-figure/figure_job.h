@@ -48,6 +48,20 @@ struct AllCommand {
   void validate() const;
 };
 
+/// Options of `lime-figure report`: every figure, its numbers and its provenance in one HTML file.
+struct ReportCommand {
+  std::vector<std::filesystem::path> results;
+  std::filesystem::path output = "report.html";
+  FigureOptions figure;
+  FigureStyle style;
+
+  void describe(OptionList& options);
+  void validate() const;
+};
+
+/// Writes the report. @return exit status
+int run_report(const ReportCommand& command);
+
 /// Draws the figures and prints their paths. Training logs share one figure; every other file gets
 /// one figure per kind that shows its metric. @return exit status
 int run_all(const AllCommand& command);

@@ -65,6 +65,9 @@ int run_figure(const FigureCommand& command) {
   for (const std::filesystem::path& path : command.output) {
     write_figure(path, figure, command.style, provenance);
   }
+  if (command.style.no_note && !figure.note.empty()) {
+    fmt::print("{}\n", for_standard_output(figure.note));
+  }
   return kExitDone;
 }
 
@@ -101,5 +104,14 @@ int main(int argc, char** argv) {
   all_line.add_options(all);
   all_line.set_examples("lime-figure all results data/aet-lime -o figures");
   all_line.on_run([&] { return lime::run_all(all); });
+
+  lime::ReportCommand report;
+  lime::CommandLine& report_line = line.add_command(
+      "report", "Writes every figure, its numbers and its provenance into one HTML file.");
+  report_line.add_positional("results", report.results,
+                             "results files (JSON), training logs, or folders that contain them");
+  report_line.add_options(report);
+  report_line.set_examples("lime-figure report results -o report.html --anonymous");
+  report_line.on_run([&] { return lime::run_report(report); });
   return lime::run_program(line, argc, argv);
 }

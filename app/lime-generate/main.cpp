@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/edits.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_edit.h"
 #include "checkpoint/tokenizer.h"
@@ -31,6 +32,7 @@ struct GenerateCommand {
   std::filesystem::path checkpoint;
   std::string prompt;
   std::filesystem::path router_edit;
+  std::vector<std::string> edit;
   std::int64_t next_tokens = 0;
   bool each_token = false;
   GenerateOptions generation;
@@ -43,6 +45,10 @@ struct GenerateCommand {
     list.add("prompt", prompt, "text to continue; empty: start with the beginning-of-text token");
     list.add("router_edit", router_edit,
              "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
+    list.add("edit", edit,
+             "replaces activations, e.g. 'skip mlp layers=3'; or a JSON file of edits "
+             "(docs/interventions.md)")
+        .splits_commas = false;
     list.add("next_tokens", next_tokens,
              "print the K most likely next tokens as JSON instead of text; 0 prints text");
     list.add("each_token", each_token,
@@ -138,7 +144,7 @@ class TokenJson {
 };
 
 /// Prints the most likely tokens after the prompt and the entropy of the distribution.
-void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
+void print_next_tokens(const GenerateCommand& command, HookSet& hooks, const Decoder& decoder,
                        const Tokenizer& tokenizer) {
   const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
   const TokenJson json(tokenizer);
@@ -146,11 +152,11 @@ void print_next_tokens(const GenerateCommand& command, const Decoder& decoder,
   std::vector<ReadToken> tokens;
   NextTokens next;
   if (command.each_token) {
-    tokens = read_tokens(decoder, ids, command.next_tokens, line.callback());
+    tokens = read_tokens(decoder, ids, command.next_tokens, line.callback(), &hooks);
     next = tokens.back().next;
     next.prompt_loss = loss_of(tokens);
   } else {
-    next = next_tokens(decoder, ids, command.next_tokens, line.callback());
+    next = next_tokens(decoder, ids, command.next_tokens, line.callback(), &hooks);
   }
   line.finish();
   Json result = {{"prompt", command.prompt},
@@ -166,6 +172,8 @@ int run_generate(GenerateCommand command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   checkpoint.config().require_head("checkpoint");
+  const ModelEdits edits = read_edits(command.edit, command.router_edit);
+  check_edits(edits, checkpoint.config(), /*generates=*/command.next_tokens == 0);
   print_warnings(checkpoint.warnings());
   const auto tokenizer = load_tokenizer(command.checkpoint);
   DecoderOptions options;
@@ -174,11 +182,13 @@ int run_generate(GenerateCommand command) {
   ProgressLine loading({.label = "load", .unit = "bytes"});
   const Decoder decoder = load_decoder(checkpoint, options, loading.callback());
   loading.finish();
-  if (!command.router_edit.empty()) {
-    apply_router_edits(read_router_edits(command.router_edit), decoder);
-  }
+  apply_router_edits(edits.routes, decoder);
+  EditHooks edited(edits.activations, checkpoint.config());
+  HookSet hooks;
+  const std::vector<ScopedHook> registered = edited.attach(hooks);
+  command.generation.hooks = &hooks;
   if (command.next_tokens > 0) {
-    print_next_tokens(command, decoder, *tokenizer);
+    print_next_tokens(command, hooks, decoder, *tokenizer);
     return kExitDone;
   }
   command.generation.stop_tokens = stop_token_ids(checkpoint);

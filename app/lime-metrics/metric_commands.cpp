@@ -17,7 +17,6 @@
 #include "analysis/engine/journal.h"
 #include "analysis/engine/results_difference.h"
 #include "analysis/engine/run_analysis.h"
-#include "core/errors.h"
 #include "core/program/command_help.h"
 #include "core/program/launcher.h"
 #include "core/program/program.h"
@@ -137,9 +136,8 @@ bool write_report(const MetricCommand& command, const HowToRun& how, const Analy
 
 void check_output(const HowToRun& how, const WorkShare& share) {
   const std::vector<fs::path>& outputs = how.output.output;
-  if (outputs.empty() && how.resume) {
-    throw InvalidArgument("resume: needs the output file of the interrupted run; add it with -o");
-  }
+  throw_if(outputs.empty() && how.resume,
+           "resume: needs the output file of the interrupted run; add it with -o");
   // A late process detects from it that the others are finished.
   const bool can_share = !outputs.empty() && outputs.front().extension() == ".json";
   if (share.is_whole() || can_share) return;
@@ -233,10 +231,9 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
   }
   for (const auto& [name, value] : before.options.items()) {
     const auto field = std::ranges::find(fields, name, &OptionField::name);
-    if (field == fields.end()) {
-      throw FormatError("'{}': options.{} is unknown to this build of {}; recompute the results",
-                        results.string(), name, command.spec.name);
-    }
+    throw_if<FormatError>(field == fields.end(),
+                          "'{}': options.{} is unknown to this build of {}; recompute the results",
+                          results.string(), name, command.spec.name);
     if (name == "label" && value.is_array() && value.empty()) {
       Json labels = Json::array();
       for (const ResultsInput& input : before.inputs) labels.push_back(input.label);
@@ -256,10 +253,9 @@ void move_to_device(MetricCommand& command, const std::string& device) {
 
 void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
                   const fs::path& results) {
-  if (before.inputs.size() != now.size()) {
-    throw FormatError("'{}': was computed from {} inputs, but its options name {}",
-                      results.string(), before.inputs.size(), now.size());
-  }
+  throw_if<FormatError>(before.inputs.size() != now.size(),
+                        "'{}': was computed from {} inputs, but its options name {}",
+                        results.string(), before.inputs.size(), now.size());
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (before.inputs[i].sha256 == now[i].sha256) continue;
     throw InvalidArgument(

@@ -104,10 +104,8 @@ struct TrainCommand {
     if (task == TrainingTask::kText) files.require_none();
     check_threads(threads);
     constexpr std::int64_t kLongestWait = std::numeric_limits<std::int32_t>::max();
-    if (rendezvous_timeout < 1 || rendezvous_timeout > kLongestWait) {
-      throw InvalidArgument("rendezvous_timeout: must be from 1 to {}, got {}", kLongestWait,
-                            rendezvous_timeout);
-    }
+    throw_if(rendezvous_timeout < 1 || rendezvous_timeout > kLongestWait,
+             "rendezvous_timeout: must be from 1 to {}, got {}", kLongestWait, rendezvous_timeout);
     require_task(arithmetic, TrainingTask::kArithmeticExpressions, task, given);
     require_task(text, TrainingTask::kText, task, given);
     require_task(prosqa, TrainingTask::kProsQa, task, given);

@@ -91,10 +91,8 @@ bool is_key_or_value(HookKind kind) {
 
 ActivationRows::ActivationRows(const at::Tensor& activation)
     : tensor_(activation.detach().to(at::kCPU, at::kFloat)) {
-  if (tensor_.dim() != 3 && tensor_.dim() != 4) {
-    throw InvalidArgument("capture: an activation must have 3 or 4 dimensions, got {}",
-                          tensor_.dim());
-  }
+  throw_if(tensor_.dim() != 3 && tensor_.dim() != 4,
+           "capture: an activation must have 3 or 4 dimensions, got {}", tensor_.dim());
   const bool rows_are_dense =
       tensor_.stride(-1) == 1 && (tensor_.dim() == 3 || tensor_.stride(2) == tensor_.size(3));
   if (!rows_are_dense) tensor_ = tensor_.contiguous();
@@ -108,10 +106,8 @@ ActivationRows::ActivationRows(const at::Tensor& activation)
 
 at::Tensor pattern_by_query(const at::Tensor& pattern, std::int64_t num_keys) {
   const std::int64_t missing = num_keys - pattern.size(3);
-  if (missing < 0) {
-    throw InvalidArgument("capture: a pattern must have at most {} keys, got {}", num_keys,
-                          pattern.size(3));
-  }
+  throw_if(missing < 0, "capture: a pattern must have at most {} keys, got {}", num_keys,
+           pattern.size(3));
   return at::constant_pad_nd(pattern.detach().transpose(1, 2), {0, missing});
 }
 
@@ -285,9 +281,8 @@ void ActivationCollector::check_finite(const Target& target) const {
   throw NumericalError(
       "capture: {} must be finite, it is not in sequences {} to {}; check the weights, use a wider "
       "--dtype, or pass --allow-nan",
-      hook_name(target.place.point),
-      *std::min_element(batch_->sequences.begin(), batch_->sequences.end()),
-      *std::max_element(batch_->sequences.begin(), batch_->sequences.end()));
+      hook_name(target.place.point), *std::ranges::min_element(batch_->sequences),
+      *std::ranges::max_element(batch_->sequences));
 }
 
 namespace {

@@ -61,7 +61,12 @@ class CaptureRun {
     if (on_progress) on_progress(progress_);
     const auto next_batch = [this, steps = std::make_shared<CaptureSteps>(setup_, shards_)] {
       const std::optional<CaptureStep> step = steps->next();
-      return step ? batch_ids(setup_.input, step->batch.sequences) : at::Tensor();
+      if (!step) return at::Tensor();
+      const at::Tensor ids = batch_ids(setup_.input, step->batch.sequences);
+      if (setup_.passes.edits != nullptr) {
+        setup_.passes.edits->begin_batch(step->batch.sequences, step->batch.lengths);
+      }
+      return ids;
     };
     const auto passes = make_passes(decoder_, setup_.passes, next_batch);
     CaptureSteps steps(setup_, shards_);
@@ -215,7 +220,7 @@ class LoadedModel {
           "another --device",
           devices_text(options_.devices), enum_name(options_.dtype));
     }
-    apply_router_edits(setup.router_edits, *decoder_);
+    apply_router_edits(setup.edits.routes, *decoder_);
     return *decoder_;
   }
 

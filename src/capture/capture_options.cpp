@@ -10,10 +10,15 @@
 
 namespace lime {
 
-void CaptureOptions::describe(OptionList& list) {
+void CaptureOptions::describe_input(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
   list.add("router_edit", router_edit, "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
+  list.add(
+          "edit", edit,
+          "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of edits "
+          "(docs/interventions.md)")
+      .splits_commas = false;
   list.add("text", text, "UTF-8 text files, one document each");
   list.add("lines", lines, "UTF-8 text files, one sequence per line");
   list.add("tokens", tokens,
@@ -27,6 +32,10 @@ void CaptureOptions::describe(OptionList& list) {
            "or lime-code, as in the LIMe code");
   list.add("seq_len", seq_len, "tokens per sequence; 2048 or the model's maximum if smaller");
   list.add("max_sequences", max_sequences, "use only the first N sequences");
+}
+
+void CaptureOptions::describe(OptionList& list) {
+  describe_input(list);
   list.group("Stored data");
   list.add("sites", sites,
            "values, routed_values, hidden, keys, logit_lens, or another hook of a layer, e.g. "
@@ -70,7 +79,7 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("quiet", quiet, "print errors only");
 }
 
-void CaptureOptions::validate() const {
+void CaptureOptions::validate_input() const {
   if (checkpoint.empty()) {
     throw InvalidArgument("checkpoint: a folder must be given with --checkpoint");
   }
@@ -104,6 +113,13 @@ void CaptureOptions::validate() const {
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
   }
+}
+
+void CaptureOptions::validate() const {
+  validate_input();
+  const auto at_least_one = [](const char* name, std::int64_t value) {
+    check_option(value >= 1, name, ">= 1", value);
+  };
   constexpr std::int64_t kLargestBatch = 65536;
   if (batch_size && !batch_size->is_automatic &&
       (batch_size->sequences < 1 || batch_size->sequences > kLargestBatch)) {
@@ -171,6 +187,8 @@ Json content_options(const CaptureOptions& options) {
   content.erase("router_edit");
   // The content of the file, not its path.
   if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);
+  content.erase("edit");
+  if (!options.edit.empty()) content["edit"] = edits_to_json(read_edits(options.edit));
   return content;
 }
 

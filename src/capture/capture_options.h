@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/edits.h"
 #include "core/errors.h"
 #include "core/layer_selection.h"
 #include "core/memory.h"
@@ -88,6 +89,7 @@ struct CaptureOptions {
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
   std::filesystem::path router_edit = {};
+  std::vector<std::string> edit = {};  ///< see read_edits()
   BosPolicy bos = BosPolicy::kAuto;
   Packing packing = Packing::kEosBetween;
   std::optional<std::int64_t> seq_len = std::nullopt;
@@ -132,8 +134,13 @@ struct CaptureOptions {
   /// Returns blimp_preset or its default; nothing if sentences are encoded unchanged.
   std::optional<BlimpPreset> pair_preset() const;
   void describe(OptionList& list);
+  /// Describes the model and its input only.
+  void describe_input(OptionList& list);
+  /// Returns the interventions of both options. @throws as read_edits()
+  ModelEdits edits() const { return read_edits(edit, router_edit); }
   /// @throws InvalidArgument  naming the first field that is invalid or conflicts with another.
   void validate() const;
+  void validate_input() const;
 };
 
 /// Returns the options that determine the file's content: equal for all runs of one capture.

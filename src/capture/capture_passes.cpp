@@ -51,6 +51,7 @@ class DirectPasses final : public CapturePasses {
  public:
   DirectPasses(const Decoder& decoder, Settings settings, NextBatch next_batch)
       : decoder_(decoder), settings_(std::move(settings)), next_batch_(std::move(next_batch)) {
+    if (settings_.edits != nullptr) registrations_ = settings_.edits->attach(hooks_);
     for (std::size_t i = 0; i < settings_.points.size(); ++i) {
       const CapturePoint& point = settings_.points[i];
       registrations_.push_back(
@@ -151,7 +152,7 @@ bool runs_ahead(const std::vector<c10::Device>& devices) {
 
 std::unique_ptr<CapturePasses> make_passes(const Decoder& decoder, CapturePasses::Settings settings,
                                            CapturePasses::NextBatch next_batch) {
-  if (runs_ahead(decoder.options().devices)) {
+  if (runs_ahead(decoder.options().devices) && settings.edits == nullptr) {
     return std::make_unique<PipedPasses>(decoder, settings, std::move(next_batch));
   }
   return std::make_unique<DirectPasses>(decoder, std::move(settings), std::move(next_batch));

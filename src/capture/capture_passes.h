@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "capture/edits.h"
 #include "capture/sites.h"
 #include "core/threads/bounded_queue.h"
 #include "model/decoders/decoder.h"
@@ -95,6 +96,9 @@ class CapturePasses {
     int last_layer = 0;  ///< the passes end after this layer
     /// Maximum size of waiting activation copies, per device; see CaptureLoad::relay_bytes().
     std::size_t waiting_bytes = 0;
+    /// Edits of the activations; they know the tokens of one pass at a time, so passes do not run
+    /// ahead. The caller begins their passes; nullptr for none.
+    std::shared_ptr<EditHooks> edits = nullptr;
   };
 
   CapturePasses() = default;

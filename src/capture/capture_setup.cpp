@@ -196,9 +196,10 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
   setup->scores = options.log_likelihood;
-  if (!options.router_edit.empty()) {
-    setup->router_edits = read_router_edits(options.router_edit);
-    check_router_edits(setup->router_edits, setup->config);
+  setup->edits = options.edits();
+  check_edits(setup->edits, setup->config);
+  if (!setup->edits.activations.empty()) {
+    setup->passes.edits = std::make_shared<EditHooks>(setup->edits.activations, setup->config);
   }
   if (options.keeps_activations()) setup->sites = find_sites(options.selected_sites());
   if (options.rows != RowKind::kTokens && has_lens(setup->sites)) {
@@ -237,7 +238,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                               setup->windows.batch_size, tuning.shard);
   set_preview(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
-  read_routers(checkpoint, setup->router_edits, setup->plan);
+  read_routers(checkpoint, setup->edits.routes, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
   return setup;
 }

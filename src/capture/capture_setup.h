@@ -15,7 +15,6 @@
 #include "capture/shard_plan.h"
 #include "capture/sites.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/router_edit.h"
 #include "store/capture_writer.h"
 
 namespace lime {
@@ -23,7 +22,7 @@ namespace lime {
 /// Settings of a capture that are determined before the model is loaded.
 struct CaptureSetup {
   ModelConfig config;
-  std::vector<RouterEdit> router_edits;
+  ModelEdits edits;
   CaptureInput input;
   std::unique_ptr<RowSelection> selection;  ///< refers to input
   std::vector<CaptureSite> sites;

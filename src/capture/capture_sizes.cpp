@@ -74,6 +74,7 @@ bool BatchProbe::fits(std::int64_t batch_size) const {
   const int count = left;
   const at::Tensor ids = batch_ids(setup_.input, sequences);
   CapturePasses::Settings settings = setup_.passes;
+  settings.edits = nullptr;
   settings.waiting_bytes = ids.numel() * bytes_per_token(settings.points);
   try {
     const auto passes =
@@ -199,6 +200,8 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   };
   WindowLimits limits;
   limits.batch_size = even(setup.batch_size);
+  limits.keeps_duplicates =
+      std::ranges::any_of(setup.edits.activations, &ActivationEdit::needs_whole_texts);
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;
   const std::int64_t fitting = kWindowBytes / std::max<std::int64_t>(1, setup.bytes_per_row);
   limits.sequences =

@@ -3,8 +3,6 @@
 
 #include <cstddef>
 
-#include "model/passes/token_scores.h"
-
 namespace lime {
 namespace {
 
@@ -34,17 +32,26 @@ ScoredTokens list_scored(const CaptureInput& input, std::span<const std::int64_t
 
 }  // namespace
 
-std::vector<SequenceScore> score_sequences(const Decoder& decoder, const at::Tensor& hidden,
-                                           const CaptureInput& input,
-                                           std::span<const std::int64_t> sequences) {
+std::vector<std::vector<TokenScore>> score_each_token(const Decoder& decoder,
+                                                      const at::Tensor& hidden,
+                                                      const CaptureInput& input,
+                                                      std::span<const std::int64_t> sequences) {
   const ScoredTokens scored = list_scored(input, sequences, hidden.size(1));
   const std::vector<TokenScore> tokens =
       score_tokens(decoder, hidden.flatten(0, 1), scored.rows, scored.targets);
-  std::vector<SequenceScore> scores(sequences.size());
-  for (std::size_t i = 0; i < tokens.size(); ++i) {
-    SequenceScore& score = scores[scored.owners[i]];
-    score.log_likelihood += tokens[i].log_probability;
-    ++score.scored_tokens;
+  std::vector<std::vector<TokenScore>> scores(sequences.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i) scores[scored.owners[i]].push_back(tokens[i]);
+  return scores;
+}
+
+std::vector<SequenceScore> score_sequences(const Decoder& decoder, const at::Tensor& hidden,
+                                           const CaptureInput& input,
+                                           std::span<const std::int64_t> sequences) {
+  std::vector<SequenceScore> scores;
+  for (const auto& tokens : score_each_token(decoder, hidden, input, sequences)) {
+    SequenceScore& score = scores.emplace_back();
+    for (const TokenScore& token : tokens) score.log_likelihood += token.log_probability;
+    score.scored_tokens = static_cast<std::int32_t>(tokens.size());
   }
   return scores;
 }

@@ -9,9 +9,18 @@
 
 #include "capture/input/input.h"
 #include "model/decoders/decoder.h"
+#include "model/passes/token_scores.h"
 #include "store/capture_info.h"
 
 namespace lime {
+
+/// Scores every token of sequences that was not prepended and has a predecessor.
+/// @param hidden, sequences  as score_sequences()
+/// @return a list per sequence of the batch
+std::vector<std::vector<TokenScore>> score_each_token(const Decoder& decoder,
+                                                      const at::Tensor& hidden,
+                                                      const CaptureInput& input,
+                                                      std::span<const std::int64_t> sequences);
 
 /// Sums the log-probabilities of the tokens of sequences.
 ///

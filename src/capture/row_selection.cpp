@@ -57,8 +57,7 @@ RowSelection::RowSelection(const CaptureInput& input, const std::vector<TokenCla
 RowTable RowSelection::rows_of(std::int64_t first, std::int64_t count) const {
   RowTable table;
   if (selects_tokens_) {
-    const auto begin =
-        std::lower_bound(selected_.sequence.begin(), selected_.sequence.end(), first);
+    const auto begin = std::ranges::lower_bound(selected_.sequence, first);
     const auto end = std::lower_bound(begin, selected_.sequence.end(), first + count);
     const auto copy = [&](const auto& from, auto& to) {
       to.assign(from.begin() + (begin - selected_.sequence.begin()),
@@ -126,7 +125,7 @@ std::string pieces_of(const std::string& text, const Tokenizer& tokenizer) {
 bool stands_inside_words(const std::string& text, std::int32_t id, const Tokenizer& tokenizer) {
   for (char letter = 'a'; letter <= 'z'; ++letter) {
     const std::vector<std::int32_t> ids = tokenizer.encode(letter + text);
-    if (std::find(ids.begin(), ids.end(), id) != ids.end()) return true;
+    if (std::ranges::find(ids, id) != ids.end()) return true;
   }
   return false;
 }

@@ -81,6 +81,9 @@ std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange
     CaptureWindow& window = windows.emplace_back();
     window.range = {shard.first + done, std::min(step, shard.count - done)};
     window.duplicate_of = find_duplicates(input, window.range);
+    if (limits.keeps_duplicates) {
+      std::iota(window.duplicate_of.begin(), window.duplicate_of.end(), window.range.first);
+    }
     if (limits.sorts_by_length) {
       window.batches = sorted_batches(input, window.range, limits);
     } else {

@@ -52,6 +52,8 @@ struct WindowLimits {
   /// Groups sequences of similar length into one pass, to reduce padding. If false, every pass is a
   /// window, in input order.
   bool sorts_by_length = false;
+  /// Equal sequences may have different activations, after an edit.
+  bool keeps_duplicates = false;
   std::int64_t sequences = 1024;  ///< of a sorted window
   /// Tokens of a sorted pass, padding included; if not set, batch_size sequences.
   std::optional<std::int64_t> tokens = std::nullopt;

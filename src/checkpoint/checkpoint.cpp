@@ -11,7 +11,6 @@
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/weights/float_reader.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
@@ -147,10 +146,9 @@ void check_tensors(const ModelConfig& config, std::span<const TensorView> tensor
     const TensorSources found = locate_tensors(tensors, understood, "write_checkpoint");
     std::set<std::string> used;
     for (const auto& [name, source] : found.by_name) used.insert(source.info.stored_name);
-    if (used.size() != tensors.size() || found.has_fused_values || !(understood == config)) {
-      throw InvalidArgument(
-          "write_checkpoint: tensors must be those of the config, under their Hugging Face names");
-    }
+    throw_if(
+        used.size() != tensors.size() || found.has_fused_values || !(understood == config),
+        "write_checkpoint: tensors must be those of the config, under their Hugging Face names");
   } catch (const FormatError& error) {
     throw InvalidArgument(error.what());
   }

@@ -35,7 +35,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
     names.push_back(entry->path().filename().string());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -171,7 +171,7 @@ TokenizerFiles find_tokenizer(const fs::path& folder) {
     const fs::path save = (beside / "..").lexically_normal();
     places.insert(places.end(), {files->weights, save / "tokenizer", save});
   }
-  const auto found = std::find_if(places.begin(), places.end(), has_tokenizer);
+  const auto found = std::ranges::find_if(places, has_tokenizer);
   return {found == places.end() ? folder : *found, files->config};
 }
 

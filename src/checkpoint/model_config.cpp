@@ -5,8 +5,6 @@
 #include <limits>
 #include <tuple>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -31,10 +29,9 @@ void require_positive(std::string_view where, const char* key, const std::option
 
 void require_factors(std::string_view where, const char* key, const std::vector<double>& factors,
                      std::int64_t count) {
-  if (std::ssize(factors) != count) {
-    throw FormatError("{}: '{}' must have one number for each of {} rotated pairs, got {}", where,
-                      key, count, factors.size());
-  }
+  throw_if<FormatError>(std::ssize(factors) != count,
+                        "{}: '{}' must have one number for each of {} rotated pairs, got {}", where,
+                        key, count, factors.size());
   for (const double factor : factors) require_positive(where, key, factor);
 }
 
@@ -47,10 +44,9 @@ void validate_rope(const RopeSpec& rope, std::int64_t rotary_dim, std::string_vi
   if (rope.kind == RopeKind::kLlama3) {
     require_positive(place, "low_freq_factor", rope.low_freq_factor);
     require_positive(place, "high_freq_factor", rope.high_freq_factor);
-    if (rope.high_freq_factor <= rope.low_freq_factor) {
-      throw FormatError("{}: 'high_freq_factor' must be above low_freq_factor = {}, got {}", place,
-                        rope.low_freq_factor, rope.high_freq_factor);
-    }
+    throw_if<FormatError>(rope.high_freq_factor <= rope.low_freq_factor,
+                          "{}: 'high_freq_factor' must be above low_freq_factor = {}, got {}",
+                          place, rope.low_freq_factor, rope.high_freq_factor);
   }
   if (rope.kind == RopeKind::kYarn) {
     require_positive(place, "beta_fast", rope.beta_fast);
@@ -68,20 +64,18 @@ void validate_positions(const ModelConfig& config, std::string_view where) {
   const DecoderSpec& spec = config.spec;
   if (spec.ropes.empty()) return;
   const std::int64_t rotated = config.rotary_dim();
-  if (rotated % 2 != 0 || rotated < 2 || rotated > config.head_dim) {
-    throw FormatError("{}: '{}' must be even for rotary embeddings, got {}", where,
-                      spec.rotary_dim == 0 ? "head_dim" : "head_dim * partial_rotary_factor",
-                      rotated);
-  }
+  throw_if<FormatError>(rotated % 2 != 0 || rotated < 2 || rotated > config.head_dim,
+                        "{}: '{}' must be even for rotary embeddings, got {}", where,
+                        spec.rotary_dim == 0 ? "head_dim" : "head_dim * partial_rotary_factor",
+                        rotated);
   for (const RopeSpec& rope : spec.ropes) validate_rope(rope, rotated, where);
 }
 
 void validate_layers(const ModelConfig& config, std::string_view where) {
   const std::vector<LayerSpec>& layers = config.spec.layers;
-  if (layers.size() != 1 && std::ssize(layers) != config.num_hidden_layers) {
-    throw FormatError("{}: 'layer_types' must have one entry for each of {} layers, got {}", where,
-                      config.num_hidden_layers, layers.size());
-  }
+  throw_if<FormatError>(layers.size() != 1 && std::ssize(layers) != config.num_hidden_layers,
+                        "{}: 'layer_types' must have one entry for each of {} layers, got {}",
+                        where, config.num_hidden_layers, layers.size());
   for (const LayerSpec& layer : layers) {
     if (layer.window) require_size(where, "sliding_window", *layer.window);
     require_positive(where, "attention scale", layer.attention_scale);
@@ -93,16 +87,14 @@ void validate_layers(const ModelConfig& config, std::string_view where) {
 
 void validate_spec(const ModelConfig& config, std::string_view where) {
   const DecoderSpec& spec = config.spec;
-  if (!std::isfinite(spec.norm.eps) || spec.norm.eps < 0.0) {
-    throw FormatError("{}: '{}' must be at least 0, got {}", where,
-                      spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",
-                      spec.norm.eps);
-  }
-  if (spec.qkv_layout == QkvLayout::kPerHead &&
-      config.num_key_value_heads != config.num_attention_heads) {
-    throw FormatError("{}: 'num_key_value_heads' must be num_attention_heads = {}, got {}", where,
-                      config.num_attention_heads, config.num_key_value_heads);
-  }
+  throw_if<FormatError>(!std::isfinite(spec.norm.eps) || spec.norm.eps < 0.0,
+                        "{}: '{}' must be at least 0, got {}", where,
+                        spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",
+                        spec.norm.eps);
+  throw_if<FormatError>(spec.qkv_layout == QkvLayout::kPerHead &&
+                            config.num_key_value_heads != config.num_attention_heads,
+                        "{}: 'num_key_value_heads' must be num_attention_heads = {}, got {}", where,
+                        config.num_attention_heads, config.num_key_value_heads);
   validate_positions(config, where);
   validate_layers(config, where);
   require_positive(where, "attn_logit_softcapping", spec.attention_softcap);
@@ -122,20 +114,18 @@ void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::strin
       require_size(place, "j", lime.j, num_layers);
       break;
     case RouterKind::kAverage:
-      if (lime.per_dimension || lime.dynamic) {
-        throw FormatError(
-            "{}: the router 'average' has no weights, so 'per_dimension' and 'dynamic' must be "
-            "false",
-            place);
-      }
+      throw_if<FormatError>(
+          lime.per_dimension || lime.dynamic,
+          "{}: the router 'average' has no weights, so 'per_dimension' and 'dynamic' must be "
+          "false",
+          place);
       break;
     case RouterKind::kFull:
     case RouterKind::kNone:
       break;
   }
-  if (lime.per_dimension && lime.dynamic) {
-    throw FormatError("{}: 'per_dimension' and 'dynamic' must not both be true", place);
-  }
+  throw_if<FormatError>(lime.per_dimension && lime.dynamic,
+                        "{}: 'per_dimension' and 'dynamic' must not both be true", place);
 }
 
 /// Checks that a routing of the residual stream finds blocks of the form x + f(norm(x)).
@@ -153,12 +143,11 @@ void require_plain_blocks(const ModelConfig& config, std::string_view where) {
 void validate_attn_res(const AttnResConfig& config, std::int64_t num_layers,
                        std::string_view place) {
   const std::int64_t blocks = config.num_blocks;
-  if (blocks < 0 || (blocks > 0 && num_layers % blocks != 0)) {
-    throw FormatError(
-        "{}: 'num_blocks' must divide num_hidden_layers = {}, or be 0 for full Attention "
-        "Residuals, got {}",
-        place, num_layers, blocks);
-  }
+  throw_if<FormatError>(
+      blocks < 0 || (blocks > 0 && num_layers % blocks != 0),
+      "{}: 'num_blocks' must divide num_hidden_layers = {}, or be 0 for full Attention "
+      "Residuals, got {}",
+      place, num_layers, blocks);
   if (std::isfinite(config.recency_bias_init.value_or(0.0))) return;
   throw FormatError("{}: 'recency_bias_init' must be finite, got {}", place,
                     *config.recency_bias_init);
@@ -225,12 +214,10 @@ void ModelConfig::validate(std::string_view where) const {
   require_size(where, "num_key_value_heads", num_key_value_heads, num_attention_heads);
   require_size(where, "head_dim", head_dim);
   require_size(where, "max_position_embeddings", max_position_embeddings);
-  if (num_attention_heads % num_key_value_heads != 0) {
-    throw FormatError(
-        "{}: 'num_attention_heads' must be a multiple of num_key_value_heads = {}, "
-        "got {}",
-        where, num_key_value_heads, num_attention_heads);
-  }
+  throw_if<FormatError>(num_attention_heads % num_key_value_heads != 0,
+                        "{}: 'num_attention_heads' must be a multiple of num_key_value_heads = {}, "
+                        "got {}",
+                        where, num_key_value_heads, num_attention_heads);
   validate_spec(*this, where);
   validate_routing(*this, where);
 }

@@ -41,19 +41,16 @@ std::string nearest_decoder(const std::string& name) {
   const auto common = [&](const std::string& other) {
     return std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin();
   };
-  const auto nearest = std::max_element(
-      names.begin(), names.end(),
-      [&](const std::string& a, const std::string& b) { return common(a) < common(b); });
+  const auto nearest = std::ranges::max_element(
+      names, [&](const std::string& a, const std::string& b) { return common(a) < common(b); });
   if (common(*nearest) < 3) return "";
   return fmt::format("; '{}' is the nearest, but computes something else", *nearest);
 }
 
 const Family& read_family(const KeyReader& keys, ModelConfig& config) {
   const auto name = keys.text("model_type");
-  if (!name) {
-    throw FormatError("{}: 'model_type' is missing, expected one of {}", keys.where(),
-                      join_words(decoder_names()));
-  }
+  throw_if<FormatError>(!name, "{}: 'model_type' is missing, expected one of {}", keys.where(),
+                        join_words(decoder_names()));
   config.routing = routing_called(*name);
   std::string_view blocks =
       config.routing == DepthRouting::kNone ? std::string_view(*name) : "llama";
@@ -189,10 +186,9 @@ void read_routing(const KeyReader& keys, ModelConfig& config) {
     const std::string key(name);
     if (routing == DepthRouting::kNone || keys.find(key.c_str()) == nullptr) continue;
     if (is_named && routing != config.routing) continue;
-    if (!is_named && config.routing != DepthRouting::kNone) {
-      throw FormatError("{}: must have one routing, got '{}' and '{}'", keys.where(),
-                        enum_name(config.routing), key);
-    }
+    throw_if<FormatError>(!is_named && config.routing != DepthRouting::kNone,
+                          "{}: must have one routing, got '{}' and '{}'", keys.where(),
+                          enum_name(config.routing), key);
     config.routing = routing;
   }
   const std::string name(enum_name(config.routing));

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -28,8 +27,8 @@ RouterEdit parse_edit(const Json& json, const std::string& where) {
   RouterEdit edit;
   bool has_scale = false;
   for (const auto& [key, value] : json.items()) {
-    const auto part = std::find_if(kParts.begin(), kParts.end(),
-                                   [&key = key](const auto& known) { return key == known.first; });
+    const auto part = std::ranges::find_if(
+        kParts, [&key = key](const auto& known) { return key == known.first; });
     if (part != kParts.end()) {
       if (!value.is_number_integer() || value.get<std::int64_t>() < 0) {
         throw FormatError("{}: {} must be a whole number >= 0, got {}", where, key, value.dump());
@@ -74,7 +73,7 @@ std::string fault_of(const RouterEdit& edit, const ModelConfig& config) {
   const std::int64_t last = edit.layer.value_or(layers - 1);
   for (std::int64_t layer = edit.layer.value_or(1); layer <= last; ++layer) {
     const auto sources = router_sources(config.lime, layer);
-    if (std::find(sources.begin(), sources.end(), *edit.source) != sources.end()) return "";
+    if (std::ranges::find(sources, *edit.source) != sources.end()) return "";
   }
   if (!edit.layer)
     return fmt::format("source must be a layer that the router reads, got {}", *edit.source);
@@ -92,14 +91,12 @@ bool RouterEdit::names_same_as(const RouterEdit& other) const {
 
 std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where) {
   const std::string format = json.is_object() ? json.value("format", Json()).dump() : json.dump();
-  if (format != Json(kFormat).dump()) {
-    throw FormatError("{}: must be an object with \"format\": \"{}\", got {}", where, kFormat,
-                      format);
-  }
+  throw_if<FormatError>(format != Json(kFormat).dump(),
+                        "{}: must be an object with \"format\": \"{}\", got {}", where, kFormat,
+                        format);
   const auto list = json.find("edits");
-  if (list == json.end() || !list->is_array() || list->empty()) {
-    throw FormatError("{}: edits must be a non-empty list", where);
-  }
+  throw_if<FormatError>(list == json.end() || !list->is_array() || list->empty(),
+                        "{}: edits must be a non-empty list", where);
   std::vector<RouterEdit> edits;
   for (std::size_t i = 0; i < list->size(); ++i) {
     edits.push_back(parse_edit((*list)[i], fmt::format("{}: edit {}", where, i)));
@@ -148,8 +145,7 @@ RouteScales::RouteScales(const std::vector<RouterEdit>& edits) {
       names[i] = (edit.*kParts[i].second).has_value();
       route[i] = (edit.*kParts[i].second).value_or(kAny);
     }
-    auto group = std::find_if(groups_.begin(), groups_.end(),
-                              [&](const Group& other) { return other.names == names; });
+    auto group = std::ranges::find(groups_, names, &Group::names);
     if (group == groups_.end()) group = groups_.insert(group, {.names = names, .scales = {}});
     group->scales.try_emplace(route, 1.0).first->second *= edit.scale;
   }

@@ -17,7 +17,7 @@ bool has_router(const ModelConfig& config, std::int64_t layer) {
 std::vector<std::int64_t> range(std::int64_t first, std::int64_t last, std::int64_t step = 1) {
   std::vector<std::int64_t> layers;
   for (std::int64_t layer = last; layer >= first; layer -= step) layers.push_back(layer);
-  std::reverse(layers.begin(), layers.end());
+  std::ranges::reverse(layers);
   return layers;
 }
 

@@ -126,12 +126,11 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
   const TokenizerFiles files = find_tokenizer(checkpoint_folder);
   const auto has = [&](const char* name) { return path_exists(files.folder / name); };
   const bool gpt2 = has("vocab.json") && has("merges.txt");
-  if (!has("tokenizer.json") && !has("tokenizer.model") && !gpt2) {
-    throw IoError(
-        "tokenizer: '{}' must contain tokenizer.json, tokenizer.model, or vocab.json with "
-        "merges.txt, found none of them; copy them from the original checkpoint",
-        checkpoint_folder.string());
-  }
+  throw_if<IoError>(
+      !has("tokenizer.json") && !has("tokenizer.model") && !gpt2,
+      "tokenizer: '{}' must contain tokenizer.json, tokenizer.model, or vocab.json with "
+      "merges.txt, found none of them; copy them from the original checkpoint",
+      checkpoint_folder.string());
   const SpecialTokens special = read_special_tokens(files);
   if (has("tokenizer.json")) return read_tokenizer_json(files.folder / "tokenizer.json", special);
   if (has("tokenizer.model")) return read_sentencepiece(files.folder / "tokenizer.model", special);

@@ -52,4 +52,16 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+/// Throws an exception with the formatted text if `fails`. The arguments are evaluated in any case:
+/// an expensive one, or one that exists only after the failure, belongs in an `if`.
+template <typename Exception = InvalidArgument, typename... Args>
+void throw_if(bool fails, fmt::format_string<Args...> text, Args&&... args) {
+  if (fails) throw Exception(text, std::forward<Args>(args)...);
+}
+
+template <typename Exception = InvalidArgument>
+void throw_if(bool fails, const char* text) {
+  if (fails) throw Exception(text);
+}
+
 }  // namespace lime

@@ -18,7 +18,7 @@ constexpr int kMaxDepth = 512;
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const auto line = 1 + std::ranges::count(before, '\n');
   const std::size_t line_start = before.rfind('\n');
   const std::size_t column =
       line_start == std::string_view::npos ? before.size() : before.size() - line_start - 1;
@@ -86,9 +86,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
 
   bool keeps(Event event, Json& value) {
     const auto depth = static_cast<int>(open_.size());
-    if (depth > kMaxDepth) {
-      throw FormatError("{}: JSON is nested deeper than {} levels", where_, kMaxDepth);
-    }
+    throw_if<FormatError>(depth > kMaxDepth, "{}: JSON is nested deeper than {} levels", where_,
+                          kMaxDepth);
     return !keep_ || keep_(depth, event, value);
   }
 

@@ -10,8 +10,8 @@
 namespace lime {
 namespace {
 
-/// More layers than any decoder has; keeps a slip such as `0-99999999` from filling the memory.
-constexpr int kMaxLayer = 9999;
+/// More layers than any decoder has, and more tokens than any vocabulary.
+constexpr int kMaxLayer = 9'999'999;
 
 std::optional<int> parse_layer(std::string_view text) {
   int layer = -1;
@@ -21,6 +21,12 @@ std::optional<int> parse_layer(std::string_view text) {
     return std::nullopt;
   }
   return layer;
+}
+
+/// Returns what `where` selects: "head" for "heads"; "layer" unless it is a plural.
+std::string_view item_of(std::string_view where) {
+  const bool is_word = where.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == where.npos;
+  return is_word && where.ends_with('s') ? where.substr(0, where.size() - 1) : "layer";
 }
 
 std::string range_to_string(int first, int last) {
@@ -64,7 +70,7 @@ std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
   for (const auto& [first, last] : ranges_) {
     for (int layer = first; layer <= last; ++layer) {
       if (std::binary_search(available.begin(), available.end(), layer)) continue;
-      throw InvalidArgument("{}: has no layer {} (available: {})", where, layer,
+      throw InvalidArgument("{}: has no {} {} (available: {})", where, item_of(where), layer,
                             layers_to_string(available));
     }
   }

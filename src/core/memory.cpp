@@ -139,9 +139,8 @@ ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
   const std::optional<double> unit =
       unit_of({result.ptr, static_cast<std::size_t>(end - result.ptr)});
   const double bytes = number * unit.value_or(0.0);
-  if (result.ec != std::errc() || !unit || !(bytes >= 1.0) || bytes > 9e18) {
-    throw InvalidArgument("{}: expected a size such as 2GB or 512MiB, got '{}'", where, text);
-  }
+  throw_if(result.ec != std::errc() || !unit || !(bytes >= 1.0) || bytes > 9e18,
+           "{}: expected a size such as 2GB or 512MiB, got '{}'", where, text);
   return {static_cast<std::int64_t>(bytes)};
 }
 

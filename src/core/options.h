@@ -118,10 +118,8 @@ requires std::is_arithmetic_v<T> &&(!std::same_as<T, bool>)struct OptionCodec<T>
     T value{};
     const char* const end = text.data() + text.size();
     const auto result = std::from_chars(text.data(), end, value);
-    if (result.ec != std::errc() || result.ptr != end) {
-      throw InvalidArgument("{}: expected {}, got '{}'", name,
-                            std::is_integral_v<T> ? "a whole number" : "a number", text);
-    }
+    throw_if(result.ec != std::errc() || result.ptr != end, "{}: expected {}, got '{}'", name,
+             std::is_integral_v<T> ? "a whole number" : "a number", text);
     return value;
   }
   static Json to_json(const T& value) {

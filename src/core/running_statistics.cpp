@@ -40,10 +40,9 @@ RunningStatistics of_block(const ConstMatrixRef& rows, Eigen::Index first, Eigen
 }  // namespace
 
 void RunningStatistics::add(const ConstMatrixRef& rows) {
-  if (count > 0 && rows.cols() != mean.size()) {
-    throw InvalidArgument("statistics: rows must have {} dimensions like the previous ones, got {}",
-                          mean.size(), rows.cols());
-  }
+  throw_if(count > 0 && rows.cols() != mean.size(),
+           "statistics: rows must have {} dimensions like the previous ones, got {}", mean.size(),
+           rows.cols());
   for (Eigen::Index first = 0; first < rows.rows(); first += kBlockRows) {
     merge(of_block(rows, first, std::min(kBlockRows, rows.rows() - first)));
   }
@@ -64,9 +63,8 @@ void RunningStatistics::merge(std::int64_t other_count, std::span<const double> 
     m2 = Eigen::Map<const VectorD>(other_m2.data(), dim);
     return;
   }
-  if (dim != mean.size()) {
-    throw InvalidArgument("statistics: both must have {} dimensions, got {}", mean.size(), dim);
-  }
+  throw_if(dim != mean.size(), "statistics: both must have {} dimensions, got {}", mean.size(),
+           dim);
   const auto n_a = static_cast<double>(count);
   const auto n_b = static_cast<double>(other_count);
   const double n = n_a + n_b;
@@ -82,10 +80,8 @@ void RunningStatistics::merge(std::int64_t other_count, std::span<const double> 
 }
 
 VectorD RunningStatistics::rms_per_head(std::int64_t num_heads) const {
-  if (num_heads < 1 || mean.size() % num_heads != 0) {
-    throw InvalidArgument("statistics: {} dimensions must split evenly into {} heads", mean.size(),
-                          num_heads);
-  }
+  throw_if(num_heads < 1 || mean.size() % num_heads != 0,
+           "statistics: {} dimensions must split evenly into {} heads", mean.size(), num_heads);
   const Eigen::Index head_dim = mean.size() / num_heads;
   VectorD rms = VectorD::Zero(num_heads);
   if (count == 0) return rms;

@@ -90,7 +90,7 @@ ChoiceScorer::ChoiceScorer(const Decoder& decoder, std::vector<int> layers, bool
 
 bool ChoiceScorer::can_share(std::int64_t shared, std::int64_t longest) const {
   const auto& ropes = decoder_.config().spec.ropes;
-  return std::none_of(ropes.begin(), ropes.end(), [&](const RopeSpec& rope) {
+  return std::ranges::none_of(ropes, [&](const RopeSpec& rope) {
     return rotates_differently(rope, shared, longest) || rotates_differently(rope, 1, longest);
   });
 }
@@ -170,7 +170,7 @@ std::vector<ChoiceScore> ChoiceScorer::score(std::span<const ChoiceTokens> choic
   };
   add_scores(result.hidden.flatten(0, 1), [](ChoiceScore& score, const TokenScore& token) {
     score.log_likelihood += token.log_probability;
-    score.is_greedy = score.is_greedy && token.is_greedy;
+    score.is_greedy = score.is_greedy && token.is_greedy();
   });
   for (const int layer : layers_) {
     for (ChoiceScore& score : scores) score.layers.push_back(0.0);

@@ -10,7 +10,6 @@
 #include <map>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/json.h"
 #include "core/threads/thread_pool.h"
 #include "evaluation/answers.h"
@@ -27,7 +26,7 @@ constexpr std::size_t kBlock = 32;
 
 /// Returns the index of the largest score; the first of equal ones.
 std::size_t best_of(const std::vector<double>& scores) {
-  return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+  return static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
 }
 
 Json arguments_of(const EvalSample& item, const EvaluationOptions& options) {
@@ -66,10 +65,9 @@ void add_probes(std::span<const EvalSample> items,
     }
   }
   const FoldOptions how{.kind = FoldKind::kGrouped};
-  if (std::ssize(groups) < how.num_folds || classes.size() == items.size()) {
-    throw InvalidArgument("probes: {} must have choices and at least {} items, got {}",
-                          items.front().task, how.num_folds, groups.size());
-  }
+  throw_if(std::ssize(groups) < how.num_folds || classes.size() == items.size(),
+           "probes: {} must have choices and at least {} items, got {}", items.front().task,
+           how.num_folds, groups.size());
   const Folds folds = make_folds(classes, group_of, how);
   const auto dim = std::ssize(scores[0][0].states[0]);
   MatrixF rows(std::ssize(classes), dim);
@@ -104,10 +102,9 @@ class Evaluation {
         stop_(stop),
         max_length_(options.max_length.value_or(decoder.config().max_position_embeddings)),
         scorer_(decoder, options.layers, options.probes) {
-    if (task.answer == Answer::kText && options.max_new_tokens >= max_length_) {
-      throw InvalidArgument("max_new_tokens: must be below the model's {} positions, got {}",
-                            max_length_, options.max_new_tokens);
-    }
+    throw_if(task.answer == Answer::kText && options.max_new_tokens >= max_length_,
+             "max_new_tokens: must be below the model's {} positions, got {}", max_length_,
+             options.max_new_tokens);
   }
 
   /// Returns the tokens that were read; of generated text: the new ones.

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 19> kWideSpaces = {
 
 bool is_space(std::string_view code_point) {
   if (code_point.size() > 1) {
-    return std::find(kWideSpaces.begin(), kWideSpaces.end(), code_point) != kWideSpaces.end();
+    return std::ranges::find(kWideSpaces, code_point) != kWideSpaces.end();
   }
   const char c = code_point[0];
   return c == ' ' || (c >= '\t' && c <= '\r') || (c >= '\x1c' && c <= '\x1f');
@@ -135,7 +135,7 @@ std::vector<std::size_t> PythonRandom::sample(std::size_t size, std::size_t coun
   }
   while (picked.size() < count) {
     const std::size_t place = below(size);
-    if (std::find(picked.begin(), picked.end(), place) == picked.end()) picked.push_back(place);
+    if (std::ranges::find(picked, place) == picked.end()) picked.push_back(place);
   }
   return picked;
 }

@@ -5,20 +5,16 @@
 
 #include <string>
 
-#include "core/errors.h"
-
 namespace lime {
 
 namespace fs = std::filesystem;
 
 ResumableLines::ResumableLines(const fs::path& output, bool resume)
     : lock_(output), file_(output), part_(output.string() + ".part") {
-  if (path_exists(part_) && !resume) {
-    throw InvalidArgument(
-        "'{}': contains the finished part of an interrupted run; resume it with --resume, or "
-        "remove the file",
-        part_.string());
-  }
+  throw_if(path_exists(part_) && !resume,
+           "'{}': contains the finished part of an interrupted run; resume it with --resume, or "
+           "remove the file",
+           part_.string());
   if (resume && !path_exists(part_) && path_exists(output)) fs::copy_file(output, part_);
   in_.open(part_, std::ios::binary);
 }

@@ -99,13 +99,11 @@ Question checked_question(const TaskRule& rule, const TaskDocument& document) {
     throw FormatError("{}; {} expects {}", error.what(), rule.name, rule.fields);
   }
   const std::size_t count = question.continuations.size();
-  if (rule.answer == Answer::kChoice && count < 2) {
-    throw FormatError("{}: must have at least two choices, got {}", document.where, count);
-  }
-  if (question.gold >= count) {
-    throw FormatError("{}: the gold answer must be one of {} choices, got index {}", document.where,
-                      count, question.gold);
-  }
+  throw_if<FormatError>(rule.answer == Answer::kChoice && count < 2,
+                        "{}: must have at least two choices, got {}", document.where, count);
+  throw_if<FormatError>(question.gold >= count,
+                        "{}: the gold answer must be one of {} choices, got index {}",
+                        document.where, count, question.gold);
   for (const std::string& text : question.continuations) {
     if (python_strip(text).empty()) throw FormatError("{}: an answer is empty", document.where);
   }
@@ -123,10 +121,9 @@ std::string examples_before(const TaskDocument& item, const TaskRule& rule,
                             PythonRandom& random) {
   const bool drops_item = rule.shots == Shots::kPoolButItem;
   std::vector<std::size_t> selected(shots > 0 && drops_item ? shots + 1 : shots);
-  if (pool.size() < selected.size()) {
-    throw InvalidArgument("{}: {} shots need a pool of at least {} few-shot examples, got {}",
-                          rule.name, shots, selected.size(), pool.size());
-  }
+  throw_if(pool.size() < selected.size(),
+           "{}: {} shots need a pool of at least {} few-shot examples, got {}", rule.name, shots,
+           selected.size(), pool.size());
   if (rule.shots == Shots::kFirst) {
     std::iota(selected.begin(), selected.end(), 0);
   } else {
@@ -189,10 +186,9 @@ std::vector<TaskDocument> read_documents(const std::filesystem::path& file) {
     const Json json = is_yaml(file) ? read_yaml_file(file) : read_json_file(file);
     const bool is_task = json.is_object() && json.contains("examples");
     const Json& rows = is_task ? json["examples"] : json;
-    if (!rows.is_array()) {
-      throw FormatError("'{}': must be a list of items, or a task.json of BIG-bench",
-                        file.string());
-    }
+    throw_if<FormatError>(!rows.is_array(),
+                          "'{}': must be a list of items, or a task.json of BIG-bench",
+                          file.string());
     std::int64_t number = 0;
     for (const Json& row : rows) {
       const std::string where = fmt::format("'{}' item {}", file.string(), number++);
@@ -214,12 +210,10 @@ EvalTask read_task(const std::string& name, const std::filesystem::path& data,
   const std::vector<TaskDocument> documents = read_documents(data);
   std::vector<TaskDocument> read_pool;
   if (options.shots > 0 && rule.shots != Shots::kItems) {
-    if (pool.empty()) {
-      throw InvalidArgument(
-          "{}: {} shots need a file of few-shot examples; give it with "
-          "--fewshot-data",
-          rule.name, options.shots);
-    }
+    throw_if(pool.empty(),
+             "{}: {} shots need a file of few-shot examples; give it with "
+             "--fewshot-data",
+             rule.name, options.shots);
     read_pool = read_documents(pool);
   }
   warn_of_duplicates(documents, task);

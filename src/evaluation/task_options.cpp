@@ -28,7 +28,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder, error)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -101,17 +101,14 @@ void TaskOptions::describe(OptionList& list) {
 }
 
 void TaskOptions::validate() const {
-  if (tasks.empty() == samples.empty()) {
-    throw InvalidArgument("tasks: expected --tasks with --data, or --samples; got {}",
-                          tasks.empty() ? "neither" : "both");
-  }
-  if (!tasks.empty() && data.empty()) {
-    throw InvalidArgument("data: expected a folder or one file per task, got none");
-  }
+  throw_if(tasks.empty() == samples.empty(),
+           "tasks: expected --tasks with --data, or --samples; got {}",
+           tasks.empty() ? "neither" : "both");
+  throw_if(!tasks.empty() && data.empty(),
+           "data: expected a folder or one file per task, got none");
   constexpr std::int64_t kMostShots = 1000;
-  if (items.shots < 0 || items.shots > kMostShots) {
-    throw InvalidArgument("shots: must be from 0 to {}, got {}", kMostShots, items.shots);
-  }
+  throw_if(items.shots < 0 || items.shots > kMostShots, "shots: must be from 0 to {}, got {}",
+           kMostShots, items.shots);
   if (items.limit && *items.limit < 1) {
     throw InvalidArgument("limit: must be >= 1, got {}", *items.limit);
   }
@@ -128,8 +125,7 @@ std::vector<EvalTask> read_tasks(const TaskOptions& options) {
       options.fewshot_data.empty() && is_folder(options.data) ? options.data : options.fewshot_data;
   check_count("data", options.data, names.size());
   check_count("fewshot_data", pools, names.size());
-  const bool is_preset =
-      std::find(options.tasks.begin(), options.tasks.end(), "lime-paper") != options.tasks.end();
+  const bool is_preset = std::ranges::find(options.tasks, "lime-paper") != options.tasks.end();
   std::vector<std::string> missing;
   for (std::size_t t = 0; t < names.size(); ++t) {
     const std::string name = task_rule(names[t]).name;

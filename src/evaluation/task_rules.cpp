@@ -50,11 +50,10 @@ Texts texts_of(const TaskDocument& document, std::string_view path) {
 std::size_t gold_of(const TaskDocument& document, const std::string& path,
                     const Texts& names = {}) {
   const Json& value = value_at(document, path);
-  if (value.is_null() || value == "") {
-    throw FormatError("{}: has no gold answer ('{}')", document.where, path);
-  }
+  throw_if<FormatError>(value.is_null() || value == "", "{}: has no gold answer ('{}')",
+                        document.where, path);
   const auto text = value.is_string() ? value.get<std::string>() : "";
-  const auto named = std::find(names.begin(), names.end(), text);
+  const auto named = std::ranges::find(names, text);
   if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
   std::int64_t gold = -1;
   if (value.is_boolean()) gold = value.get<bool>() ? 1 : 0;
@@ -182,11 +181,10 @@ Question wic_question(const TaskDocument& document) {
   const std::vector<std::size_t> starts = code_point_starts(sentence);
   const std::size_t first = gold_of(document, "start1");
   const std::size_t end = gold_of(document, "end1");
-  if (first > end || end >= starts.size()) {
-    throw FormatError(
-        "{}: 'start1' and 'end1' must be a range of characters of the sentence, got {} {}",
-        document.where, first, end);
-  }
+  throw_if<FormatError>(
+      first > end || end >= starts.size(),
+      "{}: 'start1' and 'end1' must be a range of characters of the sentence, got {} {}",
+      document.where, first, end);
   TaskDocument with_word = document;
   with_word.json["word"] = sentence.substr(starts[first], starts[end] - starts[first]);
   return wic(with_word);
@@ -195,9 +193,8 @@ Question wic_question(const TaskDocument& document) {
 Question winogrande_question(const TaskDocument& document) {
   const std::string sentence = text_of(document, "sentence");
   const std::size_t blank = sentence.find('_');
-  if (blank == std::string::npos) {
-    throw FormatError("{}: 'sentence' must contain the blank '_'", document.where);
-  }
+  throw_if<FormatError>(blank == std::string::npos, "{}: 'sentence' must contain the blank '_'",
+                        document.where);
   const std::string before = sentence.substr(0, blank);
   const std::string after = python_strip(sentence.substr(blank + 1));
   const std::size_t answer = gold_of(document, "answer");
@@ -213,9 +210,8 @@ Question lambada_question(const TaskDocument& document) {
   }
   const std::string text = text_of(document, "text");
   const std::size_t space = text.rfind(' ');
-  if (space == std::string::npos) {
-    throw FormatError("{}: 'text' must contain a space before the last word", document.where);
-  }
+  throw_if<FormatError>(space == std::string::npos,
+                        "{}: 'text' must contain a space before the last word", document.where);
   return {{text.substr(0, space)}, {text.substr(space)}, 0};
 }
 
@@ -241,7 +237,7 @@ TaskRule own_rule(const std::filesystem::path& file) {
   const TaskDocument task{json, "'" + file.string() + "'"};
   constexpr std::array kKeys = {"prompt", "choices", "gold", "labels"};
   for (const auto& [key, value] : json.items()) {
-    if (json.is_object() && std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
+    if (json.is_object() && std::ranges::find(kKeys, key) != kKeys.end()) continue;
     throw FormatError("{}: a task must consist of {}, got '{}'", task.where, fmt::join(kKeys, ", "),
                       printable(key));
   }

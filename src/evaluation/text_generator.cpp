@@ -36,9 +36,8 @@ bool cut_at_stop(std::string& text, const std::vector<std::string>& stop_strings
 /// Returns true if sequences of these lengths are rotated differently.
 bool rotation_differs(const ModelConfig& config, std::int64_t length, std::int64_t other) {
   const auto& ropes = config.spec.ropes;
-  return std::any_of(ropes.begin(), ropes.end(), [&](const RopeSpec& rope) {
-    return rotates_differently(rope, length, other);
-  });
+  return std::ranges::any_of(
+      ropes, [&](const RopeSpec& rope) { return rotates_differently(rope, length, other); });
 }
 
 /// Generates the texts of one batch after another.
@@ -108,7 +107,7 @@ class BatchGenerator {
   bool ends(GrowingText& growing, std::int64_t id, bool is_last) const {
     const auto& stops = options_.stop_tokens;
     const std::vector<std::string>& stop_strings = prompts_[growing.prompt].stop_strings;
-    const bool is_stop = std::find(stops.begin(), stops.end(), id) != stops.end();
+    const bool is_stop = std::ranges::find(stops, id) != stops.end();
     if (!is_stop && id < tokenizer_.vocab_size()) {
       growing.text += growing.decoder.push(static_cast<std::int32_t>(id));
       if (cut_at_stop(growing.text, stop_strings)) return true;
@@ -137,7 +136,7 @@ GeneratedTexts generate_texts(const Decoder& decoder, const Tokenizer& tokenizer
   const PassThreads threads;
   std::vector<std::size_t> order(prompts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return prompts[a].ids.size() > prompts[b].ids.size();
   });
   GeneratedTexts results;

@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -45,7 +43,7 @@ std::vector<std::int64_t> sample_rows(std::int64_t total, std::int64_t count, Ra
   std::iota(rows.begin(), rows.end(), 0);
   random.shuffle(std::span(rows));
   rows.resize(static_cast<std::size_t>(std::min(count, total)));
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   return rows;
 }
 
@@ -55,7 +53,7 @@ std::vector<std::int64_t> draw_rows(std::int64_t total, std::int64_t count, std:
   if (count >= total) return rows;
   Random random = Random(seed).fork(kNeighborStream);
   draw(rows, static_cast<std::size_t>(count), random);
-  std::sort(rows.begin(), rows.end());
+  std::ranges::sort(rows);
   return rows;
 }
 
@@ -69,21 +67,20 @@ TokenClasses draw_token_classes(std::span<const std::int32_t> tokens, std::int64
   for (const auto& [token, rows] : occurrences) {
     if (static_cast<std::int64_t>(rows.size()) >= size) frequent.push_back(token);
   }
-  if (frequent.size() < 2) {
-    throw InvalidArgument(
-        "lidar_size: at least 2 tokens must occur {} times, got {}; use a smaller --lidar-size or "
-        "capture more text",
-        size, frequent.size());
-  }
+  throw_if(
+      frequent.size() < 2,
+      "lidar_size: at least 2 tokens must occur {} times, got {}; use a smaller --lidar-size or "
+      "capture more text",
+      size, frequent.size());
   Random random = Random(seed).fork(kClassStream);
   draw(frequent, static_cast<std::size_t>(count), random);
-  std::sort(frequent.begin(), frequent.end());
+  std::ranges::sort(frequent);
   TokenClasses classes;
   classes.num_classes = static_cast<std::int64_t>(frequent.size());
   for (const std::int32_t token : frequent) {
     std::vector<std::int64_t>& rows = occurrences[token];
     draw(rows, static_cast<std::size_t>(size), random);
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     classes.rows.insert(classes.rows.end(), rows.begin(), rows.end());
   }
   return classes;

@@ -7,7 +7,6 @@
 #include <numbers>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/matrix.h"
 #include "core/random.h"
 #include "metrics/pairs/minimal_pairs.h"
@@ -50,9 +49,8 @@ MatrixD resampled_means(std::span<const std::vector<double>> samples,
 Summary moments_of(std::span<const double> values) {
   if (values.empty()) throw InvalidArgument("summary: needs at least one value, got none");
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      throw InvalidArgument("summary: values must be finite, got {} at index {}", values[i], i);
-    }
+    throw_if(!std::isfinite(values[i]), "summary: values must be finite, got {} at index {}",
+             values[i], i);
   }
   Summary summary;
   summary.n = static_cast<std::int64_t>(values.size());
@@ -67,7 +65,7 @@ Summary moments_of(std::span<const double> values) {
 
 /// @param means  resampled, sorted here.
 void set_interval(Summary& summary, std::span<double> means, double confidence) {
-  std::sort(means.begin(), means.end());
+  std::ranges::sort(means);
   summary.ci_low = quantile(means, 0.5 * (1.0 - confidence));
   summary.ci_high = quantile(means, 0.5 * (1.0 + confidence));
 }
@@ -98,13 +96,11 @@ void SummaryOptions::describe(OptionList& list, const std::string& name) {
 
 void SummaryOptions::validate(const std::string& resamples_name) const {
   check_option(confidence > 0.0 && confidence < 1.0, "confidence", "in (0, 1)", confidence);
-  if (resamples != 0 && resamples < kFewestResamples) {
-    throw InvalidArgument("{}: must be >= {}, or 0 for no interval, got {}", resamples_name,
-                          kFewestResamples, resamples);
-  }
-  if (resamples > kMostResamples) {
-    throw InvalidArgument("{}: must be <= {}, got {}", resamples_name, kMostResamples, resamples);
-  }
+  throw_if(resamples != 0 && resamples < kFewestResamples,
+           "{}: must be >= {}, or 0 for no interval, got {}", resamples_name, kFewestResamples,
+           resamples);
+  throw_if(resamples > kMostResamples, "{}: must be <= {}, got {}", resamples_name, kMostResamples,
+           resamples);
 }
 
 Summary summarize(std::span<const double> values, const SummaryOptions& options) {
@@ -144,11 +140,9 @@ std::int64_t summary_bytes(std::int64_t num_samples, const SummaryOptions& optio
 }
 
 std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_blocks) {
-  if (num_blocks < kFewestBlocks || num_items < num_blocks) {
-    throw InvalidArgument(
-        "jackknife: number of blocks must be in [{}, {}], at most the number of items, got {}",
-        kFewestBlocks, num_items, num_blocks);
-  }
+  throw_if(num_blocks < kFewestBlocks || num_items < num_blocks,
+           "jackknife: number of blocks must be in [{}, {}], at most the number of items, got {}",
+           kFewestBlocks, num_items, num_blocks);
   std::vector<Block> blocks;
   for (std::int64_t g = 0; g < num_blocks; ++g) {
     blocks.push_back({g * num_items / num_blocks, (g + 1) * num_items / num_blocks});
@@ -158,11 +152,10 @@ std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_bloc
 
 Jackknife jackknife(double all, std::span<const double> without, double confidence) {
   const auto count = static_cast<std::int64_t>(without.size());
-  if (count < kFewestBlocks) {
-    throw InvalidArgument("jackknife: needs at least {} blocks, got {}", kFewestBlocks, count);
-  }
-  const bool finite = std::isfinite(all) && std::all_of(without.begin(), without.end(),
-                                                        [](double v) { return std::isfinite(v); });
+  throw_if(count < kFewestBlocks, "jackknife: needs at least {} blocks, got {}", kFewestBlocks,
+           count);
+  const bool finite =
+      std::isfinite(all) && std::ranges::all_of(without, [](double v) { return std::isfinite(v); });
   if (!finite) throw InvalidArgument("jackknife: values must be finite");
   const auto blocks = static_cast<double>(count);
   const double mean = std::accumulate(without.begin(), without.end(), 0.0) / blocks;
@@ -208,8 +201,8 @@ double student_quantile(double probability, std::int64_t degrees_of_freedom) {
 std::vector<double> average_ranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i + 1;
@@ -223,10 +216,8 @@ std::vector<double> average_ranks(std::span<const double> values) {
 }
 
 double pearson_correlation(std::span<const double> x, std::span<const double> y) {
-  if (x.size() != y.size() || x.size() < 2) {
-    throw InvalidArgument("correlation: needs two samples of equal size >= 2, got {} and {}",
-                          x.size(), y.size());
-  }
+  throw_if(x.size() != y.size() || x.size() < 2,
+           "correlation: needs two samples of equal size >= 2, got {} and {}", x.size(), y.size());
   const auto mean = [](std::span<const double> values) {
     for (const double value : values) {
       if (!std::isfinite(value)) throw InvalidArgument("correlation: values must be finite");

@@ -108,9 +108,8 @@ ShardRecord shard_record_from_json(const Json& json, const std::string& where) {
   record.bytes = member<std::int64_t>(json, "bytes", where);
   constexpr std::int64_t kLimit = std::int64_t{1} << 40;  // per shard: 2^20 of them fit in 63 bits
   for (const std::int64_t number : {record.first_sequence, record.num_sequences, record.num_rows}) {
-    if (number < 0 || number > kLimit) {
-      throw FormatError("{}: shard {} has an impossible size, {}", where, record.shard, number);
-    }
+    throw_if<FormatError>(number < 0 || number > kLimit, "{}: shard {} has an impossible size, {}",
+                          where, record.shard, number);
   }
   return record;
 }
@@ -126,10 +125,9 @@ std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
     overflow |= __builtin_add_overflow(values, more, &values);
   }
   const auto size = static_cast<std::int64_t>(bytes_per_value(tables.info.storage));
-  if (overflow || __builtin_mul_overflow(values, size, &bytes)) {
-    throw FormatError("store: '{}' declares {} rows, more than any file can contain", path.string(),
-                      num_rows);
-  }
+  throw_if<FormatError>(overflow || __builtin_mul_overflow(values, size, &bytes),
+                        "store: '{}' declares {} rows, more than any file can contain",
+                        path.string(), num_rows);
   return bytes;
 }
 

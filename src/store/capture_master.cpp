@@ -70,10 +70,9 @@ void write_virtual(Hdf5Writer& file, const std::string& name, hid_t type, std::i
 void append_sequences(CaptureTables& tables, const Hdf5File& file, const ShardRecord& record) {
   const auto known = static_cast<std::int64_t>(tables.sequences.size());
   const bool gap = record.first_sequence > known;
-  if (record.first_sequence < known || (gap && tables.info.complete)) {
-    throw FormatError("store: '{}' must start with sequence {}, got {}", file.path().string(),
-                      known, record.first_sequence);
-  }
+  throw_if<FormatError>(record.first_sequence < known || (gap && tables.info.complete),
+                        "store: '{}' must start with sequence {}, got {}", file.path().string(),
+                        known, record.first_sequence);
   const std::int64_t rows_before = tables.offsets.back();
   tables.sequences.resize(static_cast<std::size_t>(record.first_sequence));
   tables.offsets.resize(tables.sequences.size() + 1, rows_before);
@@ -82,11 +81,10 @@ void append_sequences(CaptureTables& tables, const Hdf5File& file, const ShardRe
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     tables.offsets.push_back(rows_before + offsets[i]);
   }
-  if (tables.offsets.size() != tables.sequences.size() + 1 ||
-      tables.offsets.back() != rows_before + record.num_rows) {
-    throw FormatError("store: '{}': its sequences do not cover its {} rows", file.path().string(),
-                      record.num_rows);
-  }
+  throw_if<FormatError>(tables.offsets.size() != tables.sequences.size() + 1 ||
+                            tables.offsets.back() != rows_before + record.num_rows,
+                        "store: '{}': its sequences do not cover its {} rows", file.path().string(),
+                        record.num_rows);
 }
 
 }  // namespace
@@ -95,11 +93,10 @@ void check_shard(const Hdf5File& file, const ShardRecord& record,
                  const std::string& identity_sha256) {
   const bool is_shard =
       file.has_attribute("format") && file.string_attribute("format") == kShardFormat;
-  if (!is_shard || file.string_attribute("identity_sha256") != identity_sha256 ||
-      file.int_attribute("shard") != record.shard) {
-    throw FormatError("store: '{}' belongs to another capture; restore the original shard",
-                      file.path().string());
-  }
+  throw_if<FormatError>(!is_shard || file.string_attribute("identity_sha256") != identity_sha256 ||
+                            file.int_attribute("shard") != record.shard,
+                        "store: '{}' belongs to another capture; restore the original shard",
+                        file.path().string());
 }
 
 CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,

@@ -52,11 +52,10 @@ struct CaptureReader::Impl {
       if (sites.empty() || sites.back() != activation.site) sites.push_back(activation.site);
     }
     const std::vector<std::int64_t>& offsets = tables.offsets;
-    if (offsets.empty() || offsets.front() != 0 || offsets.back() != data.num_rows() ||
-        !std::is_sorted(offsets.begin(), offsets.end())) {
-      throw FormatError("store: '{}': 'sequences/offset' must ascend from 0 to the {} rows",
-                        path.string(), data.num_rows());
-    }
+    throw_if<FormatError>(offsets.empty() || offsets.front() != 0 ||
+                              offsets.back() != data.num_rows() || !std::ranges::is_sorted(offsets),
+                          "store: '{}': 'sequences/offset' must ascend from 0 to the {} rows",
+                          path.string(), data.num_rows());
     bytes_of_rows(tables, data.num_rows(), path);
   }
 
@@ -129,22 +128,20 @@ const ActivationInfo& CaptureReader::activation(const std::string& site, int lay
 void CaptureReader::skip_tokens(std::int64_t count) {
   if (count < 0) throw InvalidArgument("skip_tokens: must be >= 0, got {}", count);
   if (count == 0) return;
-  if (info().rows != RowKind::kTokens || !info().class_names.empty()) {
-    throw InvalidArgument(
-        "skip_tokens: needs every token of a sequence, but '{}' contains pooled rows or selected "
-        "tokens; capture again with --rows tokens and without --only",
-        path().string());
-  }
+  throw_if(
+      info().rows != RowKind::kTokens || !info().class_names.empty(),
+      "skip_tokens: needs every token of a sequence, but '{}' contains pooled rows or selected "
+      "tokens; capture again with --rows tokens and without --only",
+      path().string());
   const std::vector<std::int64_t>& stored = impl_->tables.offsets;
   std::vector<std::int64_t> view = {0};
   for (std::size_t i = 0; i + 1 < stored.size(); ++i) {
     const std::int64_t tokens = stored[i + 1] - stored[i];
-    if (tokens - count < 2) {
-      throw InvalidArgument(
-          "skip_tokens: must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
-          "{}, got {}",
-          i, path().string(), tokens, count);
-    }
+    throw_if(
+        tokens - count < 2,
+        "skip_tokens: must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
+        "{}, got {}",
+        i, path().string(), tokens, count);
     view.push_back(view.back() + tokens - count);
   }
   impl_->skip = count;
@@ -163,16 +160,15 @@ std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const Activa
                                                                     std::int64_t first,
                                                                     std::int64_t count) const {
   const std::int64_t rows_there = offsets().back();
-  if (first < 0 || count < 0 || first > rows_there || count > rows_there - first) {
-    throw InvalidArgument("store: {} rows from row {} must be within the {} rows of '{}'", count,
-                          first, rows_there, path.string());
-  }
+  throw_if(first < 0 || count < 0 || first > rows_there || count > rows_there - first,
+           "store: {} rows from row {} must be within the {} rows of '{}'", count, first,
+           rows_there, path.string());
   std::vector<Piece> list;
   if (skip == 0) {
     add_pieces(what, first, count, 0, list);
     return list;
   }
-  const auto next = std::upper_bound(view.begin(), view.end(), first);
+  const auto next = std::ranges::upper_bound(view, first);
   for (auto i = next - view.begin(); i < std::ssize(view); ++i) {
     const auto at = static_cast<std::size_t>(i);  // the sequence ends before row view[at]
     const std::int64_t begin = std::max(first, view[at - 1]);
@@ -193,11 +189,10 @@ void CaptureReader::Impl::add_pieces(const ActivationInfo& what, std::int64_t fi
     if (begin >= end) continue;
     std::shared_ptr<DataFile> source = data.open(i);
     const ChunkReader& reader = source->activation(what.site, what.layer);
-    if (reader.num_rows() != part.num_rows || reader.dim() != what.dim) {
-      throw FormatError("store: '{}': {} of layer {} must be [{}, {}], got [{}, {}]",
-                        part.path.string(), what.site, what.layer, part.num_rows, what.dim,
-                        reader.num_rows(), reader.dim());
-    }
+    throw_if<FormatError>(reader.num_rows() != part.num_rows || reader.dim() != what.dim,
+                          "store: '{}': {} of layer {} must be [{}, {}], got [{}, {}]",
+                          part.path.string(), what.site, what.layer, part.num_rows, what.dim,
+                          reader.num_rows(), reader.dim());
     list.push_back(
         {std::move(source), &reader, begin - part.first_row, end - begin, offset + begin - first});
   }
@@ -219,10 +214,9 @@ void CaptureReader::read_rows(const std::string& site, int layer, std::int64_t f
                               std::int64_t count, std::span<float> out) const {
   const ActivationInfo& what = activation(site, layer);
   const auto pieces = impl_->pieces(what, first, count);
-  if (static_cast<std::int64_t>(out.size()) != count * what.dim) {
-    throw InvalidArgument("store: the buffer must have room for {} x {} values, got {}", count,
-                          what.dim, out.size());
-  }
+  throw_if(static_cast<std::int64_t>(out.size()) != count * what.dim,
+           "store: the buffer must have room for {} x {} values, got {}", count, what.dim,
+           out.size());
   for (const auto& piece : pieces) {
     piece.reader->read(piece.first, piece.count, out.data() + piece.offset * what.dim);
   }
@@ -230,9 +224,8 @@ void CaptureReader::read_rows(const std::string& site, int layer, std::int64_t f
 
 MatrixF CaptureReader::read_sequence(const std::string& site, int layer,
                                      std::int64_t sequence) const {
-  if (sequence < 0 || sequence >= num_sequences()) {
-    throw InvalidArgument("store: sequence must be in [0, {}), got {}", num_sequences(), sequence);
-  }
+  throw_if(sequence < 0 || sequence >= num_sequences(),
+           "store: sequence must be in [0, {}), got {}", num_sequences(), sequence);
   const std::int64_t first = offsets()[static_cast<std::size_t>(sequence)];
   const std::int64_t end = offsets()[static_cast<std::size_t>(sequence) + 1];
   return read_rows(site, layer, first, end - first);
@@ -264,10 +257,9 @@ const std::vector<Sequence>& CaptureReader::sequences() const {
   const std::lock_guard guard(impl_->mutex);
   if (!impl_->sequences) {
     std::vector<Sequence> sequences = read_sequences(impl_->file);
-    if (static_cast<std::int64_t>(sequences.size()) != num_sequences()) {
-      throw FormatError("store: '{}': 'sequences/text' must have {} entries, got {}",
-                        path().string(), num_sequences(), sequences.size());
-    }
+    throw_if<FormatError>(static_cast<std::int64_t>(sequences.size()) != num_sequences(),
+                          "store: '{}': 'sequences/text' must have {} entries, got {}",
+                          path().string(), num_sequences(), sequences.size());
     impl_->sequences = std::move(sequences);
   }
   return *impl_->sequences;
@@ -282,10 +274,8 @@ RunningStatistics CaptureReader::statistics(const std::string& site, int layer) 
   if (has_statistics(site, layer)) {
     return read_statistics(impl_->file, impl_->stored(site), layer).running;
   }
-  if (impl_->skip > 0) {
-    throw InvalidArgument("store: the statistics of '{}' include the tokens that are skipped",
-                          path().string());
-  }
+  throw_if(impl_->skip > 0, "store: the statistics of '{}' include the tokens that are skipped",
+           path().string());
   std::vector<std::string> there;
   for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {
     if (there.empty() || there.back() != known_site) there.push_back(known_site);
@@ -306,15 +296,14 @@ std::vector<int> CaptureReader::router_layers() const {
   for (const std::string& name : impl_->file.datasets("router")) {
     if (const std::optional<int> layer = layer_of_name(name)) layers.push_back(*layer);
   }
-  std::sort(layers.begin(), layers.end());
+  std::ranges::sort(layers);
   return layers;
 }
 
 MatrixF CaptureReader::router(int layer) const {
-  if (!impl_->file.has(router_path(layer))) {
-    throw FormatError("store: '{}' has no router of layer {} (available: {})", path().string(),
-                      layer, layers_to_string(router_layers()));
-  }
+  throw_if<FormatError>(!impl_->file.has(router_path(layer)),
+                        "store: '{}' has no router of layer {} (available: {})", path().string(),
+                        layer, layers_to_string(router_layers()));
   return impl_->file.read_matrix(router_path(layer));
 }
 
@@ -323,10 +312,9 @@ bool CaptureReader::has_router_dimensions(int layer) const {
 }
 
 MatrixF CaptureReader::router_dimensions(int layer) const {
-  if (!has_router_dimensions(layer)) {
-    throw FormatError("store: '{}' has no per-dimension router of layer {}", path().string(),
-                      layer);
-  }
+  throw_if<FormatError>(!has_router_dimensions(layer),
+                        "store: '{}' has no per-dimension router of layer {}", path().string(),
+                        layer);
   return impl_->file.read_matrix(router_dimensions_path(layer));
 }
 

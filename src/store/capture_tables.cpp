@@ -68,10 +68,9 @@ std::vector<ActivationInfo> list_activations(const Hdf5File& file) {
       const std::optional<int> layer = layer_of_name(name);
       const std::string path = "activations/" + site + "/" + name;
       const std::vector<std::int64_t> shape = file.shape(path);
-      if (!layer || shape.size() != 2 || shape[1] < 1 || shape[1] > kMaxDim) {
-        throw FormatError("store: '{}': '{}' must be [rows, dim] and named after its layer",
-                          file.path().string(), path);
-      }
+      throw_if<FormatError>(!layer || shape.size() != 2 || shape[1] < 1 || shape[1] > kMaxDim,
+                            "store: '{}': '{}' must be [rows, dim] and named after its layer",
+                            file.path().string(), path);
       activations.push_back({site, *layer, shape[1], hook_of(file, path)});
     }
     std::ranges::sort(activations.begin() + first, activations.end(), {}, &ActivationInfo::layer);
@@ -83,18 +82,15 @@ void check_format(const Hdf5File& file) {
   const std::string path = file.path().string();
   const bool has_format = file.has_attribute("format");
   const std::string format = has_format ? file.string_attribute("format") : "";
-  if (format == kShardFormat) {
-    throw FormatError("store: '{}' is one shard of a capture; open the capture itself", path);
-  }
-  if (format != kCaptureFormat) {
-    throw FormatError("store: '{}' is not a capture but an HDF5 file of another program", path);
-  }
+  throw_if<FormatError>(format == kShardFormat,
+                        "store: '{}' is one shard of a capture; open the capture itself", path);
+  throw_if<FormatError>(format != kCaptureFormat,
+                        "store: '{}' is not a capture but an HDF5 file of another program", path);
   const std::int64_t version = file.int_attribute("schema_version");
-  if (version != kCaptureSchemaVersion) {
-    throw FormatError(
-        "store: '{}' has schema version {}, this build reads {}; capture it again or update", path,
-        version, kCaptureSchemaVersion);
-  }
+  throw_if<FormatError>(
+      version != kCaptureSchemaVersion,
+      "store: '{}' has schema version {}, this build reads {}; capture it again or update", path,
+      version, kCaptureSchemaVersion);
 }
 
 /// Returns the text of each sequence; empty texts if the file has none.
@@ -121,7 +117,7 @@ void check_indices(const auto& values, std::size_t num_names, const char* column
 /// + s.
 bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds& bounds) {
   const std::vector<std::int64_t>& offsets = bounds.offsets;
-  if (offsets.empty() || offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
+  if (offsets.empty() || offsets.front() != 0 || !std::ranges::is_sorted(offsets) ||
       offsets.back() != static_cast<std::int64_t>(sequences.size())) {
     return false;
   }
@@ -182,9 +178,8 @@ CaptureTables read_attributes(const Hdf5File& file) {
   tables.identity_sha256 = file.string_attribute("identity_sha256");
   const Json shards = parse_json(file.string_attribute("shards"), where + ": attribute 'shards'");
   constexpr std::size_t kMaxShards = std::size_t{1} << 20;
-  if (!shards.is_array() || shards.size() > kMaxShards) {
-    throw FormatError("{}: attribute 'shards' must be a list of at most {}", where, kMaxShards);
-  }
+  throw_if<FormatError>(!shards.is_array() || shards.size() > kMaxShards,
+                        "{}: attribute 'shards' must be a list of at most {}", where, kMaxShards);
   for (const Json& record : shards) {
     tables.shards.push_back(shard_record_from_json(record, where + ": attribute 'shards'"));
   }
@@ -230,10 +225,9 @@ std::vector<Sequence> read_sequences(const Hdf5File& file) {
   const auto read = [&]<typename T>(const std::string& name, T Sequence::*member) {
     if (!file.has(name)) return;
     const std::vector<T> column = file.read<T>(name);
-    if (column.size() != sequences.size()) {
-      throw FormatError("store: '{}': '{}' must have {} entries, got {}", file.path().string(),
-                        name, sequences.size(), column.size());
-    }
+    throw_if<FormatError>(column.size() != sequences.size(),
+                          "store: '{}': '{}' must have {} entries, got {}", file.path().string(),
+                          name, sequences.size(), column.size());
     for (std::size_t i = 0; i < column.size(); ++i) sequences[i].*member = column[i];
   };
   read("sequences/label", &Sequence::label);
@@ -268,25 +262,22 @@ void read_rows_into(const Hdf5File& file, RowTable& rows) {
   append("rows/position", rows.position);
   append("rows/token", rows.token);
   if (file.has("rows/class")) append("rows/class", rows.class_id);
-  if (rows.position.size() != rows.sequence.size() || rows.token.size() != rows.sequence.size() ||
-      (!rows.class_id.empty() && rows.class_id.size() != rows.sequence.size())) {
-    throw FormatError("store: '{}': the columns of 'rows' must have the same length",
-                      file.path().string());
-  }
+  throw_if<FormatError>(
+      rows.position.size() != rows.sequence.size() || rows.token.size() != rows.sequence.size() ||
+          (!rows.class_id.empty() && rows.class_id.size() != rows.sequence.size()),
+      "store: '{}': the columns of 'rows' must have the same length", file.path().string());
 }
 
 void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path) {
-  if (!follow_offsets(rows.sequence, bounds)) {
-    throw FormatError(
-        "store: '{}': 'rows/sequence' and 'sequences/offset' are inconsistent; restore the file or "
-        "capture it again",
-        path.string());
-  }
+  throw_if<FormatError>(
+      !follow_offsets(rows.sequence, bounds),
+      "store: '{}': 'rows/sequence' and 'sequences/offset' are inconsistent; restore the file or "
+      "capture it again",
+      path.string());
   const std::size_t classes = bounds.num_classes == 0 ? 0 : rows.sequence.size();
-  if (rows.class_id.size() != classes) {
-    throw FormatError("store: '{}': 'rows/class' must have {} entries for {} names, got {}",
-                      path.string(), classes, bounds.num_classes, rows.class_id.size());
-  }
+  throw_if<FormatError>(rows.class_id.size() != classes,
+                        "store: '{}': 'rows/class' must have {} entries for {} names, got {}",
+                        path.string(), classes, bounds.num_classes, rows.class_id.size());
   check_indices(rows.class_id, bounds.num_classes, "rows/class", path);
 }
 
@@ -324,11 +315,10 @@ SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, in
   const std::vector<std::int64_t> count = file.read<std::int64_t>(path + "/count");
   const std::vector<double> mean = file.read<double>(path + "/mean");
   const std::vector<double> m2 = file.read<double>(path + "/m2");
-  if (count.size() != 1 || count[0] < 0 || mean.size() != m2.size()) {
-    throw FormatError(
-        "store: '{}': '{}' must contain one count and equally many means and deviations",
-        file.path().string(), path);
-  }
+  throw_if<FormatError>(
+      count.size() != 1 || count[0] < 0 || mean.size() != m2.size(),
+      "store: '{}': '{}' must contain one count and equally many means and deviations",
+      file.path().string(), path);
   statistics.running.count = count[0];
   statistics.running.mean =
       Eigen::Map<const VectorD>(mean.data(), static_cast<Eigen::Index>(mean.size()));

@@ -51,11 +51,10 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
 /// missing permanently.
 void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   if (tables.info.complete) return;
-  if (tables.shards.empty()) {
-    throw InvalidArgument(
-        "store: '{}' was packed before the capture was finished; pack the finished capture instead",
-        path.string());
-  }
+  throw_if(
+      tables.shards.empty(),
+      "store: '{}' was packed before the capture was finished; pack the finished capture instead",
+      path.string());
   const std::optional<Json> manifest = ShardFolder(path).read_manifest();
   const int all = manifest ? planned_shards(*manifest) : 0;
   const std::string number = all > 0 ? fmt::format("{} of {}", tables.shards.size(), all)
@@ -79,22 +78,17 @@ bool is_packed_capture(const fs::path& path) {
 void check_output(const fs::path& path, const std::vector<ShardRecord>& shards,
                   const fs::path& out) {
   std::error_code error;
-  if (fs::equivalent(path, out, error)) {
-    throw InvalidArgument("store: '{}' cannot be packed into itself; use another name",
-                          path.string());
-  }
+  throw_if(fs::equivalent(path, out, error),
+           "store: '{}' cannot be packed into itself; use another name", path.string());
   for (const ShardRecord& shard : shards) {
-    if (fs::equivalent(path.parent_path() / shard.file, out, error)) {
-      throw InvalidArgument("store: '{}' is an input and would be overwritten; use another name",
-                            out.string());
-    }
+    throw_if(fs::equivalent(path.parent_path() / shard.file, out, error),
+             "store: '{}' is an input and would be overwritten; use another name", out.string());
   }
-  if (fs::is_regular_file(out, error) && !is_packed_capture(out)) {
-    throw InvalidArgument(
-        "store: '{}' is not a packed capture and will not be replaced; use another name or remove "
-        "it",
-        out.string());
-  }
+  throw_if(
+      fs::is_regular_file(out, error) && !is_packed_capture(out),
+      "store: '{}' is not a packed capture and will not be replaced; use another name or remove "
+      "it",
+      out.string());
 }
 
 /// Runs all checks and collects their problems.
@@ -134,8 +128,7 @@ class Verification {
       throw;
     } catch (const Error& error) {
       // Several checks may read what is damaged.
-      const bool is_known =
-          std::find(problems_.begin(), problems_.end(), error.what()) != problems_.end();
+      const bool is_known = std::ranges::find(problems_, error.what()) != problems_.end();
       if (!is_known) problems_.emplace_back(error.what());
     }
   }
@@ -150,11 +143,10 @@ class Verification {
   static void check_sequences(const Hdf5File& file) {
     const std::size_t texts = read_sequences(file).size();
     const std::size_t offsets = file.read<std::int64_t>("sequences/offset").size();
-    if (offsets != texts + 1) {
-      throw FormatError(
-          "store: '{}': the number of offsets must be the number of texts plus one, got {} and {}",
-          file.path().string(), offsets, texts);
-    }
+    throw_if<FormatError>(
+        offsets != texts + 1,
+        "store: '{}': the number of offsets must be the number of texts plus one, got {} and {}",
+        file.path().string(), offsets, texts);
   }
 
   static void check_statistics(const Hdf5File& file) {
@@ -198,10 +190,9 @@ class Verification {
   void check_row_table(const Hdf5File& file, std::int64_t num_rows) const {
     RowTable rows;
     read_rows_into(file, rows);
-    if (rows.size() != num_rows) {
-      throw FormatError("store: '{}': 'rows' must have {} entries, got {}", file.path().string(),
-                        num_rows, rows.size());
-    }
+    throw_if<FormatError>(rows.size() != num_rows,
+                          "store: '{}': 'rows' must have {} entries, got {}", file.path().string(),
+                          num_rows, rows.size());
     const std::vector<std::int64_t> offsets = file.read<std::int64_t>("sequences/offset");
     const std::int64_t first =
         file.has_attribute("first_sequence") ? file.int_attribute("first_sequence") : 0;
@@ -211,10 +202,9 @@ class Verification {
   void check_activation(const Hdf5File& file, const ActivationInfo& one, std::int64_t num_rows) {
     const std::string name = activation_path(one.site, one.layer);
     const ChunkReader reader(file, name);
-    if (reader.num_rows() != num_rows || reader.dim() != one.dim) {
-      throw FormatError("store: '{}': '{}' must be [{}, {}], got [{}, {}]", file.path().string(),
-                        name, num_rows, one.dim, reader.num_rows(), reader.dim());
-    }
+    throw_if<FormatError>(reader.num_rows() != num_rows || reader.dim() != one.dim,
+                          "store: '{}': '{}' must be [{}, {}], got [{}, {}]", file.path().string(),
+                          name, num_rows, one.dim, reader.num_rows(), reader.dim());
     progress_.note = fmt::format("{} {}", one.site, one.layer);
     reader.verify(problems_, [&](std::int64_t bytes) {
       progress_.done += bytes;

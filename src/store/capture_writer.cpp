@@ -23,30 +23,24 @@ namespace fs = std::filesystem;
 
 void check_site_name(const std::string& site) {
   const bool good = !site.empty() && site.front() != '.' && site.size() <= 100 &&
-                    std::all_of(site.begin(), site.end(), [](char letter) {
+                    std::ranges::all_of(site, [](char letter) {
                       return letter > ' ' && letter < 127 && letter != '/';
                     });
-  if (!good) {
-    throw InvalidArgument(
-        "store: a site must be 1 to 100 visible ASCII characters without slashes, got '{}'", site);
-  }
+  throw_if(!good,
+           "store: a site must be 1 to 100 visible ASCII characters without slashes, got '{}'",
+           site);
 }
 
 void check_plan(const CapturePlan& plan) {
-  if (plan.num_shards < 1) {
-    throw InvalidArgument("store: num_shards must be at least 1, got {}", plan.num_shards);
-  }
+  throw_if(plan.num_shards < 1, "store: num_shards must be at least 1, got {}", plan.num_shards);
   std::set<std::pair<std::string, int>> seen;
   for (const ActivationInfo& activation : plan.activations) {
     check_site_name(activation.site);
-    if (activation.layer < 0 || activation.dim < 1) {
-      throw InvalidArgument("store: {} must have layer >= 0 and dim >= 1, got {} and {}",
-                            activation.site, activation.layer, activation.dim);
-    }
-    if (!seen.emplace(activation.site, activation.layer).second) {
-      throw InvalidArgument("store: {} of layer {} is duplicated in the plan", activation.site,
-                            activation.layer);
-    }
+    throw_if(activation.layer < 0 || activation.dim < 1,
+             "store: {} must have layer >= 0 and dim >= 1, got {} and {}", activation.site,
+             activation.layer, activation.dim);
+    throw_if(!seen.emplace(activation.site, activation.layer).second,
+             "store: {} of layer {} is duplicated in the plan", activation.site, activation.layer);
   }
 }
 
@@ -77,24 +71,18 @@ fs::path owner_of_shards(const fs::path& path) {
 }  // namespace
 
 void CaptureWriterOptions::validate() const {
-  if (num_processes < 1 || process < 0 || process >= num_processes) {
-    throw InvalidArgument("store: process must be in [0, num_processes), got {} of {}", process,
-                          num_processes);
-  }
+  throw_if(num_processes < 1 || process < 0 || process >= num_processes,
+           "store: process must be in [0, num_processes), got {} of {}", process, num_processes);
   constexpr std::int64_t kMin = std::int64_t{1} << 10;
   constexpr std::int64_t kMax = std::int64_t{4} << 20;
-  if (chunk_bytes < kMin || chunk_bytes > kMax) {
-    throw InvalidArgument("store: chunk_bytes must be in [{}, {}], got {}", kMin, kMax,
-                          chunk_bytes);
-  }
-  if (compress_threads < 1) {
-    throw InvalidArgument("store: compress_threads must be at least 1, got {}", compress_threads);
-  }
-  if (if_exists == IfExists::kReplace && num_processes > 1) {
-    throw InvalidArgument(
-        "store: a capture that several processes write cannot be replaced because one would remove "
-        "the shards of the others; remove it first");
-  }
+  throw_if(chunk_bytes < kMin || chunk_bytes > kMax,
+           "store: chunk_bytes must be in [{}, {}], got {}", kMin, kMax, chunk_bytes);
+  throw_if(compress_threads < 1, "store: compress_threads must be at least 1, got {}",
+           compress_threads);
+  throw_if(
+      if_exists == IfExists::kReplace && num_processes > 1,
+      "store: a capture that several processes write cannot be replaced because one would remove "
+      "the shards of the others; remove it first");
 }
 
 std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes) {
@@ -150,11 +138,9 @@ bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
 void CaptureWriter::Impl::remove_old() {
   std::error_code error;
   if (fs::exists(path, error)) {
-    if (!is_capture(path) && !folder.read_manifest()) {
-      throw InvalidArgument(
-          "store: '{}' is not a capture and will not be replaced; use another name or remove it",
-          path.string());
-    }
+    throw_if(!is_capture(path) && !folder.read_manifest(),
+             "store: '{}' is not a capture and will not be replaced; use another name or remove it",
+             path.string());
     if (!fs::remove(path, error) || error) {
       throw IoError("store: '{}' cannot be removed: {}", path.string(),
                     describe_errno(error.value()));
@@ -167,27 +153,22 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
   std::error_code error;
   const bool exists = fs::exists(path, error);
   if (options.if_exists == IfExists::kResume) {
-    if (exists && manifest == nullptr) {
-      throw InvalidArgument(
-          "store: '{}' is one file without shards and cannot be resumed; remove it, or use another "
-          "-o",
-          path.string());
-    }
+    throw_if(
+        exists && manifest == nullptr,
+        "store: '{}' is one file without shards and cannot be resumed; remove it, or use another "
+        "-o",
+        path.string());
     return;
   }
-  if (exists) {
-    throw InvalidArgument(
-        "store: '{}' already exists; use --resume to continue, remove it, or use another -o",
-        path.string());
-  }
+  throw_if(exists,
+           "store: '{}' already exists; use --resume to continue, remove it, or use another -o",
+           path.string());
   if (manifest == nullptr) return;
   for (int shard = 0; shard < plan.num_shards; ++shard) {
     if (is_mine(shard) && folder.finished(shard)) {
       const fs::path owner = owner_of_shards(path);
-      if (!owner.empty()) {
-        throw InvalidArgument("store: '{}' contains the shards of '{}'; use another -o",
-                              folder.path().string(), owner.string());
-      }
+      throw_if(!owner.empty(), "store: '{}' contains the shards of '{}'; use another -o",
+               folder.path().string(), owner.string());
       throw InvalidArgument(
           "store: '{}' contains finished shards of an earlier run; use --resume to continue, "
           "remove the folder, or use another -o",
@@ -209,9 +190,8 @@ std::vector<ShardRecord> CaptureWriter::Impl::finished_shards() const {
 
 CaptureInfo CaptureWriter::Impl::common_info() const {
   const std::optional<Json> manifest = folder.read_manifest();
-  if (!manifest) {
-    throw IoError("store: '{}' has no manifest.json; capture it again", folder.path().string());
-  }
+  throw_if<IoError>(!manifest, "store: '{}' has no manifest.json; capture it again",
+                    folder.path().string());
   return capture_info_from_json((*manifest)["info"],
                                 "store: '" + (folder.path() / "manifest.json").string() + "'");
 }
@@ -230,9 +210,8 @@ bool CaptureWriter::Impl::is_finished() const {
 CaptureWriter::CaptureWriter(const fs::path& path, CapturePlan plan, CaptureWriterOptions options) {
   options.validate();
   check_plan(plan);
-  if (path.filename().empty() || path.stem().empty()) {
-    throw InvalidArgument("store: '{}' must be a file name", path.string());
-  }
+  throw_if(path.filename().empty() || path.stem().empty(), "store: '{}' must be a file name",
+           path.string());
   impl_ = std::make_unique<Impl>(
       Impl{path, std::move(plan), options, ShardFolder(path), Json(), std::string()});
   impl_->identity = parse_json(identity_text(impl_->plan), "identity");
@@ -257,14 +236,10 @@ bool CaptureWriter::is_finished(int shard) const {
 }
 
 ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
-  if (shard < 0 || shard >= impl_->plan.num_shards || !impl_->is_mine(shard)) {
-    throw InvalidArgument("store: shard {} of {} is not assigned to process {} of {}", shard,
-                          impl_->plan.num_shards, impl_->options.process,
-                          impl_->options.num_processes);
-  }
-  if (first_sequence < 0) {
-    throw InvalidArgument("store: first_sequence must be >= 0, got {}", first_sequence);
-  }
+  throw_if(shard < 0 || shard >= impl_->plan.num_shards || !impl_->is_mine(shard),
+           "store: shard {} of {} is not assigned to process {} of {}", shard,
+           impl_->plan.num_shards, impl_->options.process, impl_->options.num_processes);
+  throw_if(first_sequence < 0, "store: first_sequence must be >= 0, got {}", first_sequence);
   return ShardWriter(std::make_unique<ShardWriter::Impl>(
       impl_->folder, impl_->plan, ShardStart{shard, first_sequence, impl_->identity_sha256},
       impl_->options));

@@ -41,24 +41,21 @@ void write_capture(Hdf5Writer& file, const std::string& group, const CaptureEmbe
 
 void check_is_embeddings(const Hdf5File& file) {
   const std::string path = file.path().string();
-  if (!file.has_attribute("format") || file.string_attribute("format") != kFormat) {
-    throw FormatError("embeddings: '{}' must be of format {}", path, kFormat);
-  }
+  throw_if<FormatError>(!file.has_attribute("format") || file.string_attribute("format") != kFormat,
+                        "embeddings: '{}' must be of format {}", path, kFormat);
   const std::int64_t version = file.int_attribute("schema_version");
-  if (version != kSchemaVersion) {
-    throw FormatError("embeddings: '{}' has schema version {}, this build reads {}; update", path,
-                      version, kSchemaVersion);
-  }
+  throw_if<FormatError>(version != kSchemaVersion,
+                        "embeddings: '{}' has schema version {}, this build reads {}; update", path,
+                        version, kSchemaVersion);
 }
 
 int layer_number(const std::string& name, const fs::path& path) {
   int layer = 0;
   const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
   const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
-  if (!is_number || layer < 0 || layer >= kMostLayers) {
-    throw FormatError("embeddings: '{}': '{}' must be a layer index below {}", path.string(), name,
-                      kMostLayers);
-  }
+  throw_if<FormatError>(!is_number || layer < 0 || layer >= kMostLayers,
+                        "embeddings: '{}': '{}' must be a layer index below {}", path.string(),
+                        name, kMostLayers);
   return layer;
 }
 
@@ -79,14 +76,14 @@ CaptureEmbeddings read_points(const Hdf5File& file, const std::string& group) {
   const RowTable& table = capture.table;
   const bool is_whole = table.sequence.size() == count && table.position.size() == count &&
                         table.token.size() == count && table.class_id.size() == count &&
-                        std::all_of(table.class_id.begin(), table.class_id.end(),
-                                    [&](std::int16_t id) { return id >= -1 && id < num_classes; });
-  if (!is_whole) {
-    throw FormatError(
-        "embeddings: '{}': the columns of '{}/rows' must have the same length and refer to "
-        "existing classes",
-        file.path().string(), group);
-  }
+                        std::ranges::all_of(table.class_id, [&](std::int16_t id) {
+                          return id >= -1 && id < num_classes;
+                        });
+  throw_if<FormatError>(
+      !is_whole,
+      "embeddings: '{}': the columns of '{}/rows' must have the same length and refer to "
+      "existing classes",
+      file.path().string(), group);
   return capture;
 }
 
@@ -95,10 +92,9 @@ LayerEmbedding read_layer(const Hdf5File& file, const std::string& group, const 
   const std::string name = fmt::format("{}/{}/{}", group, site, layer);
   LayerEmbedding embedding{site, layer_number(layer, file.path()), file.read_matrix(name)};
   const MatrixF& points = embedding.coordinates;
-  if (points.cols() != 2 || points.rows() != count || !points.allFinite()) {
-    throw FormatError("embeddings: '{}': '{}' must contain {} finite 2-D points",
-                      file.path().string(), name, count);
-  }
+  throw_if<FormatError>(points.cols() != 2 || points.rows() != count || !points.allFinite(),
+                        "embeddings: '{}': '{}' must contain {} finite 2-D points",
+                        file.path().string(), name, count);
   if (file.has_attribute("kl_divergence", name)) {
     embedding.kl_divergence = file.double_attribute("kl_divergence", name);
   }
@@ -123,7 +119,7 @@ std::vector<CaptureEmbeddings> read_embeddings(const fs::path& path) {
   check_is_embeddings(file);
   std::vector<std::string> names = file.groups("captures");
   // Numeric order: "10" follows "9".
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+  std::ranges::sort(names, [](const std::string& a, const std::string& b) {
     return std::pair(a.size(), a) < std::pair(b.size(), b);
   });
   std::vector<CaptureEmbeddings> captures;

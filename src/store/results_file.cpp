@@ -33,9 +33,8 @@ void check_schema(const Json& document, std::string_view where) {
   const bool has_schema = document.is_object() && document.contains("schema") &&
                           document["schema"].is_string() &&
                           document["schema"].get<std::string>().starts_with(kFamily);
-  if (!has_schema) {
-    throw FormatError("{}: is not a results file (no schema 'lime-results/...')", where);
-  }
+  throw_if<FormatError>(!has_schema, "{}: is not a results file (no schema 'lime-results/...')",
+                        where);
   const auto schema = document["schema"].get<std::string>();
   if (schema != kSchema && schema != kFirstSchema) {
     throw FormatError("{}: has schema version {}, this build reads 1 and 2; recompute it or update",

@@ -41,9 +41,8 @@ void read_arguments(const Json& line, EvalSample& sample) {
       continue;
     }
     sample.continuations.push_back(continuation.get<std::string>());
-    if (sample.continuations.back().empty()) {
-      throw FormatError("{}: a continuation is empty", sample.where);
-    }
+    throw_if<FormatError>(sample.continuations.back().empty(), "{}: a continuation is empty",
+                          sample.where);
   }
   if (!sample.contexts.empty()) return;
   throw FormatError(
@@ -70,9 +69,8 @@ std::int64_t gold_of(const Json& line, const EvalSample& sample) {
     gold = is_index ? std::stoll(sample.target) : target.get<std::int64_t>();
   } else {
     const auto& texts = sample.continuations;
-    const auto found = std::find_if(texts.begin(), texts.end(), [&](const std::string& text) {
-      return trimmed(text) == trimmed(sample.target);
-    });
+    const auto found = std::ranges::find_if(
+        texts, [&](const std::string& text) { return trimmed(text) == trimmed(sample.target); });
     if (found != texts.end()) gold = found - texts.begin();
   }
   if (gold >= 0 && gold < count) return gold;
@@ -85,10 +83,9 @@ void read_responses(const Json& line, EvalSample& sample) {
   const Json responses = line.value("filtered_resps", Json::array());
   if (responses.size() != sample.continuations.size()) return;
   for (const Json& entry : responses) {
-    if (!entry.is_array() || entry.size() != 2) {
-      throw FormatError("{}: 'filtered_resps' must be pairs of log-likelihood and is_greedy",
-                        sample.where);
-    }
+    throw_if<FormatError>(!entry.is_array() || entry.size() != 2,
+                          "{}: 'filtered_resps' must be pairs of log-likelihood and is_greedy",
+                          sample.where);
     const auto text = [](const Json& cell) {
       return cell.is_string() ? cell.get<std::string>() : cell.dump();
     };
@@ -121,10 +118,9 @@ std::string task_of_file(const std::filesystem::path& file) {
 
 EvalSample sample_of(const Json& line, const std::filesystem::path& file,
                      const std::string& where) {
-  if (!line.is_object() || !line.contains("doc_id") || !line["doc_id"].is_number_integer()) {
-    throw FormatError("{}: must be an object with 'doc_id', as lm-eval --log_samples writes it",
-                      where);
-  }
+  throw_if<FormatError>(
+      !line.is_object() || !line.contains("doc_id") || !line["doc_id"].is_number_integer(),
+      "{}: must be an object with 'doc_id', as lm-eval --log_samples writes it", where);
   EvalSample sample;
   sample.where = where;
   sample.task = line.value("task", task_of_file(file));
@@ -165,8 +161,8 @@ std::pair<std::string, std::string> EvalSample::paragraph_and_question() const {
 }
 
 bool EvalSample::varies_context() const {
-  return std::any_of(contexts.begin(), contexts.end(),
-                     [&](const std::string& context) { return context != contexts.front(); });
+  return std::ranges::any_of(
+      contexts, [&](const std::string& context) { return context != contexts.front(); });
 }
 
 void read_samples_file(const std::filesystem::path& file,

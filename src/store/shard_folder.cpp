@@ -20,8 +20,8 @@ constexpr std::string_view kManifestSchema = "lime-shards/1";
 constexpr const char* kManifestFile = "manifest.json";
 
 bool is_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char letter) { return letter >= '0' && letter <= '9'; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
 /// Matches "00000.h5", "00000.json", "manifest.json" and their temporary files.
@@ -80,9 +80,8 @@ std::optional<Json> ShardFolder::read_manifest() const {
   try {
     Json manifest = read_json_file(file);
     const std::string where = "'" + file.string() + "'";
-    if (!is_manifest(manifest)) {
-      throw FormatError("{}: is not a manifest of schema '{}'", where, kManifestSchema);
-    }
+    throw_if<FormatError>(!is_manifest(manifest), "{}: is not a manifest of schema '{}'", where,
+                          kManifestSchema);
     capture_info_from_json(manifest["info"], where);  // fail now rather than at the end
     return manifest;
   } catch (const FormatError& error) {
@@ -220,24 +219,21 @@ std::shared_ptr<DataFile> DataFiles::load(std::size_t part) const {
 
 void check_shards_exist(const fs::path& capture, const CaptureTables& tables) {
   for (const ShardRecord& shard : tables.shards) {
-    if (!is_shard_name(shard.file)) {
-      throw FormatError("store: '{}' refers to '{}', which is not a shard next to it",
-                        capture.string(), shard.file);
-    }
+    throw_if<FormatError>(!is_shard_name(shard.file),
+                          "store: '{}' refers to '{}', which is not a shard next to it",
+                          capture.string(), shard.file);
     const fs::path path = capture.parent_path() / shard.file;
     std::error_code error;
-    if (!fs::exists(path, error)) {
-      throw IoError(
-          "store: '{}' needs '{}', which is missing; keep the folder next to the file, or resume "
-          "the capture",
-          capture.string(), path.string());
-    }
+    throw_if<IoError>(
+        !fs::exists(path, error),
+        "store: '{}' needs '{}', which is missing; keep the folder next to the file, or resume "
+        "the capture",
+        capture.string(), path.string());
     const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
-    if (bytes != shard.bytes) {
-      throw FormatError("store: '{}' is {}: it has {} bytes instead of {}; resume the capture",
-                        path.string(), bytes < shard.bytes ? "truncated" : "damaged", bytes,
-                        shard.bytes);
-    }
+    throw_if<FormatError>(bytes != shard.bytes,
+                          "store: '{}' is {}: it has {} bytes instead of {}; resume the capture",
+                          path.string(), bytes < shard.bytes ? "truncated" : "damaged", bytes,
+                          shard.bytes);
   }
 }
 

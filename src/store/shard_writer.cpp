@@ -46,12 +46,11 @@ void ShardWriter::set_scores(std::int64_t first, std::span<const SequenceScore> 
   std::vector<Sequence>& all = impl_->tables.sequences;
   const auto count = static_cast<std::int64_t>(scores.size());
   const std::int64_t begin = first - impl_->first_sequence;
-  if (begin < 0 || begin + count > static_cast<std::int64_t>(all.size())) {
-    throw InvalidArgument(
-        "store: scores of sequences {} to {} must be within the shard's {} sequences starting at "
-        "{}",
-        first, first + count - 1, all.size(), impl_->first_sequence);
-  }
+  throw_if(
+      begin < 0 || begin + count > static_cast<std::int64_t>(all.size()),
+      "store: scores of sequences {} to {} must be within the shard's {} sequences starting at "
+      "{}",
+      first, first + count - 1, all.size(), impl_->first_sequence);
   for (std::size_t i = 0; i < scores.size(); ++i) {
     Sequence& sequence = all[static_cast<std::size_t>(begin) + i];
     sequence.log_likelihood = scores[i].log_likelihood;
@@ -62,20 +61,16 @@ void ShardWriter::set_scores(std::int64_t first, std::span<const SequenceScore> 
 void ShardWriter::append_rows(const RowTable& rows) {
   const std::size_t size = rows.sequence.size();
   const std::size_t classes = impl_->class_names.empty() ? 0 : size;
-  if (rows.position.size() != size || rows.token.size() != size ||
-      rows.class_id.size() != classes) {
-    throw InvalidArgument(
-        "store: positions, tokens{} must match the number of sequences, {}, got {}, {} and {} "
-        "classes",
-        classes > 0 ? " and classes" : "", size, rows.position.size(), rows.token.size(),
-        rows.class_id.size());
-  }
+  throw_if(
+      rows.position.size() != size || rows.token.size() != size || rows.class_id.size() != classes,
+      "store: positions, tokens{} must match the number of sequences, {}, got {}, {} and {} "
+      "classes",
+      classes > 0 ? " and classes" : "", size, rows.position.size(), rows.token.size(),
+      rows.class_id.size());
   std::int64_t last = impl_->rows.size() > 0 ? impl_->rows.sequence.back() : impl_->first_sequence;
   for (const std::int32_t sequence : rows.sequence) {
-    if (sequence < last) {
-      throw InvalidArgument("store: rows must be in sequence order, got {} after {}", sequence,
-                            last);
-    }
+    throw_if(sequence < last, "store: rows must be in sequence order, got {} after {}", sequence,
+             last);
     last = sequence;
   }
   const auto append = [](auto& all, const auto& more) {
@@ -88,16 +83,12 @@ void ShardWriter::append_rows(const RowTable& rows) {
 }
 
 void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows) {
-  if (index >= impl_->chunks.size()) {
-    throw InvalidArgument("store: the capture has {} activations, got index {}",
-                          impl_->chunks.size(), index);
-  }
+  throw_if(index >= impl_->chunks.size(), "store: the capture has {} activations, got index {}",
+           impl_->chunks.size(), index);
   ChunkWriter& chunk = impl_->chunks[index];
-  if (rows.cols() != chunk.activation().dim) {
-    throw InvalidArgument("store: rows of {} in layer {} must have dim {}, got {}",
-                          chunk.activation().site, chunk.activation().layer, chunk.activation().dim,
-                          rows.cols());
-  }
+  throw_if(rows.cols() != chunk.activation().dim,
+           "store: rows of {} in layer {} must have dim {}, got {}", chunk.activation().site,
+           chunk.activation().layer, chunk.activation().dim, rows.cols());
   chunk.append(rows);
   impl_->bytes_written +=
       rows.size() * static_cast<std::int64_t>(bytes_per_value(impl_->tables.info.storage));
@@ -105,10 +96,9 @@ void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows) {
 
 void ShardWriter::set_statistics(const std::string& site, int layer,
                                  const RunningStatistics& statistics, std::int64_t num_heads) {
-  if (num_heads > 0 && statistics.mean.size() % num_heads != 0) {
-    throw InvalidArgument("store: {} of layer {} has {} dimensions, not a multiple of {} heads",
-                          site, layer, statistics.mean.size(), num_heads);
-  }
+  throw_if(num_heads > 0 && statistics.mean.size() % num_heads != 0,
+           "store: {} of layer {} has {} dimensions, not a multiple of {} heads", site, layer,
+           statistics.mean.size(), num_heads);
   impl_->tables.statistics[{site, layer}] = {statistics, num_heads};
 }
 
@@ -117,11 +107,9 @@ std::int64_t ShardWriter::bytes_written() const { return impl_->bytes_written; }
 
 void ShardWriter::Impl::check_complete() const {
   for (const ChunkWriter& chunk : chunks) {
-    if (chunk.num_rows() != rows.size()) {
-      throw InvalidArgument("store: {} of layer {} must have the {} announced rows, got {}",
-                            chunk.activation().site, chunk.activation().layer, rows.size(),
-                            chunk.num_rows());
-    }
+    throw_if(chunk.num_rows() != rows.size(),
+             "store: {} of layer {} must have the {} announced rows, got {}",
+             chunk.activation().site, chunk.activation().layer, rows.size(), chunk.num_rows());
   }
   const auto end = first_sequence + static_cast<std::int64_t>(tables.sequences.size());
   if (rows.size() > 0 && rows.sequence.back() >= end) {

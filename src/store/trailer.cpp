@@ -28,8 +28,7 @@ constexpr std::size_t kTailBytes = sizeof(std::uint64_t) + kMagic.size();
 
 /// Returns [[offset, size], ...] in file order; adjacent extents are merged.
 Json merged(std::vector<ChecksummedExtent> data) {
-  std::sort(data.begin(), data.end(),
-            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::ranges::sort(data, [](const auto& a, const auto& b) { return a.offset < b.offset; });
   std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
   std::uint64_t end = 0;
   for (const ChecksummedExtent& extent : data) {
@@ -104,12 +103,11 @@ bool check_trailer(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path, error)) return false;
   const MappedFile file(path);
   if (file.size() < kTailBytes || !file.text().ends_with(kMagic)) return false;
-  if (!matches(file.text())) {
-    throw FormatError(
-        "store: '{}' does not match its digest: it is damaged or was changed by another program; "
-        "restore it or capture it again",
-        path.string());
-  }
+  throw_if<FormatError>(
+      !matches(file.text()),
+      "store: '{}' does not match its digest: it is damaged or was changed by another program; "
+      "restore it or capture it again",
+      path.string());
   return true;
 }
 

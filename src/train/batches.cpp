@@ -8,7 +8,6 @@
 #include <numeric>
 #include <ostream>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/options.h"
 #include "core/random.h"
@@ -23,18 +22,15 @@ constexpr std::int64_t kBatchesPerStretch = 32;
 SequenceBatches::SequenceBatches(std::vector<TokenSequence> sequences, const Options& options)
     : sequences_(std::move(sequences)), options_(options) {
   check_option(options_.batch_size >= 1, "batch_size", ">= 1", options_.batch_size);
-  if (sequences_.empty()) {
-    throw InvalidArgument("training data: at least one sequence is needed, got none");
-  }
+  throw_if(sequences_.empty(), "training data: at least one sequence is needed, got none");
   for (std::size_t i = 0; i < sequences_.size(); ++i) {
     const auto length = static_cast<std::int64_t>(sequences_[i].ids.size());
     const std::int64_t first = sequences_[i].first_target;
-    if (first < 1 || first >= length) {
-      throw InvalidArgument(
-          "training data: sequence {} of {} tokens must have a target after its first token, got "
-          "the first one at {}",
-          i, length, first);
-    }
+    throw_if(
+        first < 1 || first >= length,
+        "training data: sequence {} of {} tokens must have a target after its first token, got "
+        "the first one at {}",
+        i, length, first);
   }
 }
 
@@ -129,21 +125,18 @@ TokenShards::TokenShards(std::span<const std::filesystem::path> files, int bytes
   for (const std::filesystem::path& file : files) {
     files_.emplace_back(file);
     const auto bytes = static_cast<std::int64_t>(files_.back().size());
-    if (bytes % bytes_per_token != 0) {
-      throw FormatError("'{}': must contain ids of {} bytes each, got {} bytes; tokenise again",
-                        file.string(), bytes_per_token, bytes);
-    }
+    throw_if<FormatError>(bytes % bytes_per_token != 0,
+                          "'{}': must contain ids of {} bytes each, got {} bytes; tokenise again",
+                          file.string(), bytes_per_token, bytes);
     ends_.push_back(size() + bytes / bytes_per_token);
   }
 }
 
 void TokenShards::copy(std::int64_t begin, std::span<std::int64_t> ids) const {
-  if (begin < 0 || begin + static_cast<std::int64_t>(ids.size()) > size()) {
-    throw InvalidArgument("tokens: {} to {} must be within the {} available tokens", begin,
-                          begin + static_cast<std::int64_t>(ids.size()), size());
-  }
-  auto file =
-      static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin());
+  throw_if(begin < 0 || begin + static_cast<std::int64_t>(ids.size()) > size(),
+           "tokens: {} to {} must be within the {} available tokens", begin,
+           begin + static_cast<std::int64_t>(ids.size()), size());
+  auto file = static_cast<std::size_t>(std::ranges::upper_bound(ends_, begin) - ends_.begin());
   while (!ids.empty()) {
     const std::int64_t file_begin = file == 0 ? 0 : ends_[file - 1];
     const std::size_t count = std::min(ids.size(), static_cast<std::size_t>(ends_[file] - begin));
@@ -176,12 +169,11 @@ PackedBatches::PackedBatches(const TokenShards& tokens, const Options& options, 
   check_option(options_.sequence_length >= 1, "sequence_length", ">= 1", options_.sequence_length);
   check_option(options_.batch_size >= 1, "batch_size", ">= 1", options_.batch_size);
   const std::int64_t count = (tokens.size() - 1) / options_.sequence_length;
-  if (tokens.size() < 2 || count < 1) {
-    throw InvalidArgument(
-        "{}: must have at least {} tokens, one sequence and its last target, got {}; add text or "
-        "lower --sequence-length",
-        what, options_.sequence_length + 1, tokens.size());
-  }
+  throw_if(
+      tokens.size() < 2 || count < 1,
+      "{}: must have at least {} tokens, one sequence and its last target, got {}; add text or "
+      "lower --sequence-length",
+      what, options_.sequence_length + 1, tokens.size());
   order_.resize(static_cast<std::size_t>(count));
 }
 

@@ -46,7 +46,7 @@ void add_choice(OptionField& field, std::vector<std::string> choices) {
   field.type = fmt::format("{}", fmt::join(choices, "|"));
   field.assign = [assign = field.assign, name = field.name,
                   choices](const std::vector<std::string>& texts) {
-    if (std::find(choices.begin(), choices.end(), texts.back()) == choices.end()) {
+    if (std::ranges::find(choices, texts.back()) == choices.end()) {
       throw InvalidArgument("{}: expected one of {}, got '{}'", name, join_words(choices),
                             texts.back());
     }
@@ -188,11 +188,9 @@ void ModelOptions::describe(OptionList& list) {
 ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token_id,
                                  std::int64_t eos_token_id) const {
   constexpr const char* kWhere = "model";
-  if (num_attention_heads < 1 || hidden_size < 1 || hidden_size % num_attention_heads != 0) {
-    throw InvalidArgument(
-        "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
-        hidden_size, num_attention_heads);
-  }
+  throw_if(num_attention_heads < 1 || hidden_size < 1 || hidden_size % num_attention_heads != 0,
+           "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
+           hidden_size, num_attention_heads);
   require_start(initializer_range > 0.0, "initializer_range", "> 0", initializer_range);
   require_start(router_initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
                 router_initializer_scale);

@@ -33,19 +33,17 @@ std::vector<NamedTensor> state_tensors(Trainer& trainer) {
 
 const std::string& metadata_entry(const SafetensorsFile& file, const std::string& key) {
   const auto found = file.metadata().find(key);
-  if (found == file.metadata().end()) {
-    throw FormatError("'{}': must be a training state of lime-train, its metadata lacks '{}'",
-                      file.path().string(), key);
-  }
+  throw_if<FormatError>(found == file.metadata().end(),
+                        "'{}': must be a training state of lime-train, its metadata lacks '{}'",
+                        file.path().string(), key);
   return found->second;
 }
 
 SafetensorsFile open_state(const std::filesystem::path& path) {
   SafetensorsFile file(path);
   const std::string& format = metadata_entry(file, "format");
-  if (format != kFormat) {
-    throw FormatError("'{}': must have the format '{}', got '{}'", path.string(), kFormat, format);
-  }
+  throw_if<FormatError>(format != kFormat, "'{}': must have the format '{}', got '{}'",
+                        path.string(), kFormat, format);
   return file;
 }
 
@@ -53,10 +51,9 @@ std::int64_t step_of(const SafetensorsFile& file) {
   const std::string& text = metadata_entry(file, "step");
   std::int64_t step = -1;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || step < 0) {
-    throw FormatError("'{}': step must be a whole number >= 0, got '{}'", file.path().string(),
-                      text);
-  }
+  throw_if<FormatError>(
+      parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || step < 0,
+      "'{}': step must be a whole number >= 0, got '{}'", file.path().string(), text);
   return step;
 }
 
@@ -116,9 +113,8 @@ std::vector<TensorView> tensor_views(const std::vector<NamedTensor>& tensors) {
   std::vector<TensorView> views;
   views.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
-    const auto* const found =
-        std::find_if(std::begin(kTypes), std::end(kTypes),
-                     [&](const auto& type) { return type.second == tensor.scalar_type(); });
+    const auto* const found = std::ranges::find_if(
+        kTypes, [&](const auto& type) { return type.second == tensor.scalar_type(); });
     if (found == std::end(kTypes)) {
       throw InvalidArgument("tensor '{}': must have a floating-point type, got {}", name,
                             c10::toString(tensor.scalar_type()));
@@ -166,9 +162,7 @@ void restore_training_state(const std::filesystem::path& path, Trainer& trainer)
   const std::int64_t step = step_of(file);
   for (const auto& [name, tensor] : state_tensors(trainer)) {
     const TensorView* const stored = file.find(name);
-    if (stored == nullptr) {
-      throw FormatError("'{}': tensor '{}' is missing", path.string(), name);
-    }
+    throw_if<FormatError>(stored == nullptr, "'{}': tensor '{}' is missing", path.string(), name);
     const at::Tensor values = tensor_of(*stored);
     if (values.sizes() != tensor.sizes() || values.scalar_type() != tensor.scalar_type()) {
       throw FormatError("'{}': tensor '{}' must be {} of {}, got {} of {}", path.string(), name,

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/program/program.h"
@@ -94,20 +93,17 @@ class Run {
   /// Checks that the output is empty or a resumable run. A run writes its state before its model,
   /// so a model without a state is not from a run, or from one that cannot be resumed.
   void require_resumable_or_empty(bool has_state) const {
-    if (has_state && !options_.resume) {
-      throw InvalidArgument(
-          "training: '{}' must not contain a model yet; add --resume to continue it or use another "
-          "folder",
-          options_.output.string());
-    }
+    throw_if(
+        has_state && !options_.resume,
+        "training: '{}' must not contain a model yet; add --resume to continue it or use another "
+        "folder",
+        options_.output.string());
     const bool has_model = fs::exists(options_.output / "config.json") ||
                            fs::exists(options_.output / "model.safetensors");
-    if (has_model && !has_state) {
-      throw InvalidArgument(
-          "training: '{0}' contains a model but no {1} to resume from; use another folder, or "
-          "start from this model with --from '{0}'",
-          options_.output.string(), kStateFile);
-    }
+    throw_if(has_model && !has_state,
+             "training: '{0}' contains a model but no {1} to resume from; use another folder, or "
+             "start from this model with --from '{0}'",
+             options_.output.string(), kStateFile);
   }
 
   void restore() {
@@ -374,12 +370,11 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
   if (from.empty()) return {model.config(vocab_size, bos_token_id, eos_token_id), seed, options};
   const Checkpoint checkpoint = Checkpoint::open(from);
   checkpoint.config().require_head("from");
-  if (checkpoint.config().vocab_size < vocab_size) {
-    throw InvalidArgument(
-        "from: the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
-        "with its own tokenizer",
-        from.string(), vocab_size, checkpoint.config().vocab_size);
-  }
+  throw_if(
+      checkpoint.config().vocab_size < vocab_size,
+      "from: the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
+      "with its own tokenizer",
+      from.string(), vocab_size, checkpoint.config().vocab_size);
   return load_decoder(checkpoint, options);
 }
 

@@ -20,7 +20,7 @@ void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
 constexpr SeriesStyle kReferenceStyle = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
 
 void add_reference(std::vector<LegendEntry>& entries, const ReferenceLine& line) {
-  if (line.in_legend) add_entry(entries, {line.label, kReferenceStyle, true});
+  if (line.in_legend) add_entry(entries, {line.label, kReferenceStyle, true, false});
 }
 
 constexpr std::size_t kFew = 9;             // up to here all panels keep their labels
@@ -35,10 +35,20 @@ constexpr double kUsualFont = 8.0;
 /// Also in mm: width of the labels next to a panel of curves, and of a letter.
 constexpr double kLabelsBeside = 18.0;
 constexpr double kLetter = 1.25;
+constexpr double kStars = 3.4;  // width of "***"
 
 std::size_t num_letters(const std::string& text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// Returns the width of the stars above the points of a panel, side by side.
+double stars_width(const FigurePanel& panel) {
+  std::size_t most = 0;
+  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+    for (const Curve& curve : curves->curves) most = std::max(most, curve.stars.size());
+  }
+  return kStars * static_cast<double>(most);
 }
 
 /// Returns the letters of a panel's title and of the longest line name below it; 0 without a title.
@@ -55,12 +65,13 @@ std::size_t letters_above(const FigurePanel& panel) {
 double smallest_panel(const Figure& figure) {
   if (figure.labels_at_edges || has_any<ScatterPanel>(figure)) return kSmallestBarePanel;
   if (figure.shares_y || !has_any<CurvePanel>(figure)) return kSmallestPanel;
-  std::size_t letters = 0;
+  double width = 0.0;
   for (const FigurePanel& panel : figure.panels) {
-    letters = std::max(letters, letters_above(panel));
+    const double letters = kLetter * static_cast<double>(letters_above(panel));
+    width = std::max({width, letters, stars_width(panel)});
   }
   return std::max(figure.panels.size() <= kColumnOfCurves ? kSmallestCurves : kSmallestPanel,
-                  kLabelsBeside + kLetter * static_cast<double>(letters));
+                  kLabelsBeside + width);
 }
 
 /// Returns at most `most`, a divisor of `columns` if possible, so that related rows stay together.
@@ -139,16 +150,18 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
       for (const Curve& curve : curves->curves) {
-        add_entry(entries, {curve.legend.value_or(curve.label), curve.style, true});
+        add_entry(entries, {curve.legend.value_or(curve.label), curve.style, true, false});
       }
       for (const ReferenceLine& line : curves->references) add_reference(entries, line);
     } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
       for (std::size_t i = 0; i < points->class_names.size(); ++i) {
-        add_entry(entries, {points->class_names[i], {.colour = i}, false});
+        add_entry(entries, {points->class_names[i], {.colour = i}, false, true});
       }
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
       for (const BarPanel::Series& series : bars->series) {
-        add_entry(entries, {series.label, series.style, false});
+        SeriesStyle style = series.style;
+        style.marker = MarkerShape::kSquare;
+        add_entry(entries, {series.label, style, false, false});
       }
       if (bars->reference) add_reference(entries, *bars->reference);
     }
@@ -187,7 +200,7 @@ void thin_out_labels(Figure& figure) {
 Figure with_fitting_columns(const Figure& figure, const FigureStyle& style) {
   const FigureSize size = figure_size(style, figure.is_wide);
   if (figure.keeps_columns || size.height_mm || has_any<TablePanel>(figure)) return figure;
-  const double smallest = smallest_panel(figure) * style.font_size / kUsualFont;
+  const double smallest = smallest_panel(figure) * style.at_venue().font_size / kUsualFont;
   const double room = size.width_mm - (has_any<HeatmapPanel>(figure) ? kColourBar : 0.0);
   const int columns = std::clamp(figure.columns, 1, static_cast<int>(figure.panels.size()));
   const double most = std::max(1.0, std::floor(room / smallest));

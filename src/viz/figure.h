@@ -210,7 +210,8 @@ std::vector<std::size_t> lone_points(const Curve& curve);
 struct LegendEntry {
   std::string label;
   SeriesStyle style;
-  bool is_line = false;  ///< a curve; else points or bars
+  bool is_line = false;   ///< a curve; else points or bars
+  bool is_class = false;  ///< of points, with the marker of the class
 };
 std::vector<LegendEntry> legend_of(const Figure& figure);
 

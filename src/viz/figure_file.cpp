@@ -10,6 +10,8 @@
 #include <QRegularExpression>
 #include <QSvgGenerator>
 #include <QtEndian>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/errors.h"
@@ -143,6 +145,33 @@ QByteArray draw_png(FigurePainter& painter, const FigureStyle& style, const Json
   return bytes;
 }
 
+/// Returns the figure that is drawn: the selected panels, in columns that fit.
+Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
+  style.validate();
+  Figure drawn = figure;
+  if (!style.panel.empty()) {
+    drawn.panels.clear();
+    for (const int number : style.panel) {
+      if (number < 1 || number > std::ssize(figure.panels)) {
+        throw InvalidArgument("panel: the figure has panels 1 to {}, got {}", figure.panels.size(),
+                              number);
+      }
+      drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
+    }
+    drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));
+    drawn.is_wide = drawn.is_wide && drawn.columns > 1;
+  }
+  if (style.no_note) drawn.note.clear();
+  return with_fitting_columns(drawn, style);
+}
+
+/// Returns true for a name in provenance whose value names a person, a machine or a place.
+bool is_personal(const std::string& key) {
+  constexpr std::array kPersonal = {"path", "command", "commands", "documents", "host", "hostname",
+                                    "user", "cwd",     "argv",     "machine",   "view", "git"};
+  return std::ranges::any_of(kPersonal, [&](const char* name) { return key == name; });
+}
+
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 std::string at(const std::vector<double>& values, std::size_t index) {
@@ -211,22 +240,52 @@ struct CsvLines {
 void write_figure(const fs::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance) {
   const std::string kind = path.extension().string();
-  if (kind == ".csv") return write_file_atomically(path, figure_to_csv(figure));
-  if (kind == ".tex") {
-    return write_file_atomically(path,
-                                 figure_to_pgfplots(with_fitting_columns(figure, style), style));
-  }
-  if (kind != ".pdf" && kind != ".svg" && kind != ".png") {
+  if (kind != ".pdf" && kind != ".svg" && kind != ".png" && kind != ".csv" && kind != ".tex") {
     throw InvalidArgument("'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'",
                           path.string(), kind);
   }
-  style.validate();
-  const Figure fitting = with_fitting_columns(figure, style);
-  FigurePainter painter(fitting, style);
-  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(painter, figure, provenance)
-                           : kind == ".svg" ? draw_svg(painter, provenance)
-                                            : draw_png(painter, style, provenance);
+  const Figure drawn = drawn_figure(figure, style);
+  if (kind == ".csv") return write_file_atomically(path, figure_to_csv(drawn));
+  if (kind == ".tex") return write_file_atomically(path, figure_to_pgfplots(drawn, style));
+  FigurePainter painter(drawn, style);
+  const Json stored = style.anonymous ? anonymous_provenance(provenance) : provenance;
+  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(painter, drawn, stored)
+                           : kind == ".svg" ? draw_svg(painter, stored)
+                                            : draw_png(painter, style, stored);
   write_file_atomically(path, bytes.toStdString());
+}
+
+std::string figure_to_svg(const Figure& figure, const FigureStyle& style) {
+  FigurePainter painter(drawn_figure(figure, style), style);
+  const std::string svg = draw_svg(painter, Json::object()).toStdString();
+  return svg.substr(svg.find("<svg"));
+}
+
+QImage preview_figure(const Figure& figure, const FigureStyle& style, const QSize& room) {
+  FigurePainter painter(drawn_figure(figure, style), style);
+  const QSize size = painter.size_units().scaled(room, Qt::KeepAspectRatio);
+  QImage image(size, QImage::Format_RGB32);
+  image.fill(Qt::white);
+  painter.paint(image, static_cast<double>(size.width()) / painter.size_units().width());
+  return image;
+}
+
+Json anonymous_provenance(const Json& provenance) {
+  if (provenance.is_array()) {
+    Json kept = Json::array();
+    for (const Json& value : provenance) kept.push_back(anonymous_provenance(value));
+    return kept;
+  }
+  if (provenance.is_string() &&
+      provenance.get_ref<const std::string&>().find('/') != std::string::npos) {
+    return "";
+  }
+  if (!provenance.is_object()) return provenance;
+  Json kept = Json::object();
+  for (const auto& [key, value] : provenance.items()) {
+    if (!is_personal(key)) kept[key] = anonymous_provenance(value);
+  }
+  return kept;
 }
 
 Json read_figure_provenance(const fs::path& path) {

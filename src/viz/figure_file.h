@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QImage>
 #include <filesystem>
 #include <string>
 
@@ -19,6 +20,16 @@ namespace lime {
 /// @throws IoError
 void write_figure(const std::filesystem::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance);
+
+/// Returns the figure as an SVG element for HTML, without provenance. Needs a QApplication.
+std::string figure_to_svg(const Figure& figure, const FigureStyle& style);
+
+/// Returns the figure as an image that fits `room`, with the exported layout. Needs a QApplication.
+QImage preview_figure(const Figure& figure, const FigureStyle& style, const QSize& room);
+
+/// Returns `provenance` without paths, commands, users and machines: versions, hashes of the
+/// results, metrics and options remain.
+Json anonymous_provenance(const Json& provenance);
 
 /// Reads the provenance that write_figure() stored in a PDF, SVG or PNG.
 /// @throws FormatError  if there is none. @throws IoError

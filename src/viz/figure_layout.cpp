@@ -19,6 +19,7 @@ constexpr double kLowestName = 0.85;
 constexpr double kLowestBar = 0.35;
 constexpr int kUsualTicks = 5;
 constexpr double kLabelOverhang = 1.15;  // relative to the axis
+constexpr double kTitleGap = 4.0;        // points, between a letter, a title and what follows
 
 /// Wraps `text` at spaces if it is longer than `room`.
 QString wrapped(const QString& text, const QFont& font, double room) {
@@ -35,6 +36,30 @@ QString wrapped(const QString& text, const QFont& font, double room) {
     }
   }
   return lines + line;
+}
+
+/// Returns `text` in lines of at most `room`, if possible with its parts "LIMe, layer 1" in one
+/// line each; words that are longer are elided.
+QString fitted(QString text, const QFont& font, double room) {
+  const QFontMetricsF metrics(font);
+  if (metrics.horizontalAdvance(text) > room) text.replace(", ", ",\n");
+  QStringList lines;
+  for (const QString& part : text.split('\n')) lines << wrapped(part, font, room).split('\n');
+  for (QString& line : lines) line = metrics.elidedText(line, Qt::ElideMiddle, room);
+  return lines.join('\n');
+}
+
+/// Returns the longest label of a reference line at the upper right of `panel`.
+double reference_width(const FigurePanel& panel, const QFont& font) {
+  const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+  double width = 0.0;
+  if (curves == nullptr) return width;
+  for (const ReferenceLine& line : curves->references) {
+    if (line.label.empty() || line.in_legend) continue;
+    const QString label = QString::fromStdString(line.label);
+    width = std::max(width, QFontMetricsF(font).horizontalAdvance(label) + units(kTitleGap));
+  }
+  return width;
 }
 
 /// Returns stretch factors that give the axis areas of `count` panels, `step` apart, equal extents.
@@ -174,9 +199,7 @@ void FigureLayout::add_title(QCPAxisRect* rect, std::size_t index) {
   const std::string& title = figure_.panels[index].title;
   const auto has_title = [](const FigurePanel& panel) { return !panel.title.empty(); };
   if (!has_letters && std::ranges::none_of(figure_.panels, has_title)) return;
-  QMargins margins = rect->minimumMargins();
-  margins.setTop(theme_.line_height() + units(3));
-  rect->setMinimumMargins(margins);
+  set_title_lines(rect, 1);
   const auto text = [&](const std::string& words, const QFont& font) {
     QCPItemText* const item =
         add_text(&plot_, words, font, theme_.ink(), Qt::AlignLeft | Qt::AlignBottom,
@@ -189,10 +212,35 @@ void FigureLayout::add_title(QCPAxisRect* rect, std::size_t index) {
   QCPItemText* front = letter.empty() ? nullptr : text(letter, theme_.title_font());
   if (title.empty()) return;
   QCPItemText* const behind = text(title, theme_.label_font());
+  titles_.push_back({index, behind, 0.0});
   if (front == nullptr) return;
+  titles_.back().indent =
+      QFontMetricsF(front->font()).horizontalAdvance(front->text()) + units(kTitleGap);
   behind->position->setParentAnchor(front->bottomRight);
   behind->position->setType(QCPItemPosition::ptAbsolute);
-  behind->position->setCoords(units(4), 0.0);
+  behind->position->setCoords(units(kTitleGap), 0.0);
+}
+
+void FigureLayout::set_title_lines(QCPAxisRect* rect, int lines) {
+  QMargins margins = rect->minimumMargins();
+  margins.setTop(lines * theme_.line_height() + units(3));
+  rect->setMinimumMargins(margins);
+}
+
+void FigureLayout::wrap_titles() {
+  for (const PanelTitle& title : titles_) {
+    const FigurePanel& panel = figure_.panels[title.panel];
+    const std::size_t next = title.panel + 1;
+    const bool has_next = next < elements_.size() && static_cast<int>(next) % num_columns() != 0;
+    const QCPAxisRect* const own = axes_of(title.panel);
+    const double label = reference_width(panel, theme_.tick_font());
+    const int right = label > 0.0 ? own->right()
+                      : has_next  ? axes_of(next)->left() - units(kTitleGap)
+                                  : own->outerRect().right();
+    const double room = right - own->left() - title.indent - label;
+    title.item->setText(fitted(QString::fromStdString(panel.title), title.item->font(), room));
+    set_title_lines(axes_of(title.panel), 1 + static_cast<int>(title.item->text().count('\n')));
+  }
 }
 
 void FigureLayout::share_y() {
@@ -285,6 +333,7 @@ void FigureLayout::settle(int height) {
       grid_->setRowStretchFactor(row++, factor);
     }
     select_tick_forms(round == 0);
+    wrap_titles();
     wrap_labels();
     space_ticks();
   }

@@ -36,6 +36,9 @@ class FigureLayout {
   void place_on_grid(QCPLayoutElement* element, std::size_t index);
   QCPLayoutElement* panel_element(std::size_t index);
   void add_title(QCPAxisRect* rect, std::size_t index);
+  /// Leaves room for `lines` lines above a panel.
+  void set_title_lines(QCPAxisRect* rect, int lines);
+  void wrap_titles();
   void add_colour_bar();
   void share_y();
   double wanted_height(std::size_t panel) const;
@@ -48,6 +51,12 @@ class FigureLayout {
   int num_rows() const;
   void update(int height);
 
+  struct PanelTitle {
+    std::size_t panel = 0;
+    QCPItemText* item = nullptr;
+    double indent = 0.0;  ///< width of the letter in front
+  };
+
   QCustomPlot& plot_;
   const Figure& figure_;
   const PlotTheme& theme_;
@@ -57,7 +66,8 @@ class FigureLayout {
   QCPLayoutGrid* grid_ = nullptr;
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
-  TickForm form_below_ = TickForm::kLevel;   ///< of the tick labels below all panels
+  std::vector<PanelTitle> titles_;
+  TickForm form_below_ = TickForm::kLevel;  ///< of the tick labels below all panels
   TickForm form_beside_ = TickForm::kLevel;
 };
 

@@ -15,7 +15,8 @@ constexpr double kMargin = 0.05;
 constexpr double kSmallestMm = 10.0;  // minimum panel size
 constexpr double kLineMm = 2.8;       // height of a tick label
 constexpr double kLetterMm = 1.3;     // letter width of a tick label
-constexpr double kBelowMm = 14.0;     // a panel's tick labels, axis label and the next title
+constexpr double kBelowMm = 14.0;     // a panel's tick labels, axis label and a line of title
+constexpr double kTitleMm = 3.6;      // a second line of a title
 constexpr double kAroundMm = 15.0;    // legend and note
 constexpr double kBesideMm = 5.0;     // bars, without the letters of their names
 constexpr int kMostNumbers = 10;      // ticks of a crowded axis
@@ -24,7 +25,9 @@ constexpr int kMostNumbers = 10;      // ticks of a crowded axis
 FigureAxis fitting_axis(FigureAxis axis, double length) {
   if (!axis.if_crowded || static_cast<double>(axis.ticks.size()) * kLineMm <= length) return axis;
   const std::vector<AxisTick>& numbers = axis.if_crowded->ticks;
-  const int step = round_step(static_cast<int>(numbers.size()), kMostNumbers);
+  const double letters = static_cast<double>(numbers.back().label.size()) + 1.0;
+  const int most = std::clamp(static_cast<int>(length / (kLetterMm * letters)), 2, kMostNumbers);
+  const int step = round_step(static_cast<int>(numbers.size()), most);
   axis.ticks.clear();
   for (std::size_t i = 0; i < numbers.size(); i += static_cast<std::size_t>(step)) {
     axis.ticks.push_back(numbers[i]);
@@ -193,16 +196,57 @@ std::string legend_entries(const Figure& figure) {
   return tex;
 }
 
-/// Returns the height of a panel that is `width` mm wide, in one of `rows` rows on a page.
-double height_mm(const Figure& figure, double width, const FigureSize& sheet, int rows) {
-  double height = width * figure.panel_aspect;
+/// Returns true if a title needs a second line above a panel `width` mm wide.
+bool has_long_title(const Figure& figure, double width) {
+  constexpr double kTitleLetterMm = 1.7;
+  return std::ranges::any_of(figure.panels, [&](const FigurePanel& panel) {
+    return kTitleLetterMm * static_cast<double>(panel.title.size()) > width;
+  });
+}
+
+/// Returns TeX that makes the figure exactly as wide as `sheet`, and as high if that is fixed: it
+/// measures the figure and gives the difference to the panels, since only TeX knows its labels.
+/// @param inner  width of a panel in mm to start from.
+std::string fitting_commands(const Figure& figure, const FigureSize& sheet, int columns, int rows,
+                             double inner) {
   const auto* const bars = std::get_if<BarPanel>(&figure.panels.front().content);
-  if (bars != nullptr && bars->lines_per_group > 0.0) {
-    height = static_cast<double>(bars->groups.size()) * bars->lines_per_group * kLineMm;
+  const bool has_lines = bars != nullptr && bars->lines_per_group > 0.0;
+  const double lines =
+      has_lines ? static_cast<double>(bars->groups.size()) * bars->lines_per_group * kLineMm : 0.0;
+  const double height = has_lines ? lines : inner * figure.panel_aspect;
+  const double most =
+      sheet.max_height_mm
+          ? std::max(kSmallestMm, (*sheet.max_height_mm - kAroundMm) / rows - kBelowMm)
+          : height;
+  std::string tex = fmt::format(
+      "\\newdimen\\limewidth \\limewidth={:.1f}mm\n\\newdimen\\limeheight \\limeheight={:.1f}mm\n"
+      "\\newcommand\\limefit{{%\n\\sbox0{{\\limefigure}}%\n"
+      "\\advance\\limewidth by \\dimexpr({}mm-\\wd0)/{}\\relax\n"
+      "\\ifdim\\limewidth<{}mm \\limewidth={}mm \\fi\n",
+      inner, std::min(height, most), sheet.width_mm, columns, kSmallestMm, kSmallestMm);
+  if (sheet.height_mm) {
+    tex += fmt::format(
+        "\\sbox0{{\\limefigure}}%\n\\advance\\limeheight by "
+        "\\dimexpr({}mm-\\ht0-\\dp0)/{}\\relax\n",
+        *sheet.height_mm, rows);
+  } else if (!has_lines) {
+    tex += fmt::format("\\limeheight={:.4f}\\limewidth\n", figure.panel_aspect);
+    if (sheet.max_height_mm) {
+      tex += fmt::format("\\ifdim\\limeheight>{0:.1f}mm \\limeheight={0:.1f}mm \\fi\n", most);
+    }
   }
-  if (!sheet.max_height_mm) return height;
-  const double most = (*sheet.max_height_mm - kAroundMm) / rows - kBelowMm;
-  return std::min(height, std::max(kSmallestMm, most));
+  return tex + "}\n";
+}
+
+/// Returns how many legend entries fit side by side in `width` mm.
+int legend_columns(const Figure& figure, double width) {
+  constexpr double kSampleMm = 10.0;
+  constexpr int kMostInLine = 8;
+  double longest = 0.0;
+  for (const LegendEntry& entry : legend_of(figure)) {
+    longest = std::max(longest, static_cast<double>(entry.label.size()));
+  }
+  return std::clamp(static_cast<int>(width / (kSampleMm + kLetterMm * longest)), 1, kMostInLine);
 }
 
 /// Returns the gap between panels, for their tick labels and axis labels if any.
@@ -213,7 +257,7 @@ double gap_mm(const Figure& figure) {
     for (const std::string& group : bars->groups) longest = std::max(longest, group.size());
     return kBesideMm + kLetterMm * static_cast<double>(longest);
   }
-  return figure.shares_y || first.y.hides_numbers ? 5.0 : 15.0;
+  return figure.shares_y || first.y.hides_numbers ? 5.0 : 18.0;
 }
 
 void add_surroundings(std::string& tex, const Figure& figure, const FigureStyle& style,
@@ -233,7 +277,8 @@ void add_surroundings(std::string& tex, const Figure& figure, const FigureStyle&
   }
   if (!figure.note.empty()) {
     tex += fmt::format(
-        "\\node[below=1mm, font=\\tiny, text width={}mm, align=center] at (bottom) {{{}}};\n",
+        "\\node[below=1mm, inner xsep=0pt, font=\\tiny, text width={}mm, align=center] at (bottom) "
+        "{{{}}};\n",
         width, latex_text(figure.note));
   }
 }
@@ -246,7 +291,7 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   }
   std::string tex =
       "% made by lime-figure\n\\documentclass{standalone}\n\\usepackage{pgfplots}\n"
-      "\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{groupplots}\n\\begin{document}\n";
+      "\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{groupplots}\n";
   add_colours(tex, figure, style);
   const int columns = std::clamp(figure.columns, 1, static_cast<int>(figure.panels.size()));
   const int rows = (static_cast<int>(figure.panels.size()) + columns - 1) / columns;
@@ -254,14 +299,20 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   const double width = sheet.width_mm;
   const double gap = gap_mm(figure);
   const double inner = std::max(kSmallestMm, width / columns - gap);
+  tex += fitting_commands(figure, sheet, columns, rows, inner);
   tex += fmt::format(
+      "\\newcommand\\limefigure{{%\n"
       "\\begin{{tikzpicture}}\n\\begin{{groupplot}}[group style={{group size={} by {}, horizontal "
-      "sep={}mm, vertical sep={}mm{}}}, scale only axis, width={:.1f}mm, height={:.1f}mm, "
-      "unbounded coords=jump, legend style={{draw=none, font=\\tiny, legend columns=4, /tikz/every "
+      "sep={}mm, vertical sep={}mm{}}}, scale only axis, width=\\limewidth, height=\\limeheight, "
+      "unbounded coords=jump, legend style={{draw=none, font=\\tiny, legend columns={}, "
+      "/tikz/every "
       "even column/.append style={{column sep=2mm}}}}, tick label style={{font=\\scriptsize}}, "
-      "label style={{font=\\small}}, title style={{font=\\small}}{}]\n",
-      columns, rows, gap, kBelowMm, figure.shares_y ? ", yticklabels at=edge left" : "", inner,
-      height_mm(figure, inner, sheet, rows), figure.shares_y ? shared_y_options(figure) : "");
+      "label style={{font=\\small}}, ylabel style={{text width=1.15\\limeheight, align=center}}, "
+      "title style={{font=\\small, text width=\\limewidth, "
+      "align=center}}{}]\n",
+      columns, rows, gap, kBelowMm + (has_long_title(figure, inner) ? kTitleMm : 0.0),
+      figure.shares_y ? ", yticklabels at=edge left" : "", legend_columns(figure, width),
+      figure.shares_y ? shared_y_options(figure) : "");
   const std::string entries = legend_entries(figure);
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
     FigurePanel panel = figure.panels[i];
@@ -277,7 +328,9 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   }
   tex += "\\end{groupplot}\n";
   add_surroundings(tex, figure, style, width);
-  return tex + "\\end{tikzpicture}\n\\end{document}\n";
+  return tex +
+         "\\end{tikzpicture}}\n\\begin{document}%\n\\limefit\\limefit\\limefigure\n"
+         "\\end{document}\n";
 }
 
 }  // namespace lime

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/errors.h"
 #include "viz/figure_layout.h"
 #include "viz/plots/plot_theme.h"
 #include "viz/plots/plottables.h"
@@ -59,9 +58,7 @@ void draw(QCustomPlot& plot, const QSize& size, QPaintDevice& device, const QPoi
 
 void check_figure(const Figure& figure, const FigureStyle& style) {
   style.validate();
-  if (figure.panels.empty()) {
-    throw InvalidArgument("figure: '{}' has no panels, expected at least one", figure.name);
-  }
+  throw_if(figure.panels.empty(), "figure: '{}' has no panels, expected at least one", figure.name);
 }
 
 std::optional<FigureHit::Cell> cell_at(const HeatmapPanel& map, double x, double y) {

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
 #include "store/file_names.h"
@@ -38,8 +37,7 @@ SourceEmbedding points_of(const CaptureEmbeddings& capture) {
   embedding.label = capture.label;
   embedding.classes.assign(capture.table.class_id.begin(), capture.table.class_id.end());
   embedding.class_names = capture.class_names;
-  const bool has_others =
-      std::any_of(embedding.classes.begin(), embedding.classes.end(), [](int c) { return c < 0; });
+  const bool has_others = std::ranges::any_of(embedding.classes, [](int c) { return c < 0; });
   if (!has_others) return embedding;
   const auto others = static_cast<int>(embedding.class_names.size());
   std::replace(embedding.classes.begin(), embedding.classes.end(), -1, others);
@@ -56,19 +54,17 @@ bool is_results_file(const fs::path& path) {
 
 /// @throws FormatError  if `path` is one of our files that is not input for figures; says which.
 void check_kind_of_file(const fs::path& path) {
-  if (path.extension() == ".csv") {
-    throw FormatError(
-        "figure: '{}' is a table; use the results (.json) that lime-metrics wrote with it",
-        path.string());
-  }
+  throw_if<FormatError>(
+      path.extension() == ".csv",
+      "figure: '{}' is a table; use the results (.json) that lime-metrics wrote with it",
+      path.string());
   constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1A\n";
   std::string begin(kHdf5.size(), '\0');
   begin.resize(InputFile(path).read(begin));
   if (begin != kHdf5) return;
-  if (path.string().ends_with(".embeddings.h5")) {
-    throw FormatError("figure: '{}' contains t-SNE coordinates; use the results (.json) next to it",
-                      path.string());
-  }
+  throw_if<FormatError>(
+      path.string().ends_with(".embeddings.h5"),
+      "figure: '{}' contains t-SNE coordinates; use the results (.json) next to it", path.string());
   throw FormatError("figure: '{}' is a capture; measure it with lime-metrics first", path.string());
 }
 
@@ -128,9 +124,8 @@ class LogLine {
  public:
   LogLine(const std::string& text, std::string where)
       : where_(std::move(where)), json_(parse_json(text, where_)) {
-    if (!json_.is_object() || !json_.contains("event")) {
-      throw FormatError("{}: must be an object with 'event', got {:.40}", where_, text);
-    }
+    throw_if<FormatError>(!json_.is_object() || !json_.contains("event"),
+                          "{}: must be an object with 'event', got {:.40}", where_, text);
   }
 
   bool has(const std::string& key) const { return json_.contains(key); }
@@ -199,7 +194,7 @@ std::vector<fs::path> figure_files(const fs::path& path) {
     const bool is_json = entry.is_regular_file() && entry.path().extension() == ".json";
     if (is_json && is_results_file(entry.path())) files.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   if (!files.empty()) return files;
   throw IoError("figure: folder '{}' contains neither results of lime-metrics (.json) nor a {}",
                 path.string(), kLogName);
@@ -210,12 +205,11 @@ FigureSource read_figure_source(const fs::path& path) {
   fs::path file = path;
   if (fs::is_directory(path)) {
     file = path / kLogName;
-    if (!fs::exists(file)) {
-      throw IoError(
-          "figure: folder '{}' contains no {}; use results files of lime-metrics, or folders that "
-          "lime-train wrote",
-          path.string(), kLogName);
-    }
+    throw_if<IoError>(
+        !fs::exists(file),
+        "figure: folder '{}' contains no {}; use results files of lime-metrics, or folders that "
+        "lime-train wrote",
+        path.string(), kLogName);
   }
   check_kind_of_file(file);
   const bool is_log = file.extension() == ".jsonl";
@@ -223,12 +217,11 @@ FigureSource read_figure_source(const fs::path& path) {
   source.sha256 = sha256_of_file(file);
   if (source.results.metric != "tsne") return source;
   const fs::path beside = embeddings_beside(path);
-  if (!fs::exists(beside)) {
-    throw IoError(
-        "figure: '{}' needs the coordinates that lime-metrics tsne wrote to '{}', but that file "
-        "does not exist",
-        path.string(), beside.string());
-  }
+  throw_if<IoError>(
+      !fs::exists(beside),
+      "figure: '{}' needs the coordinates that lime-metrics tsne wrote to '{}', but that file "
+      "does not exist",
+      path.string(), beside.string());
   source.embeddings = source_embeddings(beside);
   source.sha256 = sha256_of(source.sha256 + "\n" + sha256_of_file(beside));
   return source;

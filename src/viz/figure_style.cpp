@@ -48,14 +48,33 @@ struct NamedSize {
 };
 
 // Text widths of the venues' LaTeX classes, 1 in = 25.4 mm.
-constexpr std::array<NamedSize, 7> kSizes = {{
+constexpr std::array<NamedSize, 9> kSizes = {{
     {"acl-column", {77.0, std::nullopt}},       // acl.sty: columns of 7.7 cm
     {"acl-page", {160.0, std::nullopt}},        // text width of 16 cm
     {"icml-column", {82.55, std::nullopt}},     // icml.sty: 3.25 in
     {"icml-page", {171.45, std::nullopt}},      // 6.75 in
     {"neurips", {139.7, std::nullopt}},         // neurips.sty: 5.5 in
+    {"iclr", {139.7, std::nullopt}},            // iclr_conference.sty: 5.5 in
     {"a4-page", {170.0, std::nullopt, 257.0}},  // A4 with margins of 2 cm
     {"slide", {254.0, 142.9}},                  // 16:9 as in presentation programs
+    {"poster", {400.0, std::nullopt}},          // half of the width of A0
+}};
+
+struct VenueStyle {
+  std::string_view narrow;  ///< size of figures with few panels
+  std::string_view wide;
+  const char* font;  ///< Liberation Serif has the metrics of Times
+  double font_size;
+};
+
+/// In the order of Venue.
+constexpr std::array<VenueStyle, 6> kVenues = {{
+    {"acl-column", "acl-page", "Liberation Serif", 8.5},
+    {"neurips", "neurips", "Liberation Serif", 8.5},
+    {"icml-column", "icml-page", "Liberation Serif", 8.5},
+    {"iclr", "iclr", "Liberation Serif", 8.5},
+    {"slide", "slide", "Liberation Sans", 14.0},
+    {"poster", "poster", "Liberation Sans", 24.0},
 }};
 
 std::optional<double> positive(std::string_view text) {
@@ -123,20 +142,37 @@ FigureSize figure_size(std::string_view text) {
 }
 
 FigureSize figure_size(const FigureStyle& style, bool is_wide) {
-  if (style.size == "auto") return figure_size(is_wide ? "acl-page" : "acl-column");
+  if (style.size == "auto") {
+    const VenueStyle& venue = kVenues[static_cast<std::size_t>(style.venue.value_or(Venue::kAcl))];
+    return figure_size(is_wide ? venue.wide : venue.narrow);
+  }
   return figure_size(style.size);
+}
+
+FigureStyle FigureStyle::at_venue() const {
+  FigureStyle style = *this;
+  if (!venue) return style;
+  const VenueStyle& own = kVenues[static_cast<std::size_t>(*venue)];
+  if (font == FigureStyle{}.font) style.font = own.font;
+  if (font_size == FigureStyle{}.font_size) style.font_size = own.font_size;
+  return style;
 }
 
 void FigureStyle::describe(OptionList& list) {
   list.group("Style");
   list.add("size", size,
-           "auto, acl-column, acl-page, icml-column, icml-page, neurips, a4-page, slide, or "
-           "millimetres, e.g. 120 or 120x80");
+           "auto, acl-column, acl-page, icml-column, icml-page, neurips, iclr, a4-page, slide, "
+           "poster, or millimetres, e.g. 120 or 120x80");
+  list.add("venue", venue, "width, font and font size of a venue, unless set by other options");
   list.add("font", font, "font family");
   list.add("font_size", font_size, "size of axis labels in pt");
   list.add("palette", palette, "colours of models and classes");
   list.add("map_palette", map_palette, "colours of heatmaps");
   list.add("theme", theme, "light or dark background");
+  list.add("panel", panel, "panels to draw, counted from 1; default: all");
+  list.add("no_note", no_note, "omit the note below the panels; it is printed for the caption");
+  list.add("anonymous", anonymous,
+           "omit paths, commands and machines from the provenance, for blind review");
   list.add("panel_letters", panel_letters, "label the panels a, b, c");
   list.add("title", title, "title above the figure");
   list.add("dpi", dpi, "dots per inch of PNG and of rasterized points");

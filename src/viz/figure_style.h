@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/options.h"
 
@@ -68,16 +69,29 @@ struct FigureSize {
   std::optional<double> max_height_mm = {};  ///< of a page; unset: unlimited
 };
 
+/// Where a figure is shown: its widths, text font and font size.
+enum class Venue { kAcl, kNeurips, kIcml, kIclr, kSlides, kPoster };
+
+constexpr auto names_of(Venue) {
+  return names_in_order<Venue>("acl", "neurips", "icml", "iclr", "slides", "poster");
+}
+
 /// Appearance of a figure, independent of its content.
 struct FigureStyle {
   /// A name of figure_size(), "WIDTHxHEIGHT" or "WIDTH" in mm, or "auto": acl-page or acl-column.
   std::string size = "auto";
+  /// Replaces those of size, font and font_size that have their defaults.
+  std::optional<Venue> venue = {};
   std::string font = "Liberation Sans";
   double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one point smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
   /// Unset: viridis, or blue-red for signed values.
   std::optional<HeatmapPalette> map_palette = {};
   FigureTheme theme = FigureTheme::kLight;
+  /// Panels to draw, counted from 1; empty: all.
+  std::vector<int> panel = {};
+  bool no_note = false;        ///< omits the note, which belongs in the caption
+  bool anonymous = false;      ///< omits paths and whatever names people from the provenance
   bool panel_letters = false;  ///< a, b, c, ... at the panels' upper left corners
   std::string title = {};
   int dpi = 300;           ///< of PNG files and of rasterized parts of PDF or SVG
@@ -85,6 +99,8 @@ struct FigureStyle {
 
   void describe(OptionList& list);
   void validate() const;
+  /// Returns the style with the font and font size of `venue`, if there is one.
+  FigureStyle at_venue() const;
 };
 
 /// Returns the size of a figure in `style`; `is_wide` resolves "auto".

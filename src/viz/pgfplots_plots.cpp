@@ -208,9 +208,8 @@ std::string latex_text(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = std::string_view(text).substr(i);
-    const auto* const known = std::find_if(kLatex.begin(), kLatex.end(), [&](const auto& entry) {
-      return rest.starts_with(entry.first);
-    });
+    const auto* const known = std::ranges::find_if(
+        kLatex, [&](const auto& entry) { return rest.starts_with(entry.first); });
     if (known == kLatex.end()) {
       result += text[i++];
     } else {

@@ -64,6 +64,18 @@ TEST_F(LimeCaptureTest, ReadsTheFoldersOfTheReleasedTraining) {
             CaptureReader(folder_ / "model/final.h5").info().checkpoint_sha256);
 }
 
+TEST_F(LimeCaptureTest, SweepsOverComponentsAndRefusesUnknownEdits) {
+  const std::string sweep = "sweep --checkpoint model --text text.txt --seq-len 20 ";
+  const ProgramRun run_all = run(sweep + "--over sublayers -o sweep.json");
+  EXPECT_EQ(run_all.status, 0) << run_all.errors;
+  EXPECT_THAT(run_all.output, HasSubstr("attention"));
+  EXPECT_EQ(read_json_file(folder_ / "sweep.json")["rows"].size(), 7U);
+  EXPECT_THAT(run(sweep + "--over sublayers -o sweep.json --resume").errors,
+              HasSubstr("already finished"));
+  EXPECT_THAT(run(sweep + "--edit 'zero hiden'").errors, HasSubstr("did you mean 'hidden'?"));
+  EXPECT_THAT(run(sweep).errors, HasSubstr("edit: is missing"));
+}
+
 TEST_F(LimeCaptureTest, WarnsOfTiedEmbeddingsThatDiffer) {
   Json config = read_json_file(folder_ / "model/config.json");
   config["tie_word_embeddings"] = true;

@@ -49,6 +49,15 @@ TEST_F(LimeGenerateTest, ContinuesThePrompt) {
   EXPECT_EQ(generate("--checkpoint model --max-new-tokens 2").status, 0);
 }
 
+TEST_F(LimeGenerateTest, EditsChangeThePrediction) {
+  const std::string next = "--checkpoint model --prompt 'the cat' --next-tokens 3";
+  const ProgramRun edited = generate(next + " --edit 'zero hidden layers=2'");
+  EXPECT_EQ(edited.status, 0) << edited.errors;
+  EXPECT_NE(edited.output, generate(next).output);
+  EXPECT_THAT(generate("--checkpoint model --prompt 'the cat' --edit 'resample hidden'").errors,
+              HasSubstr("resample needs all tokens of a text"));
+}
+
 TEST_F(LimeGenerateTest, ErrorsOfThePromptComeBeforeIt) {
   const ProgramRun run = generate("--checkpoint model --prompt \"$(printf 'caf\\351')\"");
   EXPECT_EQ(run.status, 1);

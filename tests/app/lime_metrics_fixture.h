@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/write_capture.h"
@@ -16,6 +17,22 @@
 #include "support/test_data.h"
 
 namespace lime::testing {
+
+/// Returns two models on the same seven sequences; the second one's rows have a common component
+/// in layer 1.
+inline std::pair<SmallCapture, SmallCapture> two_models() {
+  SmallCapture first;
+  first.lengths.assign(7, 6);
+  for (const int layer : {0, 1}) {
+    first.activations.push_back(
+        {"hidden", layer, random_matrix(42, 5, static_cast<std::uint64_t>(layer))});
+  }
+  SmallCapture second = first;
+  MatrixF& rows = second.activations[1].rows;
+  rows.col(0).array() += 3.0F;
+  rows.col(1) *= 4.0F;
+  return {first, second};
+}
 
 /// Runs lime-metrics in a temporary folder.
 class LimeMetricsTest : public ::testing::Test {

@@ -277,7 +277,7 @@ TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
       HasSubstr("show less (--by, --label, --layer), or set only a width, e.g. --size 170"));
   EXPECT_GT(size_of(8, {.size = "170", .dpi = 100}).height(), 400.0);
   EXPECT_THAT(figure_to_pgfplots(bars_of_tasks(3), {.size = "a4-page"}),
-              HasSubstr("height=228.0mm"));
+              HasSubstr("\\limeheight=228.0mm"));
 }
 
 TEST_F(FigureFileTest, BarsOfRoutersHaveALineEach) {
@@ -300,7 +300,61 @@ TEST_F(FigureFileTest, BarsOfRoutersHaveALineEach) {
   }
   // Half a column each, minus the names.
   EXPECT_THAT(figure_to_pgfplots(figure, {.size = "acl-column"}),
-              HasSubstr("width=23.1mm, height=117.6mm"));
+              HasSubstr("\\limewidth=23.1mm\n\\newdimen\\limeheight \\limeheight=117.6mm"));
+}
+
+TEST_F(FigureFileTest, PanelsNotesAndPersonalProvenanceAreLeftOutOnRequest) {
+  const auto svg = [&](const FigureStyle& style) {
+    return content_of(write("parts.svg", entropy_, style));
+  };
+  EXPECT_THAT(svg({}), HasSubstr("matrix-based entropy"));
+  EXPECT_THAT(svg({.no_note = true}), ::testing::Not(HasSubstr("matrix-based entropy")));
+  EXPECT_THAT(svg({}), HasSubstr(">hidden</text>"));
+  EXPECT_THAT(svg({.panel = {1}}), ::testing::Not(HasSubstr(">hidden</text>")));
+  EXPECT_EQ(testing::refusal_of<InvalidArgument>([&] { svg({.panel = {3}}); }),
+            "panel: the figure has panels 1 to 2, got 3");
+  provenance_["results"] = {{{"path", "/home/ada/a.json"},
+                             {"sha256", "12ab"},
+                             {"options", {{"rows", "out/ada.npy"}, {"alpha", 0.5}}},
+                             {"provenance", {{"machine", "ada's"}, {"tool", "lime 1"}}}}};
+  const auto path = write("blind.pdf", entropy_, {.anonymous = true});
+  const std::string stored = read_figure_provenance(path).dump();
+  EXPECT_THAT(stored, ::testing::Not(HasSubstr("ada")));
+  EXPECT_THAT(stored, ::testing::Not(HasSubstr("command")));
+  for (const char* const kept : {"12ab", "0.5", "lime 1", "2026-11-21"}) {
+    EXPECT_THAT(stored, HasSubstr(kept));
+  }
+  EXPECT_THAT(content_of(write("known.svg", entropy_)), HasSubstr("lime-metrics entropy"));
+}
+
+TEST_F(FigureFileTest, VenuesHaveTheirWidthsAndFonts) {
+  for (const auto& [venue, width] :
+       {std::pair(Venue::kAcl, 160.0), std::pair(Venue::kNeurips, 139.7),
+        std::pair(Venue::kIcml, 171.45), std::pair(Venue::kIclr, 139.7),
+        std::pair(Venue::kSlides, 254.0), std::pair(Venue::kPoster, 400.0)}) {
+    const FigureStyle style{.venue = venue, .dpi = 100};
+    const QImage image(QString::fromStdString(write("venue.png", entropy_, style).string()));
+    EXPECT_NEAR(25.4 * image.width() / style.dpi, width, 0.5) << enum_name(venue);
+  }
+  const auto svg = [&](const FigureStyle& style) {
+    return content_of(write("venue.svg", entropy_, style));
+  };
+  EXPECT_THAT(svg({.venue = Venue::kAcl}), HasSubstr("font-family=\"Liberation Serif\""));
+  EXPECT_THAT(svg({.venue = Venue::kPoster}), HasSubstr("font-size=\"240\""));
+  EXPECT_THAT(svg({.venue = Venue::kPoster, .font_size = 30.0}), HasSubstr("font-size=\"300\""));
+  for (const char* const font : {"Arial", "helvetica", "Times New Roman", "Courier"}) {
+    EXPECT_THAT(svg({.font = font}), HasSubstr("font-family=\"Liberation ")) << font;
+  }
+}
+
+TEST_F(FigureFileTest, GreyClassesHaveMarkers) {
+  const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_tsne()}, {});
+  const auto count_discs = [&](ClassPalette palette) {
+    return count_of(content_of(write("classes.svg", figure, {.palette = palette})), "<circle") +
+           count_of(content_of(write("classes.svg", figure, {.palette = palette})), " C");
+  };
+  EXPECT_LT(2 * count_discs(ClassPalette::kGrey), count_discs(ClassPalette::kOkabeIto))
+      << "a third of the classes are discs";
 }
 
 TEST_F(FigureFileTest, NarrowAxesHaveFewNumbers) {

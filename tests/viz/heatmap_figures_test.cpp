@@ -104,6 +104,37 @@ TEST(HeatmapFiguresTest, SimilarityHasAMapPerPairOfModels) {
   EXPECT_EQ(make_figure(sources, {.measure = {"procrustes"}}).colour_label, "Procrustes distance");
 }
 
+TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
+  FigureSource source;
+  source.results.metric = "sweep";
+  source.results.rows.push_back({{col::kLabel, "LIMe"}, {col::kPart, "original"}});
+  for (int layer = 0; layer < 2; ++layer) {
+    for (int head = 0; head < 3; ++head) {
+      source.results.rows.push_back({{col::kLabel, "LIMe"},
+                                     {col::kPart, "head"},
+                                     {col::kLayer, layer},
+                                     {col::kHead, head},
+                                     {col::kEffect, 0.1 * head + layer},
+                                     {col::kEffectLow, 0.1 * head + layer - 0.05},
+                                     {col::kEffectHigh, 2.0},
+                                     {col::kAttribution, -1.0}});
+    }
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {.layer_base = 1});
+  ASSERT_EQ(figure.panels.size(), 1U);
+  const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
+  EXPECT_DOUBLE_EQ(map.values(0, 2), 1.2) << "rows count from the bottom, layer 0 is on top";
+  ASSERT_EQ(map.marks.size(), 1U);
+  EXPECT_EQ(map.marks[0].row, 1);
+  EXPECT_EQ(map.marks[0].col, 0);
+  EXPECT_EQ(figure.panels[0].x.label, "head");
+  for (ResultRow& row : source.results.rows) row.erase(col::kHead);
+  source.results.rows.erase(source.results.rows.begin() + 5, source.results.rows.end());
+  source.results.rows.erase(source.results.rows.begin() + 2, source.results.rows.begin() + 4);
+  const Figure curves = make_figure(std::vector<FigureSource>{source}, {});
+  EXPECT_EQ(std::get<CurvePanel>(curves.panels.at(0).content).curves.size(), 2U);
+}
+
 TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   FigureSource source;
   source.results.metric = "tokens";
@@ -149,7 +180,7 @@ TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   const Figure figure = make_figure(sources, {.layer_base = 1});
   EXPECT_EQ(figure.name, "attention");
   ASSERT_EQ(figure.panels.size(), 6U);
-  EXPECT_EQ(figure.panels[1].title, "layer 1, head 1");
+  EXPECT_EQ(figure.panels[1].title, "layer 1, head 2") << "heads count like layers";
   EXPECT_EQ(figure.panels[0].y.label, "query");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "3");
   EXPECT_EQ(figure.panels[0].x.ticks.at(5).label, "27");
@@ -169,7 +200,7 @@ TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
 TEST(HeatmapFiguresTest, AttentionOfManyHeadsLeavesLayersOutAndSaysSo) {
   const Figure figure = make_figure(std::vector<FigureSource>{testing::sample_attention(40)}, {});
   EXPECT_EQ(figure.panels.size(), 64U);
-  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40; select others with --layer"));
+  EXPECT_THAT(figure.note, HasSubstr(", 39 of 40"));
 }
 
 TEST(HeatmapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {

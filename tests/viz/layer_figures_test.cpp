@@ -67,8 +67,7 @@ TEST(LayerFiguresTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
     return make_figure(std::vector<FigureSource>{source}, {}).note;
   };
   EXPECT_EQ(note_of(geometry),
-            "site: hidden; bands: 95 % intervals of anisotropy (mean cosine), curvature (degrees); "
-            "the others have none");
+            "site: hidden; bands: 95 % intervals of anisotropy (mean cosine), curvature (degrees)");
 }
 
 TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
@@ -150,8 +149,7 @@ TEST(LayerFiguresTest, GeometryOfSeveralSitesSaysWhichItShows) {
     row.set(col::kSite, "values");
     source.results.rows.push_back(row);
   }
-  EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
-            "site: hidden (select others with --site)");
+  EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note, "site: hidden");
 }
 
 TEST(LayerFiguresTest, EveryMethodOfSeparabilityIsHeldAgainstTheCommonestClass) {

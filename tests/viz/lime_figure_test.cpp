@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::ProgramRun;
 using testing::read_text;
 
@@ -111,7 +112,38 @@ TEST_F(LimeFigureTest, ProvenanceSaysHowAFigureWasMadeWhateverItsName) {
 TEST_F(LimeFigureTest, ListsTheFigures) {
   const ProgramRun result = run("--list");
   EXPECT_EQ(result.status, 0);
-  for (const Recipe& recipe : all_recipes()) EXPECT_THAT(result.output, HasSubstr(recipe.name));
+  for (const Recipe& recipe : all_recipes()) {
+    const std::string line = recipe.name + std::string(23 - recipe.name.size(), ' ') + recipe.help;
+    EXPECT_THAT(result.output, HasSubstr(line + "\n" + std::string(23, ' ') + "metrics: "));
+  }
+}
+
+TEST_F(LimeFigureTest, AReportIsOneHtmlFileWithFiguresNumbersAndProvenance) {
+  const ProgramRun result =
+      run("report entropy.json router.json cost.json -o report.html "
+          "--title 'LIMe <1>'");
+  ASSERT_EQ(result.status, 0) << result.errors;
+  const std::string html = read_text(folder_ / "report.html");
+  EXPECT_THAT(html, HasSubstr("<h1>LIMe &lt;1&gt;</h1>"));
+  for (const char* const name : {"entropy", "comparison-entropy", "router-mean", "cost"}) {
+    EXPECT_THAT(html, HasSubstr(std::string("<figure id=\"") + name + "\">\n<h2>"));
+    EXPECT_THAT(html, HasSubstr(std::string("<a href=\"#") + name + "\">"));
+  }
+  EXPECT_THAT(html, HasSubstr("<svg "));
+  EXPECT_THAT(html, HasSubstr("<th>panel</th><th>title</th>"));
+  EXPECT_THAT(html, HasSubstr("sha256"));
+  EXPECT_THAT(html, Not(HasSubstr("<?xml")));
+  EXPECT_THAT(html, Not(HasSubstr("http-equiv")));
+  ASSERT_EQ(run("report entropy.json -o blind.html --anonymous").status, 0);
+  EXPECT_THAT(read_text(folder_ / "blind.html"), Not(HasSubstr("entropy.json")));
+  EXPECT_THAT(refusal("report entropy.json -o report.pdf", 2), HasSubstr("must end in .html"));
+}
+
+TEST_F(LimeFigureTest, PrintsTheNoteThatTheCaptionNeeds) {
+  const ProgramRun result = run("entropy.json --no-note -o a.svg");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("bootstrap intervals over sequences\n"));
+  EXPECT_THAT(read_text(folder_ / "a.svg"), Not(HasSubstr("bootstrap intervals")));
 }
 
 TEST_F(LimeFigureTest, RefusesResultsThatDoNotFit) {

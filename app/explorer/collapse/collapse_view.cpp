@@ -10,10 +10,6 @@ namespace lime::explorer {
 namespace {
 
 const QString kNoLayer = u"Click a layer to see its spectrum"_s;
-
-const QString kNoCaptureOpen =
-    u"No capture is open.\n\nOpen a capture.h5 written by lime-capture. Captures of "
-    u"the same text are plotted together."_s;
 constexpr double kBandWidth = 0.24;
 
 }  // namespace
@@ -213,7 +209,7 @@ void CollapseView::drawCurves() {
   panes().setStyle(figureStyle());
   FigureOrMessage made = collapseCurves(measurements_, workspace(), site(), measureName(), base);
   if (made.message.isEmpty()) {
-    made.message = measurements_.captures().empty()    ? kNoCaptureOpen
+    made.message = measurements_.captures().empty()    ? u"No capture is open."_s
                    : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
                                                        : u"Measuring failed."_s;
   }

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/engine/run_analysis.h"
-#include "core/errors.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 #include "viz/figure_source.h"

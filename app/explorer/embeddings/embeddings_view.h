@@ -24,6 +24,7 @@ class EmbeddingsView : public View {
   Json state() const override;
   std::vector<Shortcut> shortcuts() const override;
   void setState(const Json& state) override;
+  void fill() override { loader_.compute(preferences().threads); }
   void zoom(double factor) override;
   void showAll() override;
 

@@ -27,10 +27,10 @@ RouterEdit routesOf(RouteScope scope, const Selection& selection) {
 QString routesText(const RouterEdit& routes, int layer_base) {
   const auto nameOf = [layer_base](const auto& layer, const auto& head, const QString& all) {
     if (layer && head) {
-      return u"head %1 of layer %2"_s.arg(*head).arg(*layer + layer_base);
+      return u"head %1 of layer %2"_s.arg(*head + layer_base).arg(*layer + layer_base);
     }
     if (layer) return u"layer %1"_s.arg(*layer + layer_base);
-    if (head) return u"head %1 of every layer"_s.arg(*head);
+    if (head) return u"head %1 of every layer"_s.arg(*head + layer_base);
     return all;
   };
   const QString reader = nameOf(routes.layer, routes.head, u"every layer"_s);

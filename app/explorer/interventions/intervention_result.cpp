@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/errors.h"
 #include "core/json.h"
 #include "store/capture_reader.h"
 #include "store/results_file.h"
@@ -108,16 +107,15 @@ std::vector<PredictionPair> comparePredictions(const TokenReading& before,
 TextScore compareScores(const CaptureReader& before, const CaptureReader& after) {
   const std::vector<Sequence>& trained = before.sequences();
   const std::vector<Sequence>& edited = after.sequences();
-  if (trained.size() != edited.size()) {
-    throw FormatError("'{}': must contain the {} sequences of '{}', got {}", after.path().string(),
-                      trained.size(), before.path().string(), edited.size());
-  }
+  throw_if<FormatError>(
+      trained.size() != edited.size(), "'{}': must contain the {} sequences of '{}', got {}",
+      after.path().string(), trained.size(), before.path().string(), edited.size());
   TextScore score;
   for (std::size_t i = 0; i < trained.size(); ++i) {
-    if (!trained[i].is_scored() || trained[i].scored_tokens != edited[i].scored_tokens) {
-      throw FormatError("'{}': sequence {} must be scored as in '{}'; capture --log-likelihood",
-                        after.path().string(), i, before.path().string());
-    }
+    throw_if<FormatError>(
+        !trained[i].is_scored() || trained[i].scored_tokens != edited[i].scored_tokens,
+        "'{}': sequence {} must be scored as in '{}'; capture --log-likelihood",
+        after.path().string(), i, before.path().string());
     if (trained[i].scored_tokens == 0) continue;
     score.lines.push_back({.line = static_cast<int>(i),
                            .text = toQString(trained[i].text),

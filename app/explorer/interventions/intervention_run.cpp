@@ -2,8 +2,6 @@
 #include "explorer/interventions/intervention_run.h"
 
 #include <QDir>
-#include <QFileInfo>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <array>
@@ -22,13 +20,6 @@ constexpr int kListedTokens = 40;         // that each model expects behind ever
 constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
 const QString kSites = u"values,routed_values,hidden"_s;
 const std::vector<RouterEdit> kNoEdits;
-
-QString programNamed(const QString& name, const QString& folder) {
-  const QFileInfo beside(QDir(folder).filePath(name));
-  if (beside.isExecutable()) return beside.filePath();
-  const QString found = QStandardPaths::findExecutable(name);
-  return found.isEmpty() ? name : found;
-}
 
 /// @throws IoError
 void writeFile(const QTemporaryDir& folder, const QString& name, const QByteArray& bytes) {
@@ -79,10 +70,6 @@ QStringList editOption(const InterventionCommand& command, QStringList& commands
 }
 
 }  // namespace
-
-ModelPrograms ModelPrograms::find(const QString& folder) {
-  return {programNamed(u"lime-generate"_s, folder), programNamed(u"lime-capture"_s, folder)};
-}
 
 bool InterventionRequest::isSameBut(const InterventionRequest& other) const {
   return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;

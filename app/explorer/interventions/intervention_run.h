@@ -13,13 +13,10 @@ class QTemporaryDir;
 
 namespace lime::explorer {
 
-/// The child programs that run models: the explorer does not link LibTorch.
+/// The child programs that run models.
 struct ModelPrograms {
-  QString generate;
-  QString capture;
-
-  /// Finds them in `folder`, the one of the explorer, else in the search path.
-  static ModelPrograms find(const QString& folder);
+  QString generate = findProgram(u"lime-generate"_s);
+  QString capture = findProgram(u"lime-capture"_s);
 };
 
 /// A text, a model and its edits.

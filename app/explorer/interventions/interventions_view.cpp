@@ -2,7 +2,6 @@
 #include "explorer/interventions/interventions_view.h"
 
 #include <QAction>
-#include <QCoreApplication>
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
@@ -43,7 +42,6 @@ InterventionsView::InterventionsView(const ViewContext& context)
       routes_(new InterventionRoutes(edits_)),
       effect_(new InterventionEffect),
       live_(new QTimer(this)) {
-  run_.setPrograms(ModelPrograms::find(QCoreApplication::applicationDirPath()));
   live_->setSingleShot(true);
   live_->setInterval(kLivePauseMs);
   layOut();

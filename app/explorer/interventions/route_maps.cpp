@@ -105,7 +105,8 @@ RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_bas
   }
   for (int head = 0; head < heads;
        head += static_cast<int>((heads + kMostAxisTicks - 1) / kMostAxisTicks)) {
-    drawn.y.ticks.push_back({static_cast<double>(heads - 1 - head), std::to_string(head)});
+    drawn.y.ticks.push_back(
+        {static_cast<double>(heads - 1 - head), std::to_string(head + layer_base)});
   }
   drawn.x.label = "heads of buffered layer";
   drawn.y.label = "head of layer " + std::to_string(layer + layer_base);
@@ -135,9 +136,9 @@ QString describeEditedWeight(const EditedRouters& routers, int layer_base, int l
   const RouterWeight trained = routers.trained().weight(layer, head, source_layer, source_head);
   const double edited = routers.weight(layer, head, source_layer, source_head);
   return u"head %1 of layer %2 reads head %3 of layer %4: weight %5, %6; original rank %7 of %8 "
-         u"sources"_s.arg(head)
+         u"sources"_s.arg(head + layer_base)
              .arg(layer + layer_base)
-             .arg(source_head)
+             .arg(source_head + layer_base)
              .arg(source_layer + layer_base)
              .arg(weightText(edited), wasText(edited, trained.weight))
              .arg(trained.rank)

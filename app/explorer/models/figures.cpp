@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/figures.h"
 
-#include "core/errors.h"
 #include "explorer/models/text.h"
 
 namespace lime::explorer {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/job_runner.h"
 
+#include <QCoreApplication>
+#include <QDir>
 #include <QElapsedTimer>
+#include <QFileInfo>
 #include <QPointer>
 #include <QProcess>
 #include <QProcessEnvironment>
+#include <QStandardPaths>
 #include <QTimer>
 #include <atomic>
 #include <chrono>
@@ -256,6 +260,13 @@ void JobRunner::processFinished(JobId id, int status, bool crashed) {
   finished(id, {},
            u"'%1': %2%3"_s.arg(process->program(), how,
                                lines.isEmpty() ? QString() : u"; its last lines:\n"_s + lines));
+}
+
+QString findProgram(const QString& name) {
+  const QFileInfo beside(QDir(QCoreApplication::applicationDirPath()).filePath(name));
+  if (beside.isExecutable()) return beside.filePath();
+  const QString found = QStandardPaths::findExecutable(name);
+  return found.isEmpty() ? name : found;
 }
 
 void JobRunner::cancel(JobId id) {

@@ -163,6 +163,11 @@ struct Answer {
   QString problem{};  ///< why there is no result
 };
 
+/// Returns the path of a program of the toolkit, beside the explorer or in the search path; its
+/// bare name where there is none. The explorer runs models in such programs: it does not link
+/// LibTorch.
+QString findProgram(const QString& name);
+
 /// Declares the signals of JobCache, which as a template cannot.
 class JobCacheSignals : public QObject {
   Q_OBJECT

@@ -47,12 +47,9 @@ struct Preferences {
   }
   /// @throws InvalidArgument
   void validate() const {
-    if (!(plot_font_size >= 5.0 && plot_font_size <= 30.0)) {
-      throw InvalidArgument("plot_font_size: must be in [5, 30], got {}", plot_font_size);
-    }
-    if (layer_base != 0 && layer_base != 1) {
-      throw InvalidArgument("layer_base: must be 0 or 1, got {}", layer_base);
-    }
+    throw_if(!(plot_font_size >= 5.0 && plot_font_size <= 30.0),
+             "plot_font_size: must be in [5, 30], got {}", plot_font_size);
+    throw_if(layer_base != 0 && layer_base != 1, "layer_base: must be 0 or 1, got {}", layer_base);
     check_threads(threads);
   }
 };

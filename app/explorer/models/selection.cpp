@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "core/errors.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 
@@ -49,10 +48,9 @@ TokenSelection tokensFromJson(const Json& json) {
   } catch (const Json::exception& error) {
     throw FormatError("selected tokens: must have 'text' and 'places', {}", error.what());
   }
-  if (numbers.size() % 2 != 0) {
-    throw FormatError("selected tokens: 'places' must be pairs of numbers, got {} numbers",
-                      numbers.size());
-  }
+  throw_if<FormatError>(numbers.size() % 2 != 0,
+                        "selected tokens: 'places' must be pairs of numbers, got {} numbers",
+                        numbers.size());
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     tokens.places.push_back({numbers[i], numbers[i + 1]});
   }

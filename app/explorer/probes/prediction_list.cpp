@@ -227,8 +227,8 @@ void PredictionList::updateTitle(const QString& message) {
     title_->setText(message);
     return;
   }
-  const auto wrong = std::count_if(detail->predictions.begin(), detail->predictions.end(),
-                                   [](const ProbePrediction& one) { return !one.isCorrect(); });
+  const auto wrong = std::ranges::count_if(
+      detail->predictions, [](const ProbePrediction& one) { return !one.isCorrect(); });
   const bool of_pairs = detail->place.question == ProbeQuestion::kBlimp;
   title_->setText(
       u"<b>%1, layer %2</b>  %3 of %4 %5%6"_s.arg(detail->place.label.toHtmlEscaped())
@@ -268,8 +268,7 @@ void PredictionList::showSelected(const TokenSelection& selected) {
   }
   const std::vector<std::int64_t> rows = rows_->find(selected).rows;
   const auto isSelected = [&](const QModelIndex& index) {
-    return std::binary_search(rows.begin(), rows.end(),
-                              model_.at(filter_.mapToSource(index).row()).row);
+    return std::ranges::binary_search(rows, model_.at(filter_.mapToSource(index).row()).row);
   };
   const QModelIndex now = table_->currentIndex();
   if (now.isValid() && isSelected(now)) return;

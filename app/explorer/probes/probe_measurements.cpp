@@ -87,12 +87,11 @@ ProbeDetail exploreProbe(const ProbeDetailRequest& request, const ProgressFn& on
   const std::shared_ptr<const CaptureReader> capture =
       request.source.is_capture ? request.inputs.captureAt(request.source.capture)
                                 : request.inputs.captureOf(request.source.input, request.results);
-  if (!capture) {
-    throw IoError(
-        "'{}': does not exist, and predictions of single tokens require it; open it from its "
-        "current location",
-        request.source.capture.string());
-  }
+  throw_if<IoError>(
+      !capture,
+      "'{}': does not exist, and predictions of single tokens require it; open it from its "
+      "current location",
+      request.source.capture.string());
   ProbeDetail detail;
   detail.place = request.place;
   ThreadPool pool(RunOptions{.threads = request.threads}.num_threads());
@@ -221,9 +220,7 @@ void ProbeMeasurements::retryDetail() {
 void ProbeMeasurements::startDetail() {
   if (!place_) return;
   const std::vector<ProbeSource> all = sources(place_->question);
-  const auto source = std::find_if(all.begin(), all.end(), [this](const ProbeSource& one) {
-    return one.label == place_->label;
-  });
+  const auto source = std::ranges::find(all, place_->label, &ProbeSource::label);
   if (source == all.end()) return;
   ProbeDetailRequest request;
   request.place = *place_;
@@ -245,9 +242,8 @@ void ProbeMeasurements::onDocumentRemoved(int document) {
   measured_.dropIf([document](const Key& key) { return key.document == document; });
   if (place_) {
     const std::vector<ProbeSource> all = sources(place_->question);
-    const bool is_there = std::any_of(all.begin(), all.end(), [this](const ProbeSource& one) {
-      return one.label == place_->label;
-    });
+    const bool is_there = std::ranges::any_of(
+        all, [this](const ProbeSource& one) { return one.label == place_->label; });
     if (!is_there) showDetail(std::nullopt);
   }
   Q_EMIT changed();

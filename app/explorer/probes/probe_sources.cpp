@@ -13,8 +13,7 @@ namespace fs = std::filesystem;
 QString uniqueLabel(const QString& wanted, const QString& document,
                     const std::vector<ProbeSource>& before) {
   const auto isTaken = [&](const QString& label) {
-    return std::any_of(before.begin(), before.end(),
-                       [&](const ProbeSource& one) { return one.label == label; });
+    return std::ranges::any_of(before, [&](const ProbeSource& one) { return one.label == label; });
   };
   if (!isTaken(wanted)) return wanted;
   if (const QString longer = u"%1 (%2)"_s.arg(wanted, document);
@@ -38,8 +37,7 @@ void addResults(const Document& document, ProbeQuestion question,
   for (const ResultRow& row : results.rows) {
     if (!isProbeRow(row)) continue;
     const std::string& label = row.text(col::kLabel);
-    auto at = std::find_if(own.begin(), own.end(),
-                           [&](const ProbeSource& one) { return one.own_label == label; });
+    auto at = std::ranges::find(own, label, &ProbeSource::own_label);
     if (at == own.end()) {
       ProbeSource source;
       source.document = document.id;

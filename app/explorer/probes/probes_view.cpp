@@ -171,8 +171,7 @@ ProbeQuestion ProbesView::question() const {
 
 const ProbeSource* ProbesView::source() const {
   const QString label = model_->currentData().toString();
-  const auto at = std::find_if(sources_.begin(), sources_.end(),
-                               [&](const ProbeSource& one) { return one.label == label; });
+  const auto at = std::ranges::find(sources_, label, &ProbeSource::label);
   return at == sources_.end() ? nullptr : &*at;
 }
 

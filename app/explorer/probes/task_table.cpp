@@ -55,8 +55,7 @@ std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::
     const std::string level = row.text(col::kLevel);
     if (row.text(col::kSite) != site || (level != "task" && level != "all")) continue;
     const std::string name = level == "all" ? "" : row.text(col::kName);
-    auto at = std::find_if(tasks.begin(), tasks.end(),
-                           [&](const TaskAccuracy& task) { return task.name == name; });
+    auto at = std::ranges::find(tasks, name, &TaskAccuracy::name);
     if (at == tasks.end()) {
       const std::string term = row.text(col::kLinguisticsTerm);
       at = tasks.insert(name.empty() ? tasks.begin() : tasks.end(), {name, term, {}});
@@ -158,7 +157,7 @@ int TasksModel::layerOf(int column) const {
 }
 
 int TasksModel::columnOf(int layer) const {
-  const auto at = std::find(layers_.begin(), layers_.end(), layer);
+  const auto at = std::ranges::find(layers_, layer);
   return at == layers_.end() ? -1 : kFirstLayer + static_cast<int>(at - layers_.begin());
 }
 

@@ -6,8 +6,7 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNoResultsOpen =
-    u"No results are open.\n\nOpen a JSON file of lime-metrics, or the folder of a training run."_s;
+const QString kNoResultsOpen = u"No results are open."_s;
 
 /// Returns the values of a column of all rows, as texts.
 QStringList namesOf(const std::vector<const Document*>& documents, const Column& column) {
@@ -205,9 +204,7 @@ void ResultsView::draw() {
     made.message = u"These results have no figure; open them with pandas."_s;
   } else {
     left_out = drawJointly(documents, made);
-    const auto current = std::find_if(
-        documents.begin(), documents.end(),
-        [this](const Document* document) { return document->id == workspace().current(); });
+    const auto current = std::ranges::find(documents, workspace().current(), &Document::id);
     if (!left_out.isEmpty() && current != documents.end()) {
       // The current document is drawn in any case.
       std::rotate(documents.begin(), current, current + 1);

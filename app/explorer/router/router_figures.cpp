@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/router_figures.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,6 +13,11 @@ namespace lime::explorer {
 namespace {
 
 using Eigen::Index;
+
+/// Returns the label of an axis of buffered layers.
+std::string sourceLabel(const RouterDisplay& display) {
+  return fmt::format("buffered layer ({}: embeddings)", display.layer_base);
+}
 
 constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
 
@@ -63,7 +70,6 @@ struct MapParts {
   MatrixD values;     ///< [target, source]
   int first_row = 0;  ///< targets before it are left out
   bool has_layer_rows = false;
-  bool has_layer_cols = true;
   bool is_signed = false;
   std::optional<double> largest = {};
 };
@@ -103,10 +109,8 @@ RouterMap mapOf(const MapParts& parts, const RouterDisplay& display) {
                             static_cast<double>(std::max<std::size_t>(map.cols.size(), 1));
   panel.shows_numbers = map.values.size() <= 64;
   FigurePanel drawn;
-  drawn.x.ticks =
-      ticksOf(map.cols, display.is_sorted, parts.has_layer_cols ? display.layer_base : 0);
-  drawn.y.ticks = ticksOf(map.rows, display.is_sorted && !parts.has_layer_rows,
-                          parts.has_layer_rows ? display.layer_base : 0);
+  drawn.x.ticks = ticksOf(map.cols, display.is_sorted, display.layer_base);
+  drawn.y.ticks = ticksOf(map.rows, display.is_sorted && !parts.has_layer_rows, display.layer_base);
   drawn.content = std::move(panel);
   map.figure.panels = {std::move(drawn)};
   return map;
@@ -116,12 +120,13 @@ RouterMap mapOfLayers(MapParts parts, const RouterDisplay& display) {
   parts.first_row = parts.values.rows() > 1 ? 1 : 0;
   parts.has_layer_rows = true;
   RouterMap map = mapOf(parts, display);
-  map.figure.panels.front().x.label = "buffered layer";
+  map.figure.panels.front().x.label = sourceLabel(display);
   map.figure.panels.front().y.label = "layer";
   return map;
 }
 
-std::string quantityLabel(RouterQuantity quantity, bool is_difference) {
+std::string quantityLabel(RouterQuantity quantity, bool is_difference, bool is_uniform = false) {
+  if (is_uniform) return "fraction of |R| / uniform";
   const std::string text = quantity == RouterQuantity::kShare         ? "fraction of |R|"
                            : quantity == RouterQuantity::kMagnitude   ? "|R|"
                            : quantity == RouterQuantity::kSignedShare ? "R as a fraction of |R|"
@@ -137,6 +142,11 @@ QString layerName(const RouterDisplay& display, int layer) {
   return u"layer %1"_s.arg(layer + display.layer_base);
 }
 
+/// Returns the name of a buffered layer: the first one is projected from the embeddings.
+QString sourceName(const RouterDisplay& display, int layer) {
+  return layerName(display, layer) + (layer == 0 ? u" (embeddings)"_s : QString());
+}
+
 /// Place of `at` among the magnitudes of a row, the largest first.
 int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
   int rank = 1;
@@ -150,11 +160,16 @@ template <typename Share>
 QString readingText(const RouterSubject& subject, const RouterDisplay& display,
                     const QString& reader, int source_layer, Share&& share_in, double weight,
                     const Eigen::RowVectorXd& ranked) {
-  QString text = u"%1 reads %2: fraction %3, signed weight %4, rank %5 of %6 layers"_s
-                     .arg(reader, layerName(display, source_layer),
-                          weightText(share_in(*subject.routers)), weightText(weight))
-                     .arg(rankIn(ranked, source_layer))
-                     .arg(ranked.size());
+  const double share = share_in(*subject.routers);
+  const auto count = static_cast<double>(ranked.size());
+  QString text =
+      u"%1 reads %2: fraction %3, %4 times uniform (1/%5 = %6); signed weight %7, rank "
+      u"%8 of %5 layers"_s
+          .arg(reader, sourceName(display, source_layer), weightText(share),
+               QString::number(share * count, 'f', 2))
+          .arg(ranked.size())
+          .arg(weightText(1.0 / count), weightText(weight))
+          .arg(rankIn(ranked, source_layer));
   if (subject.minus != nullptr) {
     text += u"; fraction in the other checkpoint %1"_s.arg(weightText(share_in(*subject.minus)));
   }
@@ -307,9 +322,14 @@ RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
     return routers.layer_values(display.quantity());
   });
   parts.largest = largest;
+  if (display.is_uniform) {
+    for (Index l = 0; l < parts.values.rows(); ++l)
+      parts.values.row(l) *= static_cast<double>(l + 1);
+  }
   RouterMap map = mapOfLayers(std::move(parts), display);
   map.figure.name = "router-mean";
-  map.figure.colour_label = quantityLabel(display.quantity(), subject.minus != nullptr);
+  map.figure.colour_label =
+      quantityLabel(display.quantity(), subject.minus != nullptr, display.is_uniform);
   return map;
 }
 
@@ -318,13 +338,15 @@ RouterMap signedLayerMap(const MatrixD& values, const RouterDisplay& display, do
 }
 
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display) {
-  const MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
+  MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
     return router_head_values(routers.routers(), layer, display.quantity());
   });
+  if (display.is_uniform) parts.values *= layer + 1.0;
   RouterMap map = mapOf(parts, display);
   map.figure.name = "router-heads";
-  map.figure.colour_label = quantityLabel(display.quantity(), subject.minus != nullptr);
-  map.figure.panels.front().x.label = "buffered layer";
+  map.figure.colour_label =
+      quantityLabel(display.quantity(), subject.minus != nullptr, display.is_uniform);
+  map.figure.panels.front().x.label = sourceLabel(display);
   map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
   return map;
 }
@@ -335,7 +357,6 @@ RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
   MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
     return router_block_values(routers.routers(), layer, source_layer, quantity);
   });
-  parts.has_layer_cols = false;
   parts.is_signed = true;
   RouterMap map = mapOf(parts, display);
   map.figure.name = "router-weights";
@@ -369,7 +390,8 @@ QString describeHeadCell(const RouterSubject& subject, const RouterDisplay& disp
   const MatrixD weights =
       router_head_values(subject.routers->routers(), layer, RouterQuantity::kSigned);
   return readingText(
-      subject, display, u"%1, head %2"_s.arg(layerName(display, layer)).arg(head), source_layer,
+      subject, display,
+      u"%1, head %2"_s.arg(layerName(display, layer)).arg(head + display.layer_base), source_layer,
       [&](const RouterExploration& routers) { return sharesIn(routers)(source_layer); },
       weights(head, source_layer), sharesIn(*subject.routers));
 }
@@ -379,9 +401,9 @@ QString describeWeight(const RouterSubject& subject, const RouterDisplay& displa
   const RouterWeight weight = subject.routers->weight(layer, head, source_layer, source_head);
   QString text = u"%1, head %2 reads %3, head %4: weight %5, fraction %6, rank %7 of %8 sources"_s
                      .arg(layerName(display, layer))
-                     .arg(head)
-                     .arg(layerName(display, source_layer))
-                     .arg(source_head)
+                     .arg(head + display.layer_base)
+                     .arg(sourceName(display, source_layer))
+                     .arg(source_head + display.layer_base)
                      .arg(weightText(weight.weight), weightText(weight.share))
                      .arg(weight.rank)
                      .arg(weight.num_sources);
@@ -413,6 +435,35 @@ Selection completed(const Selection& selection, const RouterExploration& routers
   return whole;
 }
 
+Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display) {
+  CurvePanel panel;
+  const auto add = [&](const RouterExploration* routers, const char* label, std::size_t colour) {
+    Curve curve;
+    curve.label = label;
+    curve.style.colour = colour;
+    const Index layers = subject.routers->num_layers();
+    for (Index l = std::min<Index>(1, layers - 1); l < layers; ++l) {
+      const double uniform = 1.0 / static_cast<double>(l + 1);
+      curve.x.push_back(static_cast<double>(l + display.layer_base));
+      curve.y.push_back(routers == nullptr ? uniform
+                                           : routers->layer_values(RouterQuantity::kShare)(l, 0));
+    }
+    if (routers == nullptr) {
+      curve.style = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
+    }
+    panel.curves.push_back(std::move(curve));
+  };
+  add(subject.routers, "router", 0);
+  if (subject.minus != nullptr) add(subject.minus, "other checkpoint", 1);
+  add(nullptr, "uniform, 1/n", 0);
+  Figure figure;
+  figure.name = "router-embeddings";
+  figure.panels = {{.x = {.label = "layer", .whole_numbers = true},
+                    .y = {.label = "fraction on the embeddings", .min = 0.0},
+                    .content = std::move(panel)}};
+  return figure;
+}
+
 RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int head,
                             const RouterDisplay& display) {
   const RouterFlow flow = router_flow(routers.routers(), layer, head);
@@ -420,7 +471,7 @@ RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int hea
   RouterFlowFigure flow_figure;
   FigurePanel left;
   left.title =
-      "layer " + std::to_string(layer + display.layer_base) + ", head " + std::to_string(head);
+      fmt::format("layer {}, head {}", layer + display.layer_base, head + display.layer_base);
   left.content = diagram(flow, layer, head, display.threshold, flow_figure.nodes);
   FigurePanel right;
   right.title = "through earlier layers";
@@ -431,7 +482,7 @@ RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int hea
     panel->x.label = "buffered layer";
     panel->x.ticks = layer_ticks(layer + 1, display.layer_base);
     panel->y.label = "buffered head";
-    panel->y.ticks = layer_ticks(heads, 0);
+    panel->y.ticks = layer_ticks(heads, display.layer_base);
     for (AxisTick& tick : panel->y.ticks) tick.at = heads - 1 - tick.at;
   }
   left.x.min = -0.5;

@@ -12,7 +12,8 @@ namespace lime::explorer {
 struct RouterDisplay {
   bool is_signed = false;
   bool is_normalised = true;
-  bool is_sorted = false;  ///< buffered layers and heads by their strength, the strongest first
+  bool is_uniform = false;  ///< fractions relative to 1/n, those of a uniform router
+  bool is_sorted = false;   ///< buffered layers and heads by their strength, the strongest first
   double threshold = 0.0;  ///< part of the largest magnitude below which cells are left out, [0, 1]
   int layer_base = 0;      ///< number of the first layer in labels: 0 or 1
 
@@ -67,6 +68,9 @@ QString weightText(double value);
 /// Returns `selection` with every part set and within the shape of the routers. The defaults are
 /// the last layer, its first head, and the buffered layer with the largest weight.
 Selection completed(const Selection& selection, const RouterExploration& routers);
+
+/// Draws the fraction of each layer's weight on the embeddings, buffered layer 0, and 1/n.
+Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display);
 
 /// A routed head and all buffered heads that feed it: on the left the diagram, on the right the
 /// flow through each of them by way of earlier layers.

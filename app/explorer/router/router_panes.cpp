@@ -48,8 +48,10 @@ RouterControls::RouterControls()
       sorted_(new QCheckBox(u"&Sorted"_s)),
       threshold_(new QSlider(Qt::Horizontal)),
       clock_(new QTimer(this)) {
-  sign_->addItems({u"magnitude"_s, u"signed"_s});
-  sign_->setToolTip(u"|R|, or R: negative weights subtract their source"_s);
+  sign_->addItems({u"magnitude"_s, u"signed"_s, u"times uniform"_s});
+  sign_->setToolTip(
+      u"|R|; R, where negative weights subtract their source; or the fraction of |R| relative to "
+      u"1/n, that of a uniform router. |R| is not scale-invariant: see ?"_s);
   normalised_->setChecked(true);
   normalised_->setToolTip(
       u"Divide by the sum of |R| over all sources of a layer or head, as in the paper's "
@@ -148,7 +150,8 @@ void RouterControls::setOther(int id) { selectData(*other_, id); }
 RouterDisplay RouterControls::display() const {
   RouterDisplay display;
   display.is_signed = sign_->currentIndex() == 1;
-  display.is_normalised = normalised_->isChecked();
+  display.is_uniform = sign_->currentIndex() == 2;
+  display.is_normalised = display.is_uniform || normalised_->isChecked();
   display.is_sorted = sorted_->isChecked();
   display.threshold = static_cast<double>(threshold_->value()) / kThresholdSteps;
   return display;
@@ -156,7 +159,7 @@ RouterDisplay RouterControls::display() const {
 
 void RouterControls::setDisplay(const RouterDisplay& display) {
   const QSignalBlocker quiet(this);
-  sign_->setCurrentIndex(display.is_signed ? 1 : 0);
+  sign_->setCurrentIndex(display.is_signed ? 1 : display.is_uniform ? 2 : 0);
   normalised_->setChecked(display.is_normalised);
   sorted_->setChecked(display.is_sorted);
   threshold_->setValue(static_cast<int>(display.threshold * kThresholdSteps + 0.5));
@@ -183,8 +186,9 @@ RouterPanes::RouterPanes(Workspace& workspace)
       layers_(new FigurePane(u"mean map of layers"_s)),
       heads_(new FigurePane(u"map of the heads of a layer"_s)),
       detail_(new FigurePane(u"weights of heads, or flow into a head"_s)),
-      detail_kind_(makeTabs({u"Weights between two layers"_s, u"Flow into a head"_s},
-                            u"weights or flow"_s)) {
+      detail_kind_(
+          makeTabs({u"Weights between two layers"_s, u"Flow into a head"_s, u"Embeddings"_s},
+                   u"weights or flow"_s)) {
   auto* const below = new QWidget;
   QVBoxLayout* const column = fillWithColumn(*below);
   column->addWidget(detail_kind_);
@@ -200,11 +204,13 @@ RouterPanes::RouterPanes(Workspace& workspace)
   connect(detail_kind_, &QTabBar::currentChanged, this, &RouterPanes::detailKindChanged);
 }
 
-bool RouterPanes::showsFlow() const { return detail_kind_->currentIndex() == 1; }
+RouterDetail RouterPanes::detailKind() const {
+  return static_cast<RouterDetail>(detail_kind_->currentIndex());
+}
 
-void RouterPanes::setShowsFlow(bool shows_flow) {
+void RouterPanes::setDetailKind(RouterDetail kind) {
   const QSignalBlocker quiet(detail_kind_);
-  detail_kind_->setCurrentIndex(shows_flow ? 1 : 0);
+  detail_kind_->setCurrentIndex(static_cast<int>(kind));
 }
 
 void RouterPanes::drawNothing(const QString& message) {
@@ -251,13 +257,18 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
 
 void RouterPanes::drawDetail() {
   const int layer = *selection_.layer + display_.layer_base;
-  detail_->plot().setKeepsAspect(!showsFlow());
+  detail_->plot().setKeepsAspect(detailKind() == RouterDetail::kWeights);
+  if (detailKind() == RouterDetail::kEmbeddings) {
+    detail_->show(embeddingsFigure(*subject_, display_), {},
+                  u"Fraction of each layer's weight on the embeddings, and of a uniform router"_s);
+    return;
+  }
   if (showsFlow()) {
     flow_ = flowFigure(*subject_->routers, *selection_.layer, *selection_.head, display_);
-    detail_->show(
-        flow_.figure, {},
-        u"Flow into head %1 of layer %2, direct and through earlier layers"_s.arg(*selection_.head)
-            .arg(layer));
+    detail_->show(flow_.figure, {},
+                  u"Flow into head %1 of layer %2, direct and through earlier layers"_s
+                      .arg(*selection_.head + display_.layer_base)
+                      .arg(layer));
     return;
   }
   block_map_ = blockMap(*subject_, *selection_.layer, *selection_.source_layer, display_);
@@ -269,7 +280,7 @@ void RouterPanes::drawDetail() {
 void RouterPanes::mark() {
   layers_->plot().setMarks(cellMark(layer_map_, *selection_.layer, *selection_.source_layer));
   heads_->plot().setMarks(cellMark(head_map_, *selection_.head, *selection_.source_layer));
-  if (showsFlow()) return;
+  if (detailKind() != RouterDetail::kWeights) return;
   if (selection_.source_head) {
     detail_->plot().setMarks(cellMark(block_map_, *selection_.head, *selection_.source_head));
   } else if (const int row = block_map_.rowOf(*selection_.head); row >= 0) {
@@ -309,7 +320,7 @@ void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
     return;
   }
   const auto cell = cellAt(pane, hit);
-  if (!cell) return;
+  if (!cell || (pane == detail_ && detailKind() == RouterDetail::kEmbeddings)) return;
   Selection selection = selection_;
   if (pane == detail_) {
     selection.head = cell->first;
@@ -329,7 +340,7 @@ QString RouterPanes::describeFlow(const FigureHit& hit) const {
     const auto& map = std::get<HeatmapPanel>(flow_.figure.panels[1].content);
     return u"indirect: %1 passes through head %2 of layer %3"_s
         .arg(map.values(hit.cell->row, hit.cell->col), 0, 'f', 4)
-        .arg(static_cast<int>(routers.num_heads()) - 1 - hit.cell->row)
+        .arg(static_cast<int>(routers.num_heads()) - 1 - hit.cell->row + display_.layer_base)
         .arg(hit.cell->col + display_.layer_base);
   }
   const auto node = nodeAt(hit);
@@ -338,9 +349,16 @@ QString RouterPanes::describeFlow(const FigureHit& hit) const {
                         node->first, node->second);
 }
 
+QString RouterPanes::describeShare(const FigureHit& hit) const {
+  if (!hit.point) return {};
+  const int layer = static_cast<int>(hit.point->index) + (subject_->routers->num_layers() > 1);
+  return describeLayerCell(*subject_, display_, layer, 0);
+}
+
 QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) const {
   if (!subject_) return {};
   if (pane == detail_ && showsFlow()) return describeFlow(hit);
+  if (pane == detail_ && detailKind() == RouterDetail::kEmbeddings) return describeShare(hit);
   const auto cell = cellAt(pane, hit);
   if (!cell) return {};
   const auto [row, col] = *cell;

@@ -63,6 +63,9 @@ class RouterControls : public QWidget {
   std::vector<int> series_;
 };
 
+/// What the lower right pane shows.
+enum class RouterDetail { kWeights, kFlow, kEmbeddings };
+
 /// Shows the routers of a checkpoint: the heatmap of layers, of the heads of the selected layer,
 /// and the weights between two layers or the flow into the selected head.
 class RouterPanes : public QWidget {
@@ -74,8 +77,8 @@ class RouterPanes : public QWidget {
   FigurePane& layers() { return *layers_; }
   FigurePane& heads() { return *heads_; }
   FigurePane& detail() { return *detail_; }
-  bool showsFlow() const;
-  void setShowsFlow(bool shows_flow);  ///< without detailKindChanged()
+  RouterDetail detailKind() const;
+  void setDetailKind(RouterDetail kind);  ///< without detailKindChanged()
 
   /// Draws. @param selection  completed() for the routers
   /// @param largest  magnitude at the end of the colours of the layers; unset: of the heatmap's
@@ -98,6 +101,8 @@ class RouterPanes : public QWidget {
   std::optional<std::pair<int, int>> nodeAt(const FigureHit& hit) const;
   QString describe(const FigurePane* pane, const FigureHit& hit) const;
   QString describeFlow(const FigureHit& hit) const;
+  QString describeShare(const FigureHit& hit) const;
+  bool showsFlow() const { return detailKind() == RouterDetail::kFlow; }
   /// Returns the layers or heads of row and column; nothing outside the cells.
   std::optional<std::pair<int, int>> cellAt(const FigurePane* pane, const FigureHit& hit) const;
 

@@ -160,10 +160,7 @@ std::optional<RouterSubject> RouterView::subject() const {
 
 QString RouterView::emptyMessage() const {
   const Document* const document = workspace().find(controls_->checkpoint());
-  if (document == nullptr) {
-    return u"No checkpoint is open.\n\nOpen a checkpoint folder (Ctrl+Shift+O) to see which layers "
-           u"its routers read."_s;
-  }
+  if (document == nullptr) return u"No checkpoint is open."_s;
   const QString& problem = library_.find(document->id).problem;
   return problem.isEmpty() ? u"Reading the routers ..."_s : problem;
 }
@@ -182,7 +179,8 @@ std::optional<double> RouterView::largestOfSeries() const {
     const MatrixD& values = library_.routersOf(id)->layer_values(display().quantity());
     // The first layer, which reads itself alone, is not shown.
     for (Eigen::Index l = values.rows() > 1 ? 1 : 0; l < values.rows(); ++l) {
-      largest = std::max(largest, values.row(l).head(l + 1).cwiseAbs().maxCoeff());
+      const double scale = display().is_uniform ? static_cast<double>(l + 1) : 1.0;
+      largest = std::max(largest, scale * values.row(l).head(l + 1).cwiseAbs().maxCoeff());
     }
   }
   return largest;
@@ -261,7 +259,7 @@ QStringList RouterView::commandLines() const {
   // Recipes draw fractions of |R| of one checkpoint, all of them, in the order of the layers.
   const bool has_recipe = (is_layers || panes().active() == &maps_->heads()) &&
                           shown->minus == nullptr && !now.is_signed && now.is_normalised &&
-                          !now.is_sorted && now.threshold == 0.0;
+                          !now.is_sorted && !now.is_uniform && now.threshold == 0.0;
   if (!has_recipe) return lines;
   const QString kind = is_layers ? u"router-mean"_s : u"router-heads"_s;
   QStringList draw{"lime-figure", "router.json", "--kind", kind};
@@ -282,7 +280,8 @@ Json RouterView::state() const {
                 {"normalised", shown.is_normalised},
                 {"sorted", shown.is_sorted},
                 {"threshold", shown.threshold},
-                {"detail", maps_->showsFlow() ? 1 : 0}};
+                {"uniform", shown.is_uniform},
+                {"detail", static_cast<int>(maps_->detailKind())}};
   for (const auto& [name, part] : kSelectionNames) {
     if (selection.*part) state[name] = *(selection.*part);
   }
@@ -305,11 +304,12 @@ void RouterView::setState(const Json& state) {
   setCheckpoints(state);
   RouterDisplay shown = controls_->display();
   shown.is_signed = state.value("signed", shown.is_signed);
+  shown.is_uniform = state.value("uniform", shown.is_uniform);
   shown.is_normalised = state.value("normalised", shown.is_normalised);
   shown.is_sorted = state.value("sorted", shown.is_sorted);
   shown.threshold = state.value("threshold", shown.threshold);
   controls_->setDisplay(shown);
-  maps_->setShowsFlow(state.value("detail", 0) != 0);
+  maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 2)));
   Selection selection = workspace().selection();
   for (const auto& [name, part] : kSelectionNames) {
     if (state.contains(name)) selection.*part = state.at(name).get<int>();

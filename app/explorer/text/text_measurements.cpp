@@ -115,7 +115,7 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
   return text;
 }
 
-QString headSummary(const AttentionExploration& attention, std::int64_t head) {
+QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base) {
   const HeadSummary summary = summarize_head(attention, head);
   const auto percent = [](double fraction) { return QString::number(100.0 * fraction, 'f', 0); };
   return u"Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5 %, previous %6 %, own %7 "
@@ -124,7 +124,7 @@ QString headSummary(const AttentionExploration& attention, std::int64_t head) {
          u"exponential is the number of equally weighted keys with that entropy.\nTokens back: sum "
          u"a (query - key) (Vig & Belinkov 2019).\nFirst: attention to the first token, an "
          u"attention sink if large (Xiao et al. 2023); previous and own: to the previous token and "
-         u"to the token itself (Clark et al. 2019)"_s.arg(head)
+         u"to the token itself (Clark et al. 2019)"_s.arg(head + layer_base)
              .arg(summary.entropy, 0, 'f', 2)
              .arg(summary.effective_keys, 0, 'f', 1)
              .arg(summary.distance, 0, 'f', 1)

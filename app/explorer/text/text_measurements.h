@@ -61,7 +61,7 @@ Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
                              const std::vector<QString>& texts, int layer_base);
 
 /// Summarises the mean attention of a head in a line, and explains its numbers.
-QString headSummary(const AttentionExploration& attention, std::int64_t head);
+QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base = 0);
 
 /// The attention that is shown, for its commands.
 struct AttentionCommand {

@@ -137,10 +137,11 @@ void AttentionPanes::listHeads(bool is_shown) {
   head_ = std::clamp(head_, 0, count - 1);
   if (heads_->count() != count) {
     heads_->clear();
-    for (int h = 0; h < count; ++h) heads_->addItem(QString::number(h), h);
+    for (int h = 0; h < count; ++h) heads_->addItem(QString(), h);
   }
+  for (int h = 0; h < count; ++h) heads_->setItemText(h, QString::number(h + layer_base_));
   selectData(*heads_, head_);
-  heads_->setToolTip(headSummary(*answer.result, head_));
+  heads_->setToolTip(headSummary(*answer.result, head_, layer_base_));
 }
 
 void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QString& message,
@@ -154,8 +155,9 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
   }
   const AttentionExploration& attention = *measurements_.attention().result;
   pattern_->show(patternFigure(attention, head_, texts), {},
-                 u"Attention of head %1 in layer %2"_s.arg(head_).arg(attention.layer + layer_base),
-                 headSummary(attention, head_));
+                 u"Attention of head %1 in layer %2"_s.arg(head_ + layer_base)
+                     .arg(attention.layer + layer_base),
+                 headSummary(attention, head_, layer_base));
   const auto count = static_cast<double>(texts.size());
   pattern_->plot().setMarks(
       {{.panel = 0, .area = QRectF(-0.5, count - 1.5 - query, count, 1.0), .is_strong = false}});
@@ -171,7 +173,7 @@ void AttentionPanes::drawRouted() {
   }
   routed_->show(routedAttentionFigure(*answer.result, query_, texts_, layer_base_), {},
                 u"Buffered layers read by %1 (head %2, %3)"_s.arg(tokenName(texts_, query_))
-                    .arg(attention.result->routed_head(head_))
+                    .arg(attention.result->routed_head(head_) + layer_base_)
                     .arg(answer.result->of_values ? u"by its values"_s
                                                   : u"by the mean values of the text"_s));
 }

@@ -12,12 +12,10 @@
 namespace lime::explorer {
 namespace {
 
-const QString kNoText =
-    u"No capture of whole sequences is open.\n\nOpen a capture.h5 with a row per token, written by "
-    u"lime-capture without --only."_s;
+const QString kNoText = u"No capture of whole sequences is open."_s;
 const QString kNoPattern =
-    u"This capture contains no attention patterns.\n\nCapture again with lime-capture --sites "
-    u"values,hidden,attn.hook_pattern: a number per head and key for every token."_s;
+    u"This capture contains no attention patterns.\n\nCapture the text again with attention "
+    u"patterns (Ctrl+T): a number per head and key for every token."_s;
 
 }  // namespace
 
@@ -218,9 +216,8 @@ std::optional<int> TextView::layer() const {
   const std::vector<int> all = layers();
   if (all.empty()) return std::nullopt;
   const int wanted = workspace().selection().layer.value_or(all.back());
-  return *std::min_element(all.begin(), all.end(), [&](int a, int b) {
-    return std::abs(a - wanted) < std::abs(b - wanted);
-  });
+  return *std::ranges::min_element(
+      all, [&](int a, int b) { return std::abs(a - wanted) < std::abs(b - wanted); });
 }
 
 void TextView::refresh() {
@@ -260,8 +257,7 @@ void TextView::listLayers() {
   layer_slider_->setEnabled(all.size() > 1);
   const std::optional<int> now = layer();
   if (now) {
-    layer_slider_->setValue(
-        static_cast<int>(std::find(all.begin(), all.end(), *now) - all.begin()));
+    layer_slider_->setValue(static_cast<int>(std::ranges::find(all, *now) - all.begin()));
   }
   layer_label_->setText(now ? u"Layer %1"_s.arg(*now + preferences().layer_base) : u"Layer"_s);
 }
@@ -390,7 +386,7 @@ void TextView::stepLayer(int step) {
   const std::vector<int> all = layers();
   const std::optional<int> now = layer();
   if (all.empty() || !now) return;
-  const auto at = static_cast<int>(std::find(all.begin(), all.end(), *now) - all.begin());
+  const auto at = static_cast<int>(std::ranges::find(all, *now) - all.begin());
   selectLayer(
       all[static_cast<std::size_t>(std::clamp(at + step, 0, static_cast<int>(all.size()) - 1))]);
 }
@@ -422,7 +418,7 @@ int TextView::token() const {
   const std::vector<std::int64_t>& offsets = document->capture->offsets();
   if (at + 1 >= offsets.size()) return -1;
   const std::vector<std::int64_t>& rows = selectedTokens().rows;
-  const auto first = std::lower_bound(rows.begin(), rows.end(), offsets[at]);
+  const auto first = std::ranges::lower_bound(rows, offsets[at]);
   const auto end = std::lower_bound(first, rows.end(), offsets[at + 1]);
   return end - first == 1 ? static_cast<int>(*first - offsets[at]) : -1;
 }

@@ -51,7 +51,7 @@ void TokenMap::draw(Content content, const QString& message) {
 void TokenMap::mark(std::optional<int> layer, int token) {
   const Figure* const map = plot().figure();
   const std::vector<int>& all = content_.layers;
-  const auto row = layer ? std::find(all.begin(), all.end(), *layer) : all.end();
+  const auto row = layer ? std::ranges::find(all, *layer) : all.end();
   std::vector<FigureMark> marks;
   for (std::size_t p = 0; map != nullptr && p < map->panels.size() && row != all.end(); ++p) {
     const auto at = static_cast<double>(row - all.begin());

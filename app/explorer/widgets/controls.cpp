@@ -26,7 +26,7 @@ QVBoxLayout* fillWithColumn(QWidget& page) {
 
 QHBoxLayout* makeBar(QWidget& bar) {
   auto* const row = new QHBoxLayout(&bar);
-  row->setContentsMargins(12, 8, 12, 8);
+  row->setContentsMargins(12, 8, 38, 8);  // the button that explains the view is on the right
   row->setSpacing(8);
   return row;
 }

@@ -5,9 +5,9 @@
 #include <QEvent>
 #include <QPainter>
 #include <QTimer>
+#include <QToolTip>
 #include <cmath>
 
-#include "core/errors.h"
 #include "viz/plots/plot_theme.h"
 
 namespace lime::explorer {
@@ -155,7 +155,12 @@ void FigureView::showAll() {
 void FigureView::pointAt(const QPointF& position) {
   if (const std::optional<FigureHit> hit = hitAt(position)) {
     Q_EMIT hovered(*hit);
-    if (describe_) Q_EMIT status(describe_(*hit));
+    if (!describe_) return;
+    const QString text = describe_(*hit);
+    Q_EMIT status(text);
+    // A part in each line: the tool tip must not cover the figure.
+    QToolTip::showText(mapToGlobal(position.toPoint()),
+                       QString(text).replace(": "_L1, "\n"_L1).replace("; "_L1, "\n"_L1), this);
   } else {
     leaveEvent(nullptr);
   }

@@ -72,6 +72,9 @@ class View : public QWidget {
   /// Returns the keys and mouse gestures of this view that are no actions.
   virtual std::vector<Shortcut> shortcuts() const { return {}; }
 
+  /// Computes what the view shows of a capture that was made for it, where that waits for a button.
+  virtual void fill() {}
+
   /// Gives the focus to what setFirstFocus() named.
   void takeFocus();
 

@@ -2,6 +2,7 @@
 #include "explorer/window/dialogs.h"
 
 #include <QCheckBox>
+#include <QElapsedTimer>
 #include <QFileDialog>
 #include <QFormLayout>
 #include <QHeaderView>
@@ -29,6 +30,7 @@ QString textOf(const Json& value) {
   return items.join(u',');
 }
 
+constexpr QSize kPreview(420, 520);
 const QString kLastFolder = u"export/folder"_s;
 
 /// Returns the keys and mouse gestures of every figure.
@@ -76,9 +78,11 @@ QWidget* OptionForm::makeEditor(std::size_t index) {
             [this, index](bool on) { assign(index, on ? u"true"_s : u"false"_s); });
     return box;
   }
-  if (!field.choices.empty()) {
+  // Also of an enumeration that may be unset, which has no choices.
+  const QStringList choices = toQString(field.type).split(u'|');
+  if (choices.size() > 1 && !field.is_list) {
     auto* const box = new QComboBox;
-    for (const std::string& choice : field.choices) box->addItem(toQString(choice));
+    box->addItems(choices);
     box->setCurrentIndex(box->findText(value));
     box->setPlaceholderText(u"automatic"_s);
     connect(box, &QComboBox::textActivated, this,
@@ -117,13 +121,33 @@ QString OptionForm::problem() const {
 }
 
 FormDialog::FormDialog(const QString& title, QWidget* parent)
-    : QDialog(parent), column_(new QVBoxLayout(this)), problem_(new QLabel) {
+    : QDialog(parent), column_(new QVBoxLayout), problem_(new QLabel) {
+  (new QHBoxLayout(this))->addLayout(column_);
   setWindowTitle(title);
   setMinimumWidth(360);
   problem_->setWordWrap(true);
   problem_->setForegroundRole(QPalette::BrightText);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   problem_->hide();
+}
+
+QLineEdit* FormDialog::addPath(const QString& label, const QString& name,
+                               const std::function<QString(const QString&)>& select) {
+  auto* const path = new QLineEdit;
+  path->setAccessibleName(name);
+  path->setMinimumWidth(360);
+  auto* const button = new QPushButton(u"Browse..."_s);
+  button->setAccessibleName(u"browse: %1"_s.arg(name));
+  connect(button, &QPushButton::clicked, this, [path, select] {
+    const QString selected = select(path->text());
+    if (!selected.isEmpty()) path->setText(selected);
+  });
+  auto* const line = new QHBoxLayout;
+  addLabelled(*line, label, path);
+  line->setStretchFactor(path, 1);
+  line->addWidget(button);
+  column_->addLayout(line);
+  return path;
 }
 
 void FormDialog::addForm(OptionForm* form, QDialogButtonBox::StandardButton accepts) {
@@ -153,32 +177,46 @@ ExportDialog::ExportDialog(Figure figure, Json provenance, QWidget* parent)
       figure_(std::move(figure)),
       provenance_(std::move(provenance)) {
   const QString folder = QSettings().value(kLastFolder, QDir::currentPath()).toString();
-  path_ = new QLineEdit(QDir(folder).filePath(toQString(figure_.name) + u".pdf"_s));
-  path_->setAccessibleName(u"file to write"_s);
-  path_->setMinimumWidth(360);
-  auto* const label = new QLabel(u"&File"_s);
-  label->setBuddy(path_);
-  auto* const browse_button = new QPushButton(u"&Browse..."_s);
-  connect(browse_button, &QPushButton::clicked, this, &ExportDialog::browse);
-  auto* const line = new QHBoxLayout;
-  line->addWidget(label);
-  line->addWidget(path_, 1);
-  line->addWidget(browse_button);
+  path_ = addPath(u"&File"_s, u"file to write"_s, [this](const QString& path) {
+    return QFileDialog::getSaveFileName(
+        this, windowTitle(), path,
+        u"Figures (*.pdf *.svg *.png);;Numbers (*.csv);;pgfplots (*.tex)"_s, nullptr,
+        QFileDialog::DontConfirmOverwrite);
+  });
+  path_->setText(QDir(folder).filePath(toQString(figure_.name) + u".pdf"_s));
   auto* const kinds = new QLabel(
       u"The extension selects the format: .pdf, .svg, .png, .csv (numbers) or .tex (pgfplots)."_s);
   kinds->setWordWrap(true);
-  column().addLayout(line);
   column().addWidget(kinds);
   column().addSpacing(8);
-  addForm(new OptionForm(option_fields(style_)), QDialogButtonBox::Save);
+  auto* const form = new OptionForm(option_fields(style_));
+  addForm(form, QDialogButtonBox::Save);
+  connect(form, &OptionForm::changed, &redraw_, qOverload<>(&QTimer::start));
+  redraw_.setSingleShot(true);
+  connect(&redraw_, &QTimer::timeout, this, &ExportDialog::drawPreview);
+  preview_ = new QLabel;
+  preview_->setAccessibleName(u"preview"_s);
+  preview_->setWordWrap(true);
+  preview_->setFixedSize(kPreview);
+  preview_->setAlignment(Qt::AlignCenter);
+  preview_->setFrameShape(QFrame::StyledPanel);
+  layout()->addWidget(preview_);
+  redraw_.start(0);
 }
 
-void ExportDialog::browse() {
-  const QString selected = QFileDialog::getSaveFileName(
-      this, windowTitle(), path_->text(),
-      u"Figures (*.pdf *.svg *.png);;Numbers (*.csv);;pgfplots (*.tex)"_s, nullptr,
-      QFileDialog::DontConfirmOverwrite);
-  if (!selected.isEmpty()) path_->setText(selected);
+void ExportDialog::drawPreview() {
+  QElapsedTimer timer;
+  timer.start();
+  const double ratio = devicePixelRatioF();
+  try {
+    QImage image = preview_figure(figure_, style_, (QSizeF(kPreview) * ratio).toSize());
+    image.setDevicePixelRatio(ratio);
+    preview_->setPixmap(QPixmap::fromImage(image));
+  } catch (const Error& error) {
+    preview_->setText(toQString(error));
+  }
+  // Typing is not slowed down by a figure that takes long.
+  redraw_.setInterval(std::clamp<int>(static_cast<int>(10 * timer.elapsed()), 150, 3000));
 }
 
 void ExportDialog::apply() {

@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QTimer>
 
 #include "explorer/widgets/view.h"
 
@@ -43,6 +44,10 @@ class FormDialog : public QDialog {
   FormDialog(const QString& title, QWidget* parent);
 
   QVBoxLayout& column() { return *column_; }
+  /// Adds a line for a path with a button that selects it.
+  /// @param select  asks the user for a path, from the present one; returns nothing if cancelled
+  QLineEdit* addPath(const QString& label, const QString& name,
+                     const std::function<QString(const QString&)>& select);
   /// Adds the form below what the column contains, and the buttons.
   void addForm(OptionForm* form, QDialogButtonBox::StandardButton accepts);
   /// Uses the options. @throws std::exception  where that is not possible
@@ -69,12 +74,14 @@ class ExportDialog : public FormDialog {
   void apply() override;
 
  private:
-  void browse();
+  void drawPreview();
 
   Figure figure_;
   Json provenance_;
   FigureStyle style_;
   QLineEdit* path_;
+  QLabel* preview_;
+  QTimer redraw_;  ///< of the preview, once typing pauses
 };
 
 /// Asks for preferences.

@@ -4,10 +4,13 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDesktopServices>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QEventLoop>
+#include <QFileDialog>
+#include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
@@ -16,6 +19,7 @@
 #include <QUndoCommand>
 
 #include "core/program/program.h"
+#include "explorer/capture/capture_dialog.h"
 #include "explorer/widgets/theme.h"
 #include "explorer/window/dialogs.h"
 #include "explorer/window/menus.h"
@@ -51,6 +55,17 @@ class RenameCommand : public QUndoCommand {
   QString after_;
 };
 
+/// Returns the path of a file that does not exist in the last folder: "capture.h5", "capture-2.h5".
+QString freeName(const QString& name, const QString& extension) {
+  const QDir folder(QFileInfo(lastFolder()).isWritable() ? lastFolder() : QDir::homePath());
+  QString free = name;
+  // Several checkpoints write a file each, with the label in its name.
+  for (int number = 2; !folder.entryList({free + u".*"_s, free + u"-*.*"_s}).isEmpty(); ++number) {
+    free = u"%1-%2"_s.arg(name).arg(number);
+  }
+  return folder.filePath(free + extension);
+}
+
 QStringList localPaths(const QMimeData& data) {
   QStringList paths;
   for (const QUrl& url : data.urls()) {
@@ -65,9 +80,11 @@ MainWindow::MainWindow()
     : preferences_(loadPreferences()),
       desktop_(QApplication::palette()),
       workspace_(jobs_),
+      captures_(jobs_),
       views_(new ViewStack({workspace_, jobs_, undo_, preferences_})),
       figure_actions_(new FigureActions(*views_, *this)) {
   setWindowTitle(u"LIMe Explorer"_s);
+  setWindowIcon(QIcon(u":/lime-explorer.svg"_s));
   setAcceptDrops(true);
   undo_.setUndoLimit(kMostSteps);
   workspace_.setMoves(loadMoves());
@@ -75,6 +92,7 @@ MainWindow::MainWindow()
   makeSideBar();
   makeMenus();
   connectWorkspace();
+  connectCaptures();
   resize(1280, 720);
   applyTheme();
   views_->showCurrent();
@@ -186,6 +204,8 @@ QMenu* MainWindow::makeViewMenu() {
 
 QMenu* MainWindow::makeHelpMenu() {
   auto* const menu = new QMenu(u"&Help"_s, this);
+  addMenuAction(*menu, u"&Manual"_s, QKeySequence(Qt::SHIFT | Qt::Key_F1),
+                u"Read the documentation of the explorer"_s, [this] { showManual(); });
   addMenuAction(*menu, u"&Shortcuts"_s, QKeySequence(Qt::Key_F1),
                 u"List all shortcuts of the explorer and of this view"_s,
                 [this] { showShortcuts(); });
@@ -200,6 +220,7 @@ void MainWindow::connectWorkspace() {
     const bool is_first = workspace_.documents().size() == 1;
     if (is_first && !std::exchange(keeps_view_, false)) views_->showViewFor(*workspace_.find(id));
     offerToLocate(*workspace_.find(id));
+    if (toQString(workspace_.find(id)->path) == awaited_) showCaptured();
   });
   connect(&workspace_, &Workspace::documentRemoved, views_, [this] { views_->showCurrent(); });
   connect(&workspace_, &Workspace::documentChanged, this, &MainWindow::onDocumentChanged);
@@ -216,9 +237,79 @@ void MainWindow::connectWorkspace() {
           [this] { views_->startPage().setRecent(workspace_.recent()); });
 }
 
+void MainWindow::connectCaptures() {
+  connect(file_menu_, &FileMenu::captureWanted, this, &MainWindow::captureText);
+  connect(file_menu_, &FileMenu::measureWanted, this, &MainWindow::measureCaptures);
+  connect(views_, &ViewStack::emptyViewShown, this, &MainWindow::offerToFill);
+  connect(&views_->offerPage(), &OfferPage::openWanted, file_menu_, &FileMenu::openFiles);
+  connect(&captures_, &CaptureRun::finished, this, [this](const QStringList& files) {
+    statusBar()->showMessage(u"Wrote %1"_s.arg(files.join(u", "_s)), kMessageMs);
+    awaited_ = QFileInfo(files.back()).absoluteFilePath();
+    workspace_.open(files);
+  });
+  connect(&captures_, &CaptureRun::failed, this, [this](const QString& problem) {
+    notice_->showText(problem, u"&Capture..."_s, [this] { captureText(); });
+  });
+}
+
+void MainWindow::offerToFill() {
+  // In the order of Need.
+  constexpr std::array kNeeds = {
+      "This view shows checkpoints: folders with config.json and weights.",
+      "This view edits the routes of a LIMe. No open checkpoint has any: a plain transformer has "
+      "none, and dynamic or average routers have no stored weights.",
+      "This view needs a capture: the activations of a checkpoint on a text.",
+      "This view needs a capture of whole sequences: the activations of a checkpoint on a text.",
+      "This view needs a capture of tokens with classes: a few words of a text.",
+      "This view shows results of lime-metrics, which measures captures of a text."};
+  const ViewKind& kind = views_->currentKind();
+  QAction* action = file_menu_->openFolderAction();
+  if (kind.need == Need::kResults && file_menu_->measureAction()->isEnabled()) {
+    action = file_menu_->measureAction();
+  } else if (kind.need > Need::kRoutes && file_menu_->captureAction()->isEnabled()) {
+    action = file_menu_->captureAction();
+  }
+  views_->offerPage().offer(kind.question,
+                            QString::fromUtf8(kNeeds[static_cast<std::size_t>(kind.need)]), action);
+}
+
+void MainWindow::captureText() {
+  const ViewKind& kind = views_->currentKind();
+  captured_view_ = kind.need > Need::kRoutes ? kind.id : u"collapse"_s;
+  capture_.form.only_words = kind.need == Need::kWords;
+  capture_.measures_entropy = kind.need == Need::kResults;
+  capture_.threads = preferences_.threads;
+  capture_.models.clear();
+  for (const Document* const document : workspace_.documentsOf(DocumentKind::kCheckpoint)) {
+    capture_.models.push_back({workspace_.uniqueLabel(*document), toQString(document->path)});
+  }
+  capture_.output = freeName(u"capture"_s, u".h5"_s);
+  CaptureDialog dialog(captures_, capture_, this);
+  dialog.exec();
+  capture_ = dialog.request();
+}
+
+void MainWindow::measureCaptures() {
+  captured_view_ = u"results"_s;
+  const QString output = QFileDialog::getSaveFileName(
+      this, u"Measure the entropy"_s, freeName(u"entropy"_s, u".json"_s), u"Results (*.json)"_s);
+  if (output.isEmpty()) return;
+  QStringList captures;
+  for (const Document* const document : workspace_.documentsOf(DocumentKind::kCapture)) {
+    captures << toQString(document->path);
+  }
+  captures_.measure(captures, output, preferences_.threads);
+}
+
+void MainWindow::showCaptured() {
+  awaited_.clear();
+  views_->showView(captured_view_);
+  currentView()->fill();
+}
+
 void MainWindow::updateActions() {
   if (view_menu_ == nullptr) return;
-  const QList<QAction*> wanted = showsStartPage() ? QList<QAction*>() : currentView()->actions();
+  const QList<QAction*> wanted = views_->showsView() ? currentView()->actions() : QList<QAction*>();
   if (wanted != shown_view_actions_) {
     for (QAction* const action : std::as_const(shown_view_actions_)) {
       view_menu_->removeAction(action);
@@ -298,8 +389,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  saveSession({saveGeometry(), saveState(), workspace_.recent()},
-              allViews()[static_cast<std::size_t>(views_->currentViewIndex())].id, views(),
+  saveSession({saveGeometry(), saveState(), workspace_.recent()}, views_->currentKind().id, views(),
               workspace_);
   jobs_.cancelAll();
   QMainWindow::closeEvent(event);
@@ -330,9 +420,17 @@ void MainWindow::editPreferences() {
 void MainWindow::showShortcuts() {
   QList<QAction*> actions;
   for (QAction* const menu : menuBar()->actions()) actions << menu->menu()->actions();
-  ShortcutDialog(actions, showsStartPage() ? std::vector<Shortcut>() : currentView()->shortcuts(),
-                 this)
+  ShortcutDialog(actions,
+                 views_->showsView() ? currentView()->shortcuts() : std::vector<Shortcut>(), this)
       .exec();
+}
+
+void MainWindow::showManual() {
+  QString page = findAbove(u"share/doc/lime/docs/explorer.md"_s);
+  if (page.isEmpty()) page = findAbove(u"docs/explorer.md"_s);
+  if (page.isEmpty() || !QDesktopServices::openUrl(QUrl::fromLocalFile(page))) {
+    notice_->showText(u"'%1': cannot be opened; no program shows it"_s.arg(page));
+  }
 }
 
 void MainWindow::showAbout() {

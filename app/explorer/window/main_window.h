@@ -5,6 +5,7 @@
 #include <QPalette>
 #include <QUndoStack>
 
+#include "explorer/capture/capture_run.h"
 #include "explorer/window/view_stack.h"
 
 class QMenu;
@@ -60,12 +61,18 @@ class MainWindow : public QMainWindow {
   QMenu* makeViewMenu();
   QMenu* makeHelpMenu();
   void connectWorkspace();
+  void connectCaptures();
   void updateActions();
   void onDocumentChanged(int id);
   void offerToLocate(const Document& document);
+  void offerToFill();
+  void captureText();
+  void measureCaptures();
+  void showCaptured();
   void editPreferences();
   void applyTheme();
   void showShortcuts();
+  void showManual();
   void showAbout();
   void finishJobs();
 
@@ -74,6 +81,10 @@ class MainWindow : public QMainWindow {
   JobRunner jobs_;
   Workspace workspace_;
   QUndoStack undo_;
+  CaptureRun captures_;
+  CaptureRequest capture_;  ///< the last one
+  QString captured_view_;   ///< id of the view that shows the captures
+  QString awaited_;         ///< last file of a capture that is being opened
   ViewStack* views_;
   FigureActions* figure_actions_;
   NoticeBar* notice_ = nullptr;

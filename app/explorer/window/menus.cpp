@@ -4,9 +4,10 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QProcess>
+#include <QStandardPaths>
 #include <algorithm>
 
 #include "explorer/models/workspace.h"
@@ -42,39 +43,77 @@ FileMenu::FileMenu(Workspace& workspace, QWidget* parent)
                               return;
                             }
                           });
+  report_ = addMenuAction(*this, u"Write a r&eport..."_s, {},
+                          u"Write the figures of all open results into one HTML file"_s, [this] {
+                            const QString path = QFileDialog::getSaveFileName(
+                                this, u"Write a report"_s, u"report.html"_s, u"HTML (*.html)"_s);
+                            if (!path.isEmpty()) writeReport(path);
+                          });
   close_ = addMenuAction(*this, u"&Close"_s, QKeySequence::Close, u"Close the current document"_s,
                          [this] { workspace_.close(workspace_.current()); });
   addMenuAction(*this, u"Close &all"_s, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_W),
                 u"Close all documents"_s, [this] { workspace_.closeAll(); });
   for (const auto signal :
        {&Workspace::documentAdded, &Workspace::documentRemoved, &Workspace::documentChanged}) {
-    connect(&workspace_, signal, this, &FileMenu::updateLocate);
+    connect(&workspace_, signal, this, &FileMenu::updateActions);
   }
   connect(&workspace_, &Workspace::recentChanged, this, &FileMenu::updateRecent);
-  updateLocate();
+  updateActions();
   updateRecent();
 }
 
 void FileMenu::addOpenActions() {
   addMenuAction(*this, u"&Open..."_s, QKeySequence::Open,
                 u"Open captures, results or training logs"_s, [this] { openFiles(); });
-  addMenuAction(*this, u"Open &checkpoint folder..."_s,
-                QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
-                u"Open a folder that contains config.json and weights"_s, [this] { openFolder(); });
+  open_folder_ = addMenuAction(
+      *this, u"Open &checkpoint folder..."_s, QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O),
+      u"Open a folder that contains config.json and weights"_s, [this] { openFolder(); });
   recent_ = addMenu(u"Open &recent"_s);
   addMenuAction(*this, u"Open the &demo"_s, {},
-                u"Open two small models of arithmetic and their measurements"_s,
+                u"Open four small models, their captures and their measurements"_s,
                 [this] { openDemo(); });
+  addSeparator();
+  capture_ = addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
+                           u"Run a text through the open checkpoints and store their activations"_s,
+                           [this] { Q_EMIT captureWanted(); });
+  measure_ = addMenuAction(*this, u"&Measure the entropy of open captures..."_s, {},
+                           u"Run lime-metrics entropy and open its results"_s,
+                           [this] { Q_EMIT measureWanted(); });
+}
+
+void FileMenu::writeReport(const QString& path) {
+  QStringList arguments = {u"report"_s, u"-o"_s, path};
+  for (const Document& document : workspace_.documents()) {
+    if (document.results) arguments << toQString(document.path);
+  }
+  const QString folder = QCoreApplication::applicationDirPath();
+  QString program = QStandardPaths::findExecutable(u"lime-figure"_s, {folder});
+  if (program.isEmpty()) program = u"lime-figure"_s;
+  auto* const process = new QProcess(this);
+  connect(process, &QProcess::errorOccurred, this, [this, process] {
+    Q_EMIT notice(u"lime-figure: %1; build or install it first"_s.arg(process->errorString()));
+    process->deleteLater();
+  });
+  connect(process, &QProcess::finished, this, [this, process, path](int status) {
+    Q_EMIT notice(status == 0 ? u"Wrote %1"_s.arg(path)
+                              : QString::fromUtf8(process->readAllStandardError()).trimmed());
+    process->deleteLater();
+  });
+  process->start(program, arguments);
 }
 
 void FileMenu::openDemo() {
-  const QStringList demo = findDemo(QCoreApplication::applicationDirPath());
+  const QStringList demo = findDemo();
   if (demo.isEmpty()) Q_EMIT notice(u"the demo was not found; run scripts/demo.sh"_s);
   workspace_.open(demo);
 }
 
-void FileMenu::updateLocate() {
+void FileMenu::updateActions() {
+  capture_->setEnabled(!workspace_.documentsOf(DocumentKind::kCheckpoint).empty());
+  measure_->setEnabled(!workspace_.documentsOf(DocumentKind::kCapture).empty());
   const std::vector<Document>& documents = workspace_.documents();
+  report_->setEnabled(std::ranges::any_of(
+      documents, [](const Document& document) { return document.results != nullptr; }));
   locate_->setEnabled(std::any_of(documents.begin(), documents.end(), [](const Document& document) {
     return !document.missing_captures.empty();
   }));
@@ -158,7 +197,7 @@ void FigureActions::addZoom(QMenu& menu) {
 }
 
 void FigureActions::update() {
-  const bool has_figure = !views_.showsStartPage() && views_.currentView()->figure().has_value();
+  const bool has_figure = views_.showsView() && views_.currentView()->figure().has_value();
   for (QAction* const action : std::as_const(actions_)) action->setEnabled(has_figure);
 }
 

@@ -25,26 +25,37 @@ class FileMenu : public QMenu {
   explicit FileMenu(Workspace& workspace, QWidget* parent = nullptr);
 
   /// Returns the actions of the context menu of a document.
-  QList<QAction*> documentActions() const { return {reload_, close_}; }
+  QList<QAction*> documentActions() const { return {capture_, reload_, close_}; }
+  QAction* openFolderAction() const { return open_folder_; }
+  QAction* captureAction() const { return capture_; }
+  QAction* measureAction() const { return measure_; }
   void openFiles();
   void openFolder();
   void locateCapture(int id);
+  /// Runs lime-figure report on all open results; notice() reports how it ended.
+  void writeReport(const QString& path);
 
  Q_SIGNALS:
   void notice(const QString& text);
+  void captureWanted();
+  void measureWanted();
 
  private:
   void addOpenActions();
   void openDemo();
   void reload();
-  void updateLocate();
+  void updateActions();
   void updateRecent();
 
   Workspace& workspace_;
   QMenu* recent_ = nullptr;
+  QAction* open_folder_ = nullptr;
+  QAction* capture_ = nullptr;
+  QAction* measure_ = nullptr;
   QAction* reload_ = nullptr;
   QAction* locate_ = nullptr;
   QAction* close_ = nullptr;
+  QAction* report_ = nullptr;
 };
 
 /// The actions on the figure of the current view: export, copy, zoom.

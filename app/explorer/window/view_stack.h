@@ -4,40 +4,21 @@
 #include <QStackedWidget>
 
 #include "explorer/widgets/view.h"
+#include "explorer/window/explanations.h"
+#include "explorer/window/start_page.h"
 
 namespace lime::explorer {
 
-/// Shows how to begin: open files, the demo, or recent files.
-class StartPage : public QWidget {
-  Q_OBJECT
-
- public:
-  StartPage();
-
-  void setRecent(const QStringList& paths);
-  /// Sets the files of the demo; without any, the page explains how to create them.
-  void setDemo(const QStringList& paths);
-
- Q_SIGNALS:
-  void openWanted();
-  void openFolderWanted();
-  void openPaths(const QStringList& paths);
-
- private:
-  QVBoxLayout* recent_;
-  QVBoxLayout* demo_;
-};
-
-/// Returns the checkpoints, captures and results of scripts/demo.sh (out/) and data/, in the folder
-/// of the program, those above it, or the current folder.
-QStringList findDemo(const QString& programFolder);
+/// What a view shows. Without it the view is empty.
+enum class Need { kCheckpoint, kRoutes, kCapture, kSequences, kWords, kResults };
 
 /// Describes a view that is not made yet.
 struct ViewKind {
   QString id;        ///< in sessions and screenshots: "router"
   QString title;     ///< "Router"
   QString question;  ///< that the view answers, one sentence
-  /// Returns whether the view shows such a document, for the start page and double clicks.
+  Need need;
+  /// Returns whether the view shows such a document. Without any, OfferPage stands in for it.
   std::function<bool(const Document&)> shows;
   std::function<View*(const ViewContext&)> make;
 };
@@ -50,7 +31,8 @@ const std::vector<ViewKind>& allViews();
 /// Earlier versions called the Embeddings view "clouds" and the Interventions view "surgery".
 QString currentViewId(const QString& id);
 
-/// The centre of the explorer: the start page while nothing is open, else the current view.
+/// The centre of the explorer: the start page while nothing is open, else the current view, or what
+/// it needs.
 class ViewStack : public QStackedWidget {
   Q_OBJECT
 
@@ -58,17 +40,21 @@ class ViewStack : public QStackedWidget {
   explicit ViewStack(const ViewContext& context);
 
   StartPage& startPage() { return *start_; }
+  OfferPage& offerPage() { return *offer_; }
   const std::vector<View*>& views() const { return views_; }
   View* currentView() const;
   int currentViewIndex() const { return current_; }
+  const ViewKind& currentKind() const;
   bool showsStartPage() const;
+  /// Returns whether the current view shows something, or computes it.
+  bool showsView() const { return currentWidget() == currentView(); }
 
   void showIndex(int index);
   /// Shows the view called `id` in allViews().
   void showView(const QString& id);
   /// Shows the first view for a document, unless the current one shows it.
   void showViewFor(const Document& document);
-  /// Shows the start page or the current view.
+  /// Shows the start page, the current view, or what it needs.
   void showCurrent();
   void takeFocus();
 
@@ -78,10 +64,15 @@ class ViewStack : public QStackedWidget {
   void setStates(const Json& states);
 
  Q_SIGNALS:
+  /// The current view is empty: the receiver sets offerPage().
+  void emptyViewShown();
   void currentViewChanged(int index);
   /// The figure of the current view, or the current view itself, changed.
   void figureChanged();
   void status(const QString& text);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void addViews(const ViewContext& context);
@@ -90,6 +81,8 @@ class ViewStack : public QStackedWidget {
 
   Workspace& workspace_;
   StartPage* start_;
+  OfferPage* offer_;
+  ExplainButton* explain_;
   std::vector<View*> views_;
   int current_ = 0;
 };

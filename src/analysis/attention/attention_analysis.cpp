@@ -9,7 +9,6 @@
 #include "analysis/attention/attention_results.h"
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/tokenizer.h"
-#include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
 
 namespace lime {
@@ -60,16 +59,13 @@ std::vector<int> select_heads(const PatternReader& patterns, const std::vector<i
 
 void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64_t query) {
   const std::int64_t tokens = num_tokens(capture, sequence);
-  if (query >= tokens) {
-    throw InvalidArgument("query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
-                          tokens - 1, sequence, quoted_path(capture), query);
-  }
-  if (capture.router_layers().empty()) {
-    throw InvalidArgument(
-        "query: {} contains no routers to follow: its model has none, or they depend on the token; "
-        "omit --query",
-        quoted_path(capture));
-  }
+  throw_if(query >= tokens, "query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
+           tokens - 1, sequence, quoted_path(capture), query);
+  throw_if(
+      capture.router_layers().empty(),
+      "query: {} contains no routers to follow: its model has none, or they depend on the token; "
+      "omit --query",
+      quoted_path(capture));
 }
 
 SelectedPatterns select_patterns(const ChosenCapture& capture, const AttentionOptions& options) {

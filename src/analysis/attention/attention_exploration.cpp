@@ -7,7 +7,6 @@
 #include "analysis/router/routers_of.h"
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "metrics/attention/attention_profile.h"
@@ -19,12 +18,10 @@ PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) 
   check_whole_sequences(capture, "attention");
   const std::vector<std::string>& sites = capture.sites();
   const auto has = [&](const char* site) { return std::ranges::find(sites, site) != sites.end(); };
-  if (!has(kPatternSite) && !has(kProfileSite)) {
-    throw InvalidArgument(
-        "{}: contains no attention patterns (its sites: {}); capture again with --sites "
-        "values,hidden,{}, or with {} for summaries alone",
-        quoted_path(capture), join_words(sites), kPatternSite, kProfileSite);
-  }
+  throw_if(!has(kPatternSite) && !has(kProfileSite),
+           "{}: contains no attention patterns (its sites: {}); capture again with --sites "
+           "values,hidden,{}, or with {} for summaries alone",
+           quoted_path(capture), join_words(sites), kPatternSite, kProfileSite);
   if (!has(kPatternSite)) site_ = kProfileSite;
   const KeyReader keys(capture.config(), quoted_path(capture) + ": config");
   const std::vector<std::string> known = decoder_names();
@@ -70,10 +67,10 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
   check_sequence(sequence);
   const MatrixF rows = capture_->read_sequence(site_, layer, sequence);
   constexpr auto kSize = static_cast<Eigen::Index>(kAttentionMeasures.size());
-  if (rows.cols() != num_heads_ * kSize) {
-    throw FormatError("{}: the attention profiles of {} heads must have {} values per row, got {}",
-                      quoted_path(*capture_), num_heads_, num_heads_ * kSize, rows.cols());
-  }
+  throw_if<FormatError>(
+      rows.cols() != num_heads_ * kSize,
+      "{}: the attention profiles of {} heads must have {} values per row, got {}",
+      quoted_path(*capture_), num_heads_, num_heads_ * kSize, rows.cols());
   for (const int head : heads) {
     profiles.emplace_back(rows.middleCols(head * kSize, kSize).cast<double>());
   }
@@ -82,20 +79,17 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
 
 AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {
   const std::string path = capture_->path().string();
-  if (site_ != kPatternSite) {
-    throw InvalidArgument(
-        "'{}': contains summaries of attention, but no patterns; capture again with --sites {}",
-        path, kPatternSite);
-  }
+  throw_if(site_ != kPatternSite,
+           "'{}': contains summaries of attention, but no patterns; capture again with --sites {}",
+           path, kPatternSite);
   check_layer(layer);
   check_sequence(sequence);
   const MatrixF rows = capture_->read_sequence(kPatternSite, layer, sequence);
   const std::int64_t keys = rows.cols() / num_heads_;
-  if (keys * num_heads_ != rows.cols() || keys < rows.rows()) {
-    throw FormatError(
-        "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
-        num_heads_, rows.rows(), rows.cols());
-  }
+  throw_if<FormatError>(
+      keys * num_heads_ != rows.cols() || keys < rows.rows(),
+      "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
+      num_heads_, rows.rows(), rows.cols());
   AttentionExploration attention{.layer = layer,
                                  .sequence = sequence,
                                  .num_key_value_heads = num_key_value_heads_,
@@ -112,9 +106,8 @@ AttentionExploration explore_attention(const CaptureReader& capture, int layer,
 }
 
 HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head) {
-  if (head < 0 || head >= attention.num_heads()) {
-    throw InvalidArgument("head: must be in [0, {}), got {}", attention.num_heads(), head);
-  }
+  throw_if(head < 0 || head >= attention.num_heads(), "head: must be in [0, {}), got {}",
+           attention.num_heads(), head);
   const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
   const Eigen::Index skipped = profile.rows() > 1 ? 1 : 0;
   const Eigen::RowVectorXd mean = profile.bottomRows(profile.rows() - skipped).colwise().mean();
@@ -124,17 +117,14 @@ HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t h
 RoutedAttention explore_routed_attention(const CaptureReader& capture,
                                          const AttentionExploration& attention, std::int64_t head,
                                          std::int64_t query) {
-  if (capture.router_layers().empty()) {
-    throw InvalidArgument("'{}': the model has no routers; all keys come from layer {}",
-                          capture.path().string(), attention.layer);
-  }
-  if (head < 0 || head >= attention.num_heads()) {
-    throw InvalidArgument("head: must be in [0, {}), got {}", attention.num_heads(), head);
-  }
+  throw_if(capture.router_layers().empty(),
+           "'{}': the model has no routers; all keys come from layer {}", capture.path().string(),
+           attention.layer);
+  throw_if(head < 0 || head >= attention.num_heads(), "head: must be in [0, {}), got {}",
+           attention.num_heads(), head);
   const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
-  if (query < 0 || query >= pattern.rows()) {
-    throw InvalidArgument("query: must be in [0, {}), got {}", pattern.rows(), query);
-  }
+  throw_if(query < 0 || query >= pattern.rows(), "query: must be in [0, {}), got {}",
+           pattern.rows(), query);
   const VectorD weights = pattern.row(query).cast<double>();
   const std::span pattern_row(weights.data(), static_cast<std::size_t>(weights.size()));
   const LayerRouter router = layer_routers_of(capture)[static_cast<std::size_t>(attention.layer)];

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analysis/blimp/blimp_probes.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"
 
@@ -18,11 +17,10 @@ namespace {
 /// @throws InvalidArgument  if it has no scores of pairs.
 std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture) {
   const Json& options = capture.info().options;
-  if (!std::ranges::any_of(capture.sequences(), &Sequence::is_scored)) {
-    throw InvalidArgument(
-        "'{}': contains no log-likelihoods; capture the pairs with lime-capture --log-likelihood",
-        capture.path().string());
-  }
+  throw_if(
+      !std::ranges::any_of(capture.sequences(), &Sequence::is_scored),
+      "'{}': contains no log-likelihoods; capture the pairs with lime-capture --log-likelihood",
+      capture.path().string());
   const Json named = options.value("blimp_preset", Json());
   const std::string preset = named.is_string() ? named.get<std::string>() : "";
   if (preset == "lm-eval") return {TieRule::kCorrect, preset};
@@ -153,9 +151,8 @@ void BlimpOptions::validate() const {
   summary.validate("bootstrap");
   if (!all_distinct(task)) throw InvalidArgument("task: every name must be unique");
   if (!zero_shot) return;
-  if (!captures.layer.is_all() || !captures.site.empty()) {
-    throw InvalidArgument("zero_shot: scores the whole model; omit --layer and --site");
-  }
+  throw_if(!captures.layer.is_all() || !captures.site.empty(),
+           "zero_shot: scores the whole model; omit --layer and --site");
   if (control) throw InvalidArgument("control: requires probes; omit --control or --zero-shot");
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 #include "metrics/probes/folds.h"
@@ -179,17 +178,13 @@ std::vector<TaskProbe> probe_pairs(const CaptureReader& capture, const std::stri
 
 void check_probed_pairs(const CaptureReader& capture, const std::vector<PairTask>& tasks,
                         int folds) {
-  if (capture.sites().empty()) {
-    throw InvalidArgument(
-        "'{}': contains no activations to probe; capture with --rows mean, or use --zero-shot",
-        capture.path().string());
-  }
-  if (capture.info().rows == RowKind::kTokens) {
-    throw InvalidArgument(
-        "'{}': contains one row per token, but probes need one row per sentence; capture again "
-        "with --rows mean or --rows last",
-        capture.path().string());
-  }
+  throw_if(capture.sites().empty(),
+           "'{}': contains no activations to probe; capture with --rows mean, or use --zero-shot",
+           capture.path().string());
+  throw_if(capture.info().rows == RowKind::kTokens,
+           "'{}': contains one row per token, but probes need one row per sentence; capture again "
+           "with --rows mean or --rows last",
+           capture.path().string());
   for (const PairTask& task : tasks) {
     const std::int64_t pairs = std::ssize(task.pairs);
     if (pairs >= folds) continue;

@@ -10,8 +10,6 @@
 #include <map>
 #include <tuple>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

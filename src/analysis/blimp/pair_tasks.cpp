@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
@@ -52,12 +51,11 @@ std::vector<SentencePair> make_pairs(std::vector<Member> members, const std::str
       num_good += members[end].is_good ? 1 : 0;
     }
     const int num_bad = static_cast<int>(end - i) - num_good;
-    if (num_good != 1 || num_bad != 1) {
-      throw InvalidArgument(
-          "{}: pair {} must have one good and one bad sentence, got {} and {}; capture the pairs "
-          "again",
-          where, pair.number, num_good, num_bad);
-    }
+    throw_if(
+        num_good != 1 || num_bad != 1,
+        "{}: pair {} must have one good and one bad sentence, got {} and {}; capture the pairs "
+        "again",
+        where, pair.number, num_good, num_bad);
     pairs.push_back(pair);
     i = end;
   }
@@ -111,12 +109,11 @@ const std::vector<std::string>& lime_paper_tasks() {
 std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
                                       const std::vector<std::string>& names) {
   auto members = members_by_task(capture.sequences());
-  if (members.empty()) {
-    throw InvalidArgument(
-        "{}: contains no minimal pairs (its sequences have no labels and pairs); capture them with "
-        "lime-capture --pairs",
-        quoted_path(capture));
-  }
+  throw_if(
+      members.empty(),
+      "{}: contains no minimal pairs (its sequences have no labels and pairs); capture them with "
+      "lime-capture --pairs",
+      quoted_path(capture));
   const CaptureInfo& info = capture.info();
   std::vector<PairTask> tasks;
   for (auto& [number, list] : members) {

@@ -10,7 +10,6 @@
 #include "analysis/choices/choices_report.h"
 #include "analysis/choices/scored_items.h"
 #include "analysis/engine/capture_set.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
@@ -104,7 +103,7 @@ UnitResult measure_task(const AnsweredTask& task, const ChoicesOptions& options)
   for (const MeasuredValues& measure : measure_items(task)) {
     result.rows.push_back(row_of(task, measure, options));
     if (measure.name == "acc" && !prior.empty()) {
-      result.rows.back().add({{col::kMajority, *std::max_element(prior.begin(), prior.end())},
+      result.rows.back().add({{col::kMajority, *std::ranges::max_element(prior)},
                               {col::kGoldShares, prior},
                               {col::kPredictionShares, prediction_shares(task)}});
     }
@@ -135,8 +134,8 @@ std::vector<ResultRow> group_rows(const std::vector<AnsweredTask>& tasks,
                          {col::kMeasure, row.text(col::kMeasure)},
                          {col::kPreset, row.text(col::kPreset)}};
         if (row.has(col::kLayer)) key.set(col::kLayer, row.integer(col::kLayer));
-        auto same = std::find_if(groups.begin(), groups.end(),
-                                 [&](const auto& known) { return known.first == key; });
+        auto same =
+            std::ranges::find_if(groups, [&](const auto& known) { return known.first == key; });
         if (same == groups.end()) same = groups.insert(same, {key, {}});
         same->second.push_back(&row);
       }
@@ -174,7 +173,7 @@ std::vector<ResultRow> depth_rows(const std::vector<AnsweredTask>& tasks,
         layers.push_back(&row);
         if (best == nullptr || row.number(col::kMean) > best->number(col::kMean)) best = &row;
       }
-      const auto first = std::find_if(layers.begin(), layers.end(), [&](const ResultRow* row) {
+      const auto first = std::ranges::find_if(layers, [&](const ResultRow* row) {
         return row->number(col::kMean) >= best->number(col::kMean) - best->number(col::kStderr);
       });
       if (first == layers.end()) continue;
@@ -196,7 +195,7 @@ std::vector<ResultRow> mcnemar_rows(const std::vector<AnsweredTask>& tasks,
   std::vector<ResultRow> rows;
   std::map<std::string, std::vector<std::size_t>> families;
   for (const AnsweredTask& task : tasks) {
-    const auto baseline = std::find_if(tasks.begin(), tasks.end(), [&](const AnsweredTask& other) {
+    const auto baseline = std::ranges::find_if(tasks, [&](const AnsweredTask& other) {
       return other.label == tasks.front().label && other.name == task.name &&
              other.filter == task.filter;
     });
@@ -205,9 +204,7 @@ std::vector<ResultRow> mcnemar_rows(const std::vector<AnsweredTask>& tasks,
     }
     const std::vector<MeasuredValues> first = measure_items(*baseline);
     for (const MeasuredValues& second : measure_items(task)) {
-      const auto same = std::find_if(first.begin(), first.end(), [&](const MeasuredValues& other) {
-        return other.name == second.name;
-      });
+      const auto same = std::ranges::find(first, second.name, &MeasuredValues::name);
       const bool is_tested = same != first.end() && second.is_accuracy &&
                              same->run_means.size() == 1 && second.run_means.size() == 1;
       if (!is_tested) continue;
@@ -261,18 +258,13 @@ void ChoicesOptions::describe(OptionList& list) {
 }
 
 void ChoicesOptions::validate() const {
-  if (samples.empty()) {
-    throw InvalidArgument("samples: expected at least one file of lime-eval, got none");
-  }
-  if (!label.empty() && label.size() != samples.size()) {
-    throw InvalidArgument(
-        "label: expected one name per file, got {} ({}) for {} files; put the "
-        "files before --label",
-        label.size(), join_words(label), samples.size());
-  }
-  if (!(confidence > 0.0 && confidence < 1.0)) {
-    throw InvalidArgument("confidence: must be in (0, 1), got {}", confidence);
-  }
+  throw_if(samples.empty(), "samples: expected at least one file of lime-eval, got none");
+  throw_if(!label.empty() && label.size() != samples.size(),
+           "label: expected one name per file, got {} ({}) for {} files; put the "
+           "files before --label",
+           label.size(), join_words(label), samples.size());
+  throw_if(!(confidence > 0.0 && confidence < 1.0), "confidence: must be in (0, 1), got {}",
+           confidence);
 }
 
 Analysis prepare_choices(const ChoicesOptions& options, const RunOptions&) {

@@ -25,7 +25,7 @@ Results accuracies(const Results& results, bool with_layers) {
                            measure == "log_likelihood";
     return is_detail || row.has(col::kLayer) != with_layers || row.has(col::kKind);
   });
-  std::stable_sort(part.rows.begin(), part.rows.end(), [](const ResultRow& a, const ResultRow& b) {
+  std::ranges::stable_sort(part.rows, [](const ResultRow& a, const ResultRow& b) {
     return (a.text(col::kLevel) != "all") > (b.text(col::kLevel) != "all");
   });
   for (ResultRow& row : part.rows) {
@@ -76,7 +76,7 @@ std::string latex_of(const Results& results, std::vector<std::string> notes) {
   });
   std::vector<const ResultRow*> lines;
   for (const ResultRow& row : part.rows) {
-    const bool is_new = std::none_of(lines.begin(), lines.end(), [&](const ResultRow* line) {
+    const bool is_new = std::ranges::none_of(lines, [&](const ResultRow* line) {
       return line->text(col::kLabel) == row.text(col::kLabel);
     });
     if (is_new) lines.push_back(&row);
@@ -110,7 +110,7 @@ void fill_choices_report(Report& report, const ChoicesOptions& options) {
   for (const ResultRow& row : report.results.rows) {
     if (!row.has(col::kPredictionShares)) continue;
     const auto shares = row.cell(col::kPredictionShares).get<std::vector<double>>();
-    const auto most = std::max_element(shares.begin(), shares.end());
+    const auto most = std::ranges::max_element(shares);
     if (*most < kOneSided) continue;
     report.notes.push_back(fmt::format(
         "{}, {}: selects choice {} for {:.0f} % of the items; the majority class has {:.1f} %",

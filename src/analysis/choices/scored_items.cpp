@@ -7,7 +7,6 @@
 #include <map>
 #include <span>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -15,7 +14,7 @@ namespace {
 
 /// Returns the index of the largest value, the first of equal ones.
 std::size_t best_of(std::span<const double> values) {
-  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  return static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
 }
 
 /// Returns the sum over the choices of (p - [correct])^2 with p = softmax(log-likelihoods).
@@ -68,7 +67,7 @@ std::vector<double> per_length(std::span<const double> scores, const EvalSample&
   std::vector<double> quotients;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const std::string choice = item.choice(i);
-    const auto count = std::count_if(choice.begin(), choice.end(), [&](char c) {
+    const auto count = std::ranges::count_if(choice, [&](char c) {
       return by_bytes || (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
     });
     quotients.push_back(scores[i] / static_cast<double>(count));
@@ -105,8 +104,7 @@ std::optional<double> value_of(std::string_view measure, const EvalSample& item,
   if (measure == "margin") return margin_of(scores, gold);
   // The choices of WinoGrande differ in their contexts only.
   const auto& texts = item.continuations;
-  const bool has_lengths =
-      std::count(texts.begin(), texts.end(), texts.front()) < std::ssize(texts);
+  const bool has_lengths = std::ranges::count(texts, texts.front()) < std::ssize(texts);
   if (!has_lengths || !measure.starts_with("acc_")) return std::nullopt;
   return is_best(per_length(scores, item, measure == "acc_bytes"));
 }
@@ -179,10 +177,9 @@ void check_tokenizer(const EvalSample& sample, const std::string& label,
 
 /// Adds a sample to its task, without what takes memory and is not needed.
 void add_sample(EvalSample sample, bool is_corrected, AnsweredTask& task) {
-  if (!sample.is_text() && sample.log_likelihoods.empty()) {
-    throw FormatError("{}: must have 'filtered_resps' with a log-likelihood per choice",
-                      sample.where);
-  }
+  throw_if<FormatError>(!sample.is_text() && sample.log_likelihoods.empty(),
+                        "{}: must have 'filtered_resps' with a log-likelihood per choice",
+                        sample.where);
   task.ids.push_back(identity_of(sample));
   if (is_corrected && task.name.find("multirc") != std::string::npos) {
     sample.gold = static_cast<std::int64_t>(corrected_gold(sample));
@@ -201,7 +198,7 @@ std::vector<AnsweredTask> read_run(const std::filesystem::path& file, const std:
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   read_samples_file(file, [&](EvalSample sample) {
     const auto& only = options.task;
-    if (!only.empty() && std::find(only.begin(), only.end(), sample.task) == only.end()) return;
+    if (!only.empty() && std::ranges::find(only, sample.task) == only.end()) return;
     check_tokenizer(sample, label, tokenizers);
     const std::string filter = sample.is_text() ? sample.filter : "";
     const auto [place, is_new] = places.try_emplace({sample.task, filter}, tasks.size());
@@ -220,7 +217,7 @@ std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
   std::map<std::string, SeenTokenizer> tokenizers;  // by label
   for (std::size_t f = 0; f < options.samples.size(); ++f) {
     for (AnsweredTask& run : read_run(options.samples[f], labels[f], options, tokenizers)) {
-      const auto same = std::find_if(tasks.begin(), tasks.end(), [&](const AnsweredTask& task) {
+      const auto same = std::ranges::find_if(tasks, [&](const AnsweredTask& task) {
         return task.label == run.label && task.name == run.name && task.filter == run.filter;
       });
       if (same == tasks.end()) {
@@ -237,8 +234,8 @@ std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
     }
   }
   for (const std::string& name : options.task) {
-    const bool is_known = std::any_of(tasks.begin(), tasks.end(),
-                                      [&](const AnsweredTask& task) { return task.name == name; });
+    const bool is_known =
+        std::ranges::any_of(tasks, [&](const AnsweredTask& task) { return task.name == name; });
     if (!is_known) throw InvalidArgument("task: no file contains '{}'", printable(name));
   }
   return tasks;

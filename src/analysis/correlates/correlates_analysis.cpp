@@ -88,10 +88,9 @@ Scores read_scores(const std::filesystem::path& path) {
       header = std::move(cells);
       continue;
     }
-    if (cells.size() != header.size()) {
-      throw FormatError("{}: must have {} cells like the header, got {}", where, header.size(),
-                        cells.size());
-    }
+    throw_if<FormatError>(cells.size() != header.size(),
+                          "{}: must have {} cells like the header, got {}", where, header.size(),
+                          cells.size());
     Place place{cells[0], -1};
     if (scores.has_layers) place.second = std::llround(number_in(cells[1], where + ", layer"));
     std::vector<double> values;
@@ -144,17 +143,14 @@ std::vector<Measurement> read_measurements(const std::vector<std::filesystem::pa
       const Place place{row.text(col::kLabel), row.integer(col::kLayer)};
       const double value = row.number(col::kMean);
       if (!std::isfinite(value)) continue;
-      if (!one->values.emplace(place, value).second) {
-        throw InvalidArgument("'{}': '{}' of '{}', layer {} occurs twice; give each result once",
-                              path.string(), name, place.first, place.second);
-      }
+      throw_if(!one->values.emplace(place, value).second,
+               "'{}': '{}' of '{}', layer {} occurs twice; give each result once", path.string(),
+               name, place.first, place.second);
     }
   }
-  if (found.empty()) {
-    throw InvalidArgument(
-        "results: contain no mean per layer; give JSON files of entropy, geometry or another "
-        "metric with layers");
-  }
+  throw_if(found.empty(),
+           "results: contain no mean per layer; give JSON files of entropy, geometry or another "
+           "metric with layers");
   return found;
 }
 

@@ -15,7 +15,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/weight_files.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/program/progress.h"
 #include "core/program/suggest.h"
@@ -282,21 +281,13 @@ void CostAnalysisOptions::describe(OptionList& list) {
 }
 
 void CostAnalysisOptions::validate() const {
-  if (configs.empty()) {
-    throw InvalidArgument(
-        "configs: expected at least one config.json or checkpoint folder, got none");
-  }
-  if (!label.empty() && label.size() != configs.size()) {
-    throw InvalidArgument("label: expected one name per config, got {} ({}) for {} config{}",
-                          label.size(), join_words(label), configs.size(),
-                          configs.size() == 1 ? "" : "s");
-  }
-  if (!all_distinct(label)) {
-    throw InvalidArgument("label: names must be unique, got {}", join_words(label));
-  }
-  if (sequence_length.empty()) {
-    throw InvalidArgument("sequence_length: expected at least one, got none");
-  }
+  throw_if(configs.empty(),
+           "configs: expected at least one config.json or checkpoint folder, got none");
+  throw_if(!label.empty() && label.size() != configs.size(),
+           "label: expected one name per config, got {} ({}) for {} config{}", label.size(),
+           join_words(label), configs.size(), configs.size() == 1 ? "" : "s");
+  throw_if(!all_distinct(label), "label: names must be unique, got {}", join_words(label));
+  throw_if(sequence_length.empty(), "sequence_length: expected at least one, got none");
   // The numbers of the key-value cache fit into 64 bits.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t length : sequence_length) {

@@ -5,7 +5,6 @@
 
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {

@@ -12,7 +12,6 @@
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers_of.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"
 
@@ -35,21 +34,18 @@ struct Shared {
 
 /// Refuses captures whose rows are not single tokens, or too few for the options.
 void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOptions& options) {
-  if (capture.info().rows != RowKind::kTokens) {
-    throw InvalidArgument(
-        "{}: contains one row per sequence (--rows {}), but routed values need one per token; "
-        "capture again with --rows tokens",
-        quoted_path(capture), enum_name(capture.info().rows));
-  }
+  throw_if(capture.info().rows != RowKind::kTokens,
+           "{}: contains one row per sequence (--rows {}), but routed values need one per token; "
+           "capture again with --rows tokens",
+           quoted_path(capture), enum_name(capture.info().rows));
   if (capture.num_rows() == 0) throw InvalidArgument("{}: contains no rows", quoted_path(capture));
   if (has_classes(capture)) {
     const RowTable& rows = capture.rows();
     const std::vector<int> classes(rows.class_id.begin(), rows.class_id.end());
     const std::set<int> distinct(classes.begin(), classes.end());
-    if (distinct.size() < 2) {
-      throw InvalidArgument("{}: contains only one class ({}), but separability needs at least two",
-                            quoted_path(capture), join_words(capture.info().class_names));
-    }
+    throw_if(distinct.size() < 2,
+             "{}: contains only one class ({}), but separability needs at least two",
+             quoted_path(capture), join_words(capture.info().class_names));
     require_rows_per_class(classes, capture.info().class_names, options.folds);
     return;
   }
@@ -301,10 +297,8 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
 
 void CounterfactualAnalysisOptions::validate() const {
   check_option(draws >= 1 && draws <= 10000, "draws", "from 1 to 10000", draws);
-  if (preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw) {
-    throw InvalidArgument("preset: must be lime-code or raw for routed values, got {}",
-                          enum_name(preset));
-  }
+  throw_if(preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw,
+           "preset: must be lime-code or raw for routed values, got {}", enum_name(preset));
   if (alpha.empty()) throw InvalidArgument("alpha: expected at least one order, got none");
   for (const double order : alpha) check_entropy_order(order);
   require_positive("max_sequences", max_sequences);

@@ -46,11 +46,9 @@ std::int16_t find_class(const std::vector<std::string>& names, const std::string
     }
   }
   if (similar.size() == 1) return similar.front();
-  if (names.empty()) {
-    throw InvalidArgument(
-        "class: '{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
-        printable(wanted));
-  }
+  throw_if(names.empty(),
+           "class: '{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
+           printable(wanted));
   throw InvalidArgument("class: unknown class in '{}' (its classes: '{}'), got '{}'", path,
                         printable(fmt::format("{}", fmt::join(names, "', '"))), printable(wanted));
 }
@@ -86,9 +84,8 @@ void keep_classes(ClassRows& rows, const CaptureReader& capture,
   std::vector<bool> selected(rows.class_names.size(), false);
   for (const std::string& name : wanted) {
     const std::int16_t id = find_class(rows.class_names, name, path);
-    if (rows.count(id) == 0) {
-      throw InvalidArgument("class: '{}' contains no rows of class '{}'", path, printable(name));
-    }
+    throw_if(rows.count(id) == 0, "class: '{}' contains no rows of class '{}'", path,
+             printable(name));
     selected[static_cast<std::size_t>(id)] = true;
   }
   keep_rows(rows, [&](std::size_t i) {
@@ -226,21 +223,17 @@ std::int64_t num_sequences_used(const CaptureReader& capture,
 
 void check_whole_sequences(const CaptureReader& capture, std::string_view metric) {
   const CaptureInfo& info = capture.info();
-  if (info.rows != RowKind::kTokens) {
-    throw InvalidArgument(
-        "{}: contains one row per sequence (--rows {}), but {} needs every token of a sequence; "
-        "capture again with --rows tokens",
-        quoted_path(capture), enum_name(info.rows), metric);
-  }
+  throw_if(info.rows != RowKind::kTokens,
+           "{}: contains one row per sequence (--rows {}), but {} needs every token of a sequence; "
+           "capture again with --rows tokens",
+           quoted_path(capture), enum_name(info.rows), metric);
   if (!info.class_names.empty()) {
     throw InvalidArgument(
         "{}: contains only some tokens ({}), but {} needs every token of a sequence; capture again "
         "without --only",
         quoted_path(capture), printable(join_words(info.class_names)), metric);
   }
-  if (capture.num_sequences() == 0) {
-    throw InvalidArgument("{}: contains no sequences", quoted_path(capture));
-  }
+  throw_if(capture.num_sequences() == 0, "{}: contains no sequences", quoted_path(capture));
 }
 
 void check_two_tokens(const CaptureReader& capture, std::int64_t sequence,

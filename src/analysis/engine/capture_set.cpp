@@ -9,7 +9,6 @@
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
 #include "checkpoint/model_config.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
 #include "store/capture_writer.h"
@@ -93,10 +92,8 @@ std::vector<ChosenCapture::Part> select_parts(CaptureReader& reader,
   std::vector<ChosenCapture::Part> parts;
   for (const std::string& site : wanted) {
     const std::string stored = site == kPaperSite ? paper_site(reader) : site;
-    if (!has_site(reader, stored)) {
-      throw InvalidArgument("{}: unknown site '{}' (its sites: {})", quoted(reader.path()),
-                            printable(stored), join_words(reader.sites()));
-    }
+    throw_if(!has_site(reader, stored), "{}: unknown site '{}' (its sites: {})",
+             quoted(reader.path()), printable(stored), join_words(reader.sites()));
     if (stored != site) reader.set_alias(site, stored);
     const std::string where = fmt::format("{}: site '{}'", quoted(reader.path()), site);
     parts.push_back({site, options.layer.choose_from(reader.layers(site), where)});
@@ -135,15 +132,12 @@ void CaptureSetOptions::describe_skip(OptionList& list) {
 void CaptureSetOptions::validate() const {
   if (skip_tokens < 0) throw InvalidArgument("skip_tokens: must be >= 0, got {}", skip_tokens);
   if (captures.empty()) throw InvalidArgument("captures: expected at least one file, got none");
-  if (!all_distinct(site)) {
-    throw InvalidArgument("site: every name must be unique, got {}", join_words(site));
-  }
+  throw_if(!all_distinct(site), "site: every name must be unique, got {}", join_words(site));
   if (label.empty()) return;
-  if (label.size() != captures.size()) {
-    throw InvalidArgument("label: expected one name per capture, got {} ({}) for {} capture{}; {}",
-                          label.size(), join_words(label), captures.size(),
-                          captures.size() == 1 ? "" : "s", remedy_for_labels(*this));
-  }
+  throw_if(label.size() != captures.size(),
+           "label: expected one name per capture, got {} ({}) for {} capture{}; {}", label.size(),
+           join_words(label), captures.size(), captures.size() == 1 ? "" : "s",
+           remedy_for_labels(*this));
   if (!all_distinct(label))
     throw InvalidArgument("label: names must be unique, got {}", join_words(label));
 }

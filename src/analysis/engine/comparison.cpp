@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/threads/thread_pool.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"
@@ -182,9 +181,7 @@ std::vector<ResultRow> comparison_rows(std::span<const Samples> all, const Compa
   std::vector<ResultRow> keys = keys_of(entries);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i].set(col::kQuantity, entries[i].quantity);
   const auto matches = matches_of(keys, options.compare);
-  if (entries.empty()) {
-    throw InvalidArgument("compare: this metric has no values per item to compare");
-  }
+  throw_if(entries.empty(), "compare: this metric has no values per item to compare");
   if (matches.empty()) throw nothing_in_common();
   std::vector<ResultRow> rows(matches.size());
   pool.parallel_for(std::ssize(rows), [&](std::int64_t i) {
@@ -319,9 +316,7 @@ void check_comparable(std::span<const ResultRow> keys, std::span<const std::stri
                       const CompareOptions& options) {
   const std::vector<std::string> labels = labels_of(keys, options);
   if (options.compare == ComparePairs::kNone) return;
-  if (labels.size() < 2) {
-    throw InvalidArgument("compare: expected at least two captures, got {}", labels.size());
-  }
+  throw_if(labels.size() < 2, "compare: expected at least two captures, got {}", labels.size());
   std::vector<ResultRow> compared(keys.begin(), keys.end());
   // The means over layers are compared too, also where the layers are not the same.
   if (options.summary == SummaryOver::kLayers) {
@@ -344,9 +339,7 @@ std::vector<ResultRow> sample_rows(std::span<const Samples> all, const CompareOp
     for (const SamplesGroup& layers : grouped_over(col::kLayer, all)) {
       rows.push_back(layer_mean_row(layers, summary));
     }
-    if (all.empty()) {
-      throw InvalidArgument("summary: this metric has no values per item to average");
-    }
+    throw_if(all.empty(), "summary: this metric has no values per item to average");
   }
   if (!has_tests(options)) return rows;
   const PairedOptions paired{

@@ -68,7 +68,9 @@ ReportSection comparison_section(double percent, int digits) {
       .kind = "comparison",
       .notes = {fmt::format("differences of the means, [{:g} % paired bootstrap interval], "
                             "two-sided sign-flip p-value, Holm-corrected p-value over the layers",
-                            percent)},
+                            percent),
+                "each capture is one training run: interval and p-value say nothing about other "
+                "seeds (--runs compares models)"},
       .columns = {layer, number_column(col::kBaselineMean, digits, "baseline"),
                   number_column(col::kMean, digits), number_column(col::kDifference, digits),
                   interval_column("interval", col::kCiLow, col::kCiHigh, digits),

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
@@ -115,9 +114,8 @@ UnitResult unit_result_from_json(const Json& value) {
     const bool fits = rows >= 0 && columns >= 0 &&
                       static_cast<double>(rows) * static_cast<double>(columns) ==
                           static_cast<double>(values.size());
-    if (!fits) {
-      throw FormatError("a matrix must have {} x {} numbers, got {}", rows, columns, values.size());
-    }
+    throw_if<FormatError>(!fits, "a matrix must have {} x {} numbers, got {}", rows, columns,
+                          values.size());
     NamedMatrix matrix{entry.at("name"), MatrixD(rows, columns)};
     std::copy(values.begin(), values.end(), matrix.values.data());
     result.matrices.push_back(std::move(matrix));

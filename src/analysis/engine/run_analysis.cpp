@@ -14,7 +14,6 @@
 #include "analysis/engine/comparison_report.h"
 #include "analysis/engine/inputs.h"
 #include "analysis/engine/unit_runner.h"
-#include "core/errors.h"
 #include "core/json.h"
 #include "core/program/program.h"
 #include "core/utf8.h"
@@ -134,13 +133,11 @@ void check_comparison(const Analysis& analysis) {
   const CompareOptions& options = analysis.compare;
   const bool wants_items = options.compare != ComparePairs::kNone ||
                            options.summary != SummaryOver::kNone || !options.runs.empty();
-  if (wants_items && !analysis.lacks_items.empty()) {
-    throw InvalidArgument("{}: {}",
-                          options.compare != ComparePairs::kNone ? "compare"
-                          : options.runs.empty()                 ? "summary"
-                                                                 : "runs",
-                          analysis.lacks_items);
-  }
+  throw_if(wants_items && !analysis.lacks_items.empty(), "{}: {}",
+           options.compare != ComparePairs::kNone ? "compare"
+           : options.runs.empty()                 ? "summary"
+                                                  : "runs",
+           analysis.lacks_items);
   std::vector<ResultRow> keys;
   std::vector<std::string> identities;
   for (const Unit& unit : analysis.units) {

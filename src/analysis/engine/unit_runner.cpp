@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/errors.h"
 #include "core/threads/threads.h"
 
 namespace lime {

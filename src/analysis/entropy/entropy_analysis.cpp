@@ -6,7 +6,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/entropy/entropy_results.h"
-#include "core/errors.h"
 #include "core/program/launcher.h"
 #include "metrics/device/gpu.h"
 #include "metrics/entropy/sequence_entropies.h"
@@ -153,23 +152,18 @@ void EntropyAnalysisOptions::validate() const {
   summary.validate("bootstrap");
   require_positive("max_sequences", max_sequences);
   for (const RowKind rows : dataset) {
-    if (rows == RowKind::kTokens) {
-      throw InvalidArgument("dataset: must be mean, last or both, got tokens");
-    }
-    if (entropy.preset == EntropyPreset::kDiffErank) {
-      throw InvalidArgument("dataset: is not supported by the preset diff-erank; omit --dataset");
-    }
+    throw_if(rows == RowKind::kTokens, "dataset: must be mean, last or both, got tokens");
+    throw_if(entropy.preset == EntropyPreset::kDiffErank,
+             "dataset: is not supported by the preset diff-erank; omit --dataset");
   }
-  if (DeviceName::parse(device).is_gpu && entropy.top_k) {
-    throw InvalidArgument(
-        "top_k: is supported on the CPU only, got device '{}'; omit --top-k or --device", device);
-  }
-  if (entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2) {
-    throw InvalidArgument(
-        "diff-erank: expected two captures of the same text, the untrained model first, then the "
-        "trained one, got {}",
-        captures.captures.size());
-  }
+  throw_if(DeviceName::parse(device).is_gpu && entropy.top_k,
+           "top_k: is supported on the CPU only, got device '{}'; omit --top-k or --device",
+           device);
+  throw_if(
+      entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2,
+      "diff-erank: expected two captures of the same text, the untrained model first, then the "
+      "trained one, got {}",
+      captures.captures.size());
 }
 
 Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run) {
@@ -181,10 +175,8 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   for (const ChosenCapture& capture : shared->captures) {
     const std::int64_t count = num_sequences_used(capture.reader, options.max_sequences);
     check_token_sequences(capture.reader, count, "entropy");
-    if (!options.dataset.empty() && count < 2) {
-      throw InvalidArgument("{}: dataset needs at least 2 sequences, got {}",
-                            quoted_path(capture.reader), count);
-    }
+    throw_if(!options.dataset.empty() && count < 2,
+             "{}: dataset needs at least 2 sequences, got {}", quoted_path(capture.reader), count);
     shared->identities.push_back(sequences_identity(capture.reader, count));
   }
   const DeviceName device = DeviceName::parse(options.device);

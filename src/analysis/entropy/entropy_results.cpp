@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "metrics/summary.h"
 
 namespace lime {
@@ -229,10 +228,8 @@ std::vector<ResultRow> entropy_differences(const std::string& untrained, const s
       rows.push_back(difference_row(key, results[i], other, order, options));
     }
   }
-  if (rows.empty()) {
-    throw InvalidArgument("diff-erank: '{}' and '{}' have no site and layer in common", untrained,
-                          trained);
-  }
+  throw_if(rows.empty(), "diff-erank: '{}' and '{}' have no site and layer in common", untrained,
+           trained);
   return rows;
 }
 

@@ -11,7 +11,6 @@
 #include <span>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/options.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/sequence_entropies.h"

@@ -10,7 +10,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_results.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -30,7 +29,7 @@ struct RowsToKeep {
   MatrixF pick(const MatrixF& kept, const std::vector<std::int64_t>& wanted) const {
     MatrixF rows(static_cast<Eigen::Index>(wanted.size()), kept.cols());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto place = std::lower_bound(all.begin(), all.end(), wanted[i]) - all.begin();
+      const auto place = std::ranges::lower_bound(all, wanted[i]) - all.begin();
       rows.row(static_cast<Eigen::Index>(i)) = kept.row(place);
     }
     return rows;
@@ -223,16 +222,13 @@ PreparedCapture prepare_capture(const CaptureReader& capture,
   prepared.num_sequences = num_sequences_used(capture, options.max_sequences);
   check_token_sequences(capture, prepared.num_sequences, "geometry");
   prepared.num_rows = capture.offsets()[static_cast<std::size_t>(prepared.num_sequences)];
-  if (!options.measure.empty() && options.wants(GeometryGroup::kDimension) &&
-      prepared.num_rows <= options.dimension.num_neighbors) {
-    throw InvalidArgument("'{}': k must be < {}, the number of rows, got {}",
-                          capture.path().string(), prepared.num_rows,
-                          options.dimension.num_neighbors);
-  }
-  if (options.jackknife > prepared.num_sequences) {
-    throw InvalidArgument("'{}': jackknife must be <= {}, the number of sequences, got {}",
-                          capture.path().string(), prepared.num_sequences, options.jackknife);
-  }
+  throw_if(!options.measure.empty() && options.wants(GeometryGroup::kDimension) &&
+               prepared.num_rows <= options.dimension.num_neighbors,
+           "'{}': k must be < {}, the number of rows, got {}", capture.path().string(),
+           prepared.num_rows, options.dimension.num_neighbors);
+  throw_if(options.jackknife > prepared.num_sequences,
+           "'{}': jackknife must be <= {}, the number of sequences, got {}",
+           capture.path().string(), prepared.num_sequences, options.jackknife);
   prepared.identity = sequences_identity(capture, prepared.num_sequences);
   prepared.keep = rows_to_keep(capture, prepared.num_rows, options, seed);
   return prepared;
@@ -312,10 +308,8 @@ void GeometryAnalysisOptions::validate() const {
   massive.validate();
   dimension.validate();
   check_option(neighbor_rows >= 3, "neighbor_rows", ">= 3", neighbor_rows);
-  if (wants(GeometryGroup::kDimension) && neighbor_rows <= dimension.num_neighbors) {
-    throw InvalidArgument("k: must be < neighbor_rows = {}, got {}", neighbor_rows,
-                          dimension.num_neighbors);
-  }
+  throw_if(wants(GeometryGroup::kDimension) && neighbor_rows <= dimension.num_neighbors,
+           "k: must be < neighbor_rows = {}, got {}", neighbor_rows, dimension.num_neighbors);
   check_option(token_classes.size >= 2, "lidar_size", ">= 2", token_classes.size);
   check_option(token_classes.count >= 2, "lidar_classes", ">= 2", token_classes.count);
   token_classes.lidar.validate();

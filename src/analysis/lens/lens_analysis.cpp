@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
 #include "core/program/suggest.h"
 
 namespace lime {
@@ -30,11 +29,9 @@ std::vector<ChosenCapture> open_lenses(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {
     const std::vector<std::string>& sites = capture.reader.sites();
-    if (std::ranges::find(sites, kLensSite) == sites.end()) {
-      throw InvalidArgument(
-          "{}: contains no logit lens (its sites: {}); capture again with --sites hidden,{}",
-          quoted_path(capture.reader), join_words(sites), kLensSite);
-    }
+    throw_if(std::ranges::find(sites, kLensSite) == sites.end(),
+             "{}: contains no logit lens (its sites: {}); capture again with --sites hidden,{}",
+             quoted_path(capture.reader), join_words(sites), kLensSite);
     select_site(capture, kLensSite, options);
   }
   return captures;
@@ -42,10 +39,9 @@ std::vector<ChosenCapture> open_lenses(const CaptureSetOptions& options) {
 
 std::vector<std::vector<double>> measure_sequences(const CaptureReader& capture, int layer,
                                                    std::int64_t count, const UnitContext& context) {
-  if (capture.dim(kLensSite, layer) != static_cast<std::int64_t>(kStored)) {
-    throw FormatError("{}: {} must have {} values per token, got {}", quoted_path(capture),
-                      kLensSite, kStored, capture.dim(kLensSite, layer));
-  }
+  throw_if<FormatError>(capture.dim(kLensSite, layer) != static_cast<std::int64_t>(kStored),
+                        "{}: {} must have {} values per token, got {}", quoted_path(capture),
+                        kLensSite, kStored, capture.dim(kLensSite, layer));
   std::vector<std::vector<double>> values(kMeasures.size(),
                                           std::vector<double>(static_cast<std::size_t>(count)));
   const SequenceSource sequences = token_sequences(capture, kLensSite, layer, count);

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <set>
 
-#include "core/errors.h"
 #include "core/program/terminal.h"
 #include "store/file_names.h"
 
@@ -160,10 +159,9 @@ OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::pat
   for (const fs::path& path : options.output) {
     for (const fs::path& input : inputs) {
       std::error_code ignored;
-      if (fs::equivalent(path, input, ignored)) {
-        throw InvalidArgument("output: '{}' is an input and would be overwritten; use another name",
-                              path.string());
-      }
+      throw_if(fs::equivalent(path, input, ignored),
+               "output: '{}' is an input and would be overwritten; use another name",
+               path.string());
     }
     files_.push_back({OutputLock(path, share), std::make_unique<AtomicFile>(path),
                       options.format ? *options.format : format_of_name(path).value()});

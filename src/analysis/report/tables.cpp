@@ -270,10 +270,8 @@ Pivot pivot_results(const Results& results, const TableLayout& layout) {
       const std::string series = cell_text(*row, layout.series);
       const ResultRow*& cell =
           block.cells[index_of(block.lines, line)][index_of(pivot.series, series)];
-      if (cell != nullptr) {
-        throw InvalidArgument("table: two rows for '{}', {} {}, {} '{}'", name, layout.line.name,
-                              line, layout.series.name, series);
-      }
+      throw_if(cell != nullptr, "table: two rows for '{}', {} {}, {} '{}'", name, layout.line.name,
+               line, layout.series.name, series);
       cell = row;
     }
     pivot.blocks.push_back(std::move(block));

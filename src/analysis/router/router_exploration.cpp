@@ -8,7 +8,6 @@
 
 #include "analysis/router/routers_of.h"
 #include "checkpoint/checkpoint.h"
-#include "core/errors.h"
 
 namespace lime {
 
@@ -31,11 +30,10 @@ bool RouterExploration::has_shape_of(const RouterExploration& other) const {
 RouterWeight RouterExploration::weight(std::int64_t layer, std::int64_t head,
                                        std::int64_t source_layer, std::int64_t source_head) const {
   const std::int64_t heads = num_heads();
-  if (layer < 0 || layer >= num_layers() || source_layer < 0 || source_layer > layer || head < 0 ||
-      head >= heads || source_head < 0 || source_head >= heads) {
-    throw InvalidArgument("router: head {} of layer {} does not read head {} of layer {}", head,
-                          layer, source_head, source_layer);
-  }
+  throw_if(layer < 0 || layer >= num_layers() || source_layer < 0 || source_layer > layer ||
+               head < 0 || head >= heads || source_head < 0 || source_head >= heads,
+           "router: head {} of layer {} does not read head {} of layer {}", head, layer,
+           source_head, source_layer);
   const MatrixD& router = routers_.weights[static_cast<std::size_t>(layer)];
   RouterWeight found;
   found.weight = router(head, source_layer * heads + source_head);

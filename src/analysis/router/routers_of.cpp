@@ -8,7 +8,6 @@
 #include "analysis/router/mixed_inputs.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -49,21 +48,16 @@ std::vector<LayerRouter> with_dimensions(const Routers& means, const ModelConfig
 
 Routers routers_of(const Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config();
-  if (config.routing != DepthRouting::kNone && config.routing != DepthRouting::kLime) {
-    throw InvalidArgument(
-        "'{}': the weights of '{}' are not parameters; capture them with --sites {} and use the "
-        "capture",
-        checkpoint.path().string(), config.name(), source_site(config));
-  }
+  throw_if(config.routing != DepthRouting::kNone && config.routing != DepthRouting::kLime,
+           "'{}': the weights of '{}' are not parameters; capture them with --sites {} and use the "
+           "capture",
+           checkpoint.path().string(), config.name(), source_site(config));
   Routers routers = Routers::identity(config.num_hidden_layers, config.num_key_value_heads);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    if (has_dynamic_router(config, layer)) {
-      throw InvalidArgument(
-          "'{}': its routers compute their weights from the token; capture them with --sites {} "
-          "and "
-          "use the capture",
-          checkpoint.path().string(), kRouteSite);
-    }
+    throw_if(has_dynamic_router(config, layer),
+             "'{}': its routers compute their weights from the token; capture them with --sites {} "
+             "and use the capture",
+             checkpoint.path().string(), kRouteSite);
     const std::optional<MatrixF> router = read_full_router(checkpoint, layer);
     if (router) routers.weights[static_cast<std::size_t>(layer)] = router->cast<double>();
   }
@@ -76,10 +70,9 @@ Routers routers_of(const CaptureReader& capture) {
   const ModelConfig config = parse_model_config(capture.config(), where);
   Routers routers = Routers::identity(config.num_hidden_layers, config.num_key_value_heads);
   for (const int layer : capture.router_layers()) {
-    if (layer < 0 || layer >= routers.num_layers()) {
-      throw FormatError("{}: contains a router of layer {}, but its config has {} layers",
-                        quoted_path(capture), layer, routers.num_layers());
-    }
+    throw_if<FormatError>(layer < 0 || layer >= routers.num_layers(),
+                          "{}: contains a router of layer {}, but its config has {} layers",
+                          quoted_path(capture), layer, routers.num_layers());
     routers.weights[static_cast<std::size_t>(layer)] = capture.router(layer).cast<double>();
   }
   try {
@@ -104,24 +97,20 @@ std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture) {
     const int number = static_cast<int>(layer);
     const std::vector<int> layers = capture.router_layers();
     if (std::ranges::find(layers, number) == layers.end()) return std::nullopt;
-    if (!capture.has_router_dimensions(number)) {
-      throw InvalidArgument(
-          "{}: contains only the means of routers that have a weight per dimension of a head; "
-          "capture again",
-          quoted_path(capture));
-    }
+    throw_if(!capture.has_router_dimensions(number),
+             "{}: contains only the means of routers that have a weight per dimension of a head; "
+             "capture again",
+             quoted_path(capture));
     MatrixF weights = capture.router_dimensions(number);
     const Index heads = config.num_key_value_heads;
-    if (weights.rows() != heads || weights.cols() != (layer + 1) * heads * config.head_dim) {
-      throw FormatError(
-          "{}: the router per dimension of layer {} must have the shape [{}, {}], got [{}, {}]",
-          quoted_path(capture), layer, heads, (layer + 1) * heads * config.head_dim, weights.rows(),
-          weights.cols());
-    }
-    if (!weights.allFinite()) {
-      throw FormatError("{}: the router per dimension of layer {} must be finite",
-                        quoted_path(capture), layer);
-    }
+    throw_if<FormatError>(
+        weights.rows() != heads || weights.cols() != (layer + 1) * heads * config.head_dim,
+        "{}: the router per dimension of layer {} must have the shape [{}, {}], got [{}, {}]",
+        quoted_path(capture), layer, heads, (layer + 1) * heads * config.head_dim, weights.rows(),
+        weights.cols());
+    throw_if<FormatError>(!weights.allFinite(),
+                          "{}: the router per dimension of layer {} must be finite",
+                          quoted_path(capture), layer);
     return weights;
   });
 }
@@ -131,10 +120,9 @@ HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
   HeadScales scales(routers.num_layers(), routers.num_key_value_heads);
   for (Index layer = 0; layer < scales.rows(); ++layer) {
     const VectorD rms = capture.rms_per_head(site, static_cast<int>(layer));
-    if (rms.size() != scales.cols()) {
-      throw FormatError("{}: {} of layer {} has {} heads, but the router has {}",
-                        quoted_path(capture), site, layer, rms.size(), scales.cols());
-    }
+    throw_if<FormatError>(rms.size() != scales.cols(),
+                          "{}: {} of layer {} has {} heads, but the router has {}",
+                          quoted_path(capture), site, layer, rms.size(), scales.cols());
     scales.row(layer) = rms.transpose();
   }
   return scales;
@@ -145,10 +133,9 @@ HeadScales dimension_scales_of(const CaptureReader& capture, const std::string& 
   HeadScales scales(num_layers, capture.dim(site, 0));
   for (Index layer = 0; layer < num_layers; ++layer) {
     const RunningStatistics statistics = capture.statistics(site, static_cast<int>(layer));
-    if (statistics.mean.size() != scales.cols()) {
-      throw FormatError("{}: {} of layers 0 and {} differ in width", quoted_path(capture), site,
-                        layer);
-    }
+    throw_if<FormatError>(statistics.mean.size() != scales.cols(),
+                          "{}: {} of layers 0 and {} differ in width", quoted_path(capture), site,
+                          layer);
     const auto count = static_cast<double>(statistics.count);
     scales.row(layer) =
         (statistics.mean.array().square() + statistics.m2.array() / count).sqrt().transpose();

@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 #include "metrics/summary.h"
@@ -20,10 +19,8 @@ namespace {
 enum Stream : std::uint64_t { kShuffleStream = 1, kTokenStream, kSequenceStream };
 
 void check_classes(const ClassRows& rows) {
-  if (rows.class_names.empty()) {
-    throw InvalidArgument(
-        "has no classes to separate; capture again with --only ' is, are, was, were'");
-  }
+  throw_if(rows.class_names.empty(),
+           "has no classes to separate; capture again with --only ' is, are, was, were'");
   const auto [least, most] = std::ranges::minmax_element(rows.class_id);
   if (!rows.class_id.empty() && *least != *most) return;
   throw InvalidArgument(
@@ -53,11 +50,10 @@ bool has_control(const SeparabilityOptions& options, ProbeControl control) {
 }
 
 void check_controls(const SeparabilityTask& task, const SeparabilityOptions& options) {
-  if (has_control(options, ProbeControl::kToken) && types_are_classes(task.tokens, task.classes)) {
-    throw InvalidArgument(
-        "control: every class is a single token, so random labels per token only rename the "
-        "classes; use shuffled, sequence or random-features");
-  }
+  throw_if(
+      has_control(options, ProbeControl::kToken) && types_are_classes(task.tokens, task.classes),
+      "control: every class is a single token, so random labels per token only rename the "
+      "classes; use shuffled, sequence or random-features");
 }
 
 void make_task_folds(SeparabilityTask& task, const SeparabilityOptions& options) {

@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include "core/errors.h"
 #include "metrics/geometry/similarity.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/summary.h"
@@ -23,7 +22,7 @@ MatrixF read_drawn_rows(const CaptureReader& capture, const std::string& site, i
   const std::vector<std::int64_t>& offsets = capture.offsets();
   MatrixF rows(static_cast<Eigen::Index>(drawn.size()), dim);
   for (std::size_t i = 0; i < drawn.size();) {
-    const auto next = std::upper_bound(offsets.begin(), offsets.end(), drawn[i]);
+    const auto next = std::ranges::upper_bound(offsets, drawn[i]);
     std::size_t last = i;
     while (last + 1 < drawn.size() && drawn[last + 1] < *next) ++last;
     const std::int64_t count = drawn[last] - drawn[i] + 1;

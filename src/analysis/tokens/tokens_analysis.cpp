@@ -8,7 +8,6 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/report/tables.h"
 #include "checkpoint/tokenizer.h"
-#include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/token_contributions.h"
@@ -25,16 +24,13 @@ struct TokensShared {
 
 void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
   check_whole_sequences(capture, "a profile of tokens");
-  if (sequence >= capture.num_sequences()) {
-    throw InvalidArgument("sequence: must be < {}, the number of sequences of {}, got {}",
-                          capture.num_sequences(), quoted_path(capture), sequence);
-  }
+  throw_if(sequence >= capture.num_sequences(),
+           "sequence: must be < {}, the number of sequences of {}, got {}", capture.num_sequences(),
+           quoted_path(capture), sequence);
   const std::int64_t tokens = num_tokens(capture, sequence);
-  if (tokens < 2) {
-    throw InvalidArgument(
-        "{}: sequence {} has {} token{}, but entropy needs at least 2; use another sequence",
-        quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s");
-  }
+  throw_if(tokens < 2,
+           "{}: sequence {} has {} token{}, but entropy needs at least 2; use another sequence",
+           quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s");
 }
 
 UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -76,9 +74,7 @@ std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::strin
   const bool is_inside =
       row >= 0 && row < num_rows &&
       (candidates.empty() || (candidates.front() >= 0 && candidates.back() < num_rows));
-  if (!is_inside) {
-    throw InvalidArgument("nearest_rows: rows must be in [0, {}), got {}", num_rows, row);
-  }
+  throw_if(!is_inside, "nearest_rows: rows must be in [0, {}), got {}", num_rows, row);
   const VectorD wanted = unit_row(capture, site, layer, row);
   std::vector<NearRow> near;
   MatrixF block;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "analysis/report/tables.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/quoting.h"

@@ -20,20 +20,19 @@ std::span<const std::byte> bytes_of(const T& value) {
 }
 
 const Tokenizer& required_tokenizer(const CaptureOptions& options, const InputContext& context) {
-  if (context.tokenizer == nullptr) {
-    throw IoError("'{}': contains no tokenizer; pass token ids with --tokens",
-                  options.checkpoint.string());
-  }
+  throw_if<IoError>(context.tokenizer == nullptr,
+                    "'{}': contains no tokenizer; pass token ids with --tokens",
+                    options.checkpoint.string());
   return *context.tokenizer;
 }
 
 /// Checks the ids. A tokenizer may have more tokens than the model.
 void check_ids(const CaptureInput& input, std::int64_t vocab_size) {
-  const auto bad = std::find_if(input.ids.begin(), input.ids.end(),
-                                [&](std::int32_t id) { return id < 0 || id >= vocab_size; });
+  const auto bad =
+      std::ranges::find_if(input.ids, [&](std::int32_t id) { return id < 0 || id >= vocab_size; });
   if (bad == input.ids.end()) return;
   const std::int64_t place = bad - input.ids.begin();
-  const auto next = std::upper_bound(input.offsets.begin(), input.offsets.end(), place);
+  const auto next = std::ranges::upper_bound(input.offsets, place);
   const std::int64_t sequence = next - input.offsets.begin() - 1;
   throw InvalidArgument(
       "input: token ids must be in [0, {}), got {} at token {} of sequence {}; use the tokenizer "
@@ -124,10 +123,8 @@ std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy
     case BosPolicy::kNever:
       return {};
     case BosPolicy::kAlways:
-      if (!tokenizer.bos_id()) {
-        throw InvalidArgument(
-            "bos: the tokenizer has no beginning-of-sequence token; use auto or never");
-      }
+      throw_if(!tokenizer.bos_id(),
+               "bos: the tokenizer has no beginning-of-sequence token; use auto or never");
       return {*tokenizer.bos_id()};
     case BosPolicy::kAuto:
       break;

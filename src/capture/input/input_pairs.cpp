@@ -48,8 +48,8 @@ class PairCollector {
 
   CaptureInput take() {
     for (std::vector<std::string>* const groups : {&input_.task_fields, &input_.task_terms}) {
-      const bool has_any = std::any_of(groups->begin(), groups->end(),
-                                       [](const std::string& group) { return !group.empty(); });
+      const bool has_any =
+          std::ranges::any_of(*groups, [](const std::string& group) { return !group.empty(); });
       if (!has_any) groups->clear();
     }
     return std::move(input_);
@@ -57,10 +57,9 @@ class PairCollector {
 
  private:
   static std::string text_field(const Json& object, const char* field, const std::string& where) {
-    if (!object.contains(field) || !object[field].is_string()) {
-      throw FormatError("{}: must have the string '{}'; expected minimal pairs in BLiMP format",
-                        where, field);
-    }
+    throw_if<FormatError>(!object.contains(field) || !object[field].is_string(),
+                          "{}: must have the string '{}'; expected minimal pairs in BLiMP format",
+                          where, field);
     return object[field].get<std::string>();
   }
 
@@ -115,9 +114,7 @@ void read_file(const std::filesystem::path& file, PairCollector& collector) {
     has_pairs = true;
     return !collector.is_full();
   });
-  if (!has_pairs) {
-    throw FormatError("'{}': contains no minimal pairs", file.string());
-  }
+  throw_if<FormatError>(!has_pairs, "'{}': contains no minimal pairs", file.string());
 }
 
 }  // namespace

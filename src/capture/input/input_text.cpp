@@ -64,8 +64,7 @@ void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t 
     const auto ids =
         std::span(stream.ids)
             .subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(length));
-    const bool at_start =
-        std::binary_search(stream.document_starts.begin(), stream.document_starts.end(), start);
+    const bool at_start = std::ranges::binary_search(stream.document_starts, start);
     Sequence about;
     about.text = tokenizer.decode(ids, {.at_text_start = at_start});
     input.add(ids, 0, std::move(about));
@@ -151,10 +150,9 @@ CaptureInput read_line_input(const std::vector<std::filesystem::path>& files,
     refuse_double_bos(text_ids, input.prepended_ids, shape.bos, where);
     std::vector<std::int32_t> ids = input.prepended_ids;
     ids.insert(ids.end(), text_ids.begin(), text_ids.end());
-    if (static_cast<std::int64_t>(ids.size()) > max_tokens) {
-      throw InvalidArgument("{}: must have at most max_position_embeddings = {} tokens, has {}",
-                            where, max_tokens, ids.size());
-    }
+    throw_if(static_cast<std::int64_t>(ids.size()) > max_tokens,
+             "{}: must have at most max_position_embeddings = {} tokens, has {}", where, max_tokens,
+             ids.size());
     Sequence about;
     about.text = line;
     input.add(ids, num_prepended, std::move(about));
@@ -166,9 +164,8 @@ CaptureInput read_line_input(const std::vector<std::filesystem::path>& files,
       add(line, fmt::format("'{}' line {}", file.string(), number));
       return input.num_sequences() < enough;
     });
-    if (input.num_sequences() == before) {
-      throw FormatError("'{}': must have a line of text, has none", file.string());
-    }
+    throw_if<FormatError>(input.num_sequences() == before,
+                          "'{}': must have a line of text, has none", file.string());
   }
   return input;
 }

@@ -52,7 +52,7 @@ std::vector<std::int32_t> prepended_ids(const InputContext& context, BosPolicy b
 std::string text_of(std::span<const std::int32_t> ids, const Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return "";
   const std::int32_t size = tokenizer->vocab_size();
-  if (std::any_of(ids.begin(), ids.end(), [&](std::int32_t id) { return id >= size; })) return "";
+  if (std::ranges::any_of(ids, [&](std::int32_t id) { return id >= size; })) return "";
   try {
     return tokenizer->decode(ids);
   } catch (const InvalidArgument&) {
@@ -244,39 +244,33 @@ std::int64_t load(const std::byte* bytes, const IntegerType& type) {
 std::pair<std::string_view, std::span<const std::byte>> split(const MappedFile& mapped,
                                                               std::string_view file) {
   const std::string_view text = mapped.text();
-  if (!text.starts_with(kMagic)) {
-    throw FormatError("'{}': is not a .npy file; save the ids with numpy.save", file);
-  }
+  throw_if<FormatError>(!text.starts_with(kMagic),
+                        "'{}': is not a .npy file; save the ids with numpy.save", file);
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<std::size_t>(static_cast<unsigned char>(text[i])) : 0;
   };
   const std::size_t version = byte(6);
-  if (version < 1 || version > 3) {
-    throw FormatError("'{}': .npy version must be 1 to 3, got {}", file, version);
-  }
+  throw_if<FormatError>(version < 1 || version > 3, "'{}': .npy version must be 1 to 3, got {}",
+                        file, version);
   std::size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   const std::size_t start = version == 1 ? kPreamble : kPreamble + 2;
-  if (length > kMaxHeader || start > text.size() || length > text.size() - start) {
-    throw FormatError("'{}': is truncated, or its .npy header misstates its length of {} bytes",
-                      file, length);
-  }
+  throw_if<FormatError>(length > kMaxHeader || start > text.size() || length > text.size() - start,
+                        "'{}': is truncated, or its .npy header misstates its length of {} bytes",
+                        file, length);
   return {text.substr(start, length), mapped.bytes().subspan(start + length)};
 }
 
 /// Returns the number of elements implied by the shape, checked against the data.
 std::size_t checked_count(const Header& header, std::size_t item_size, std::size_t num_bytes,
                           std::string_view file) {
-  if (header.shape.empty() || header.shape.size() > 2) {
-    throw FormatError("'{}': token ids must have 1 or 2 dimensions, got {}", file,
-                      header.shape.size());
-  }
-  if (header.fortran_order && header.shape.size() == 2) {
-    throw FormatError(
-        "'{}': must be in C order, got Fortran order; save "
-        "numpy.ascontiguousarray(ids)",
-        file);
-  }
+  throw_if<FormatError>(header.shape.empty() || header.shape.size() > 2,
+                        "'{}': token ids must have 1 or 2 dimensions, got {}", file,
+                        header.shape.size());
+  throw_if<FormatError>(header.fortran_order && header.shape.size() == 2,
+                        "'{}': must be in C order, got Fortran order; save "
+                        "numpy.ascontiguousarray(ids)",
+                        file);
   std::size_t count = 1;
   bool fits = true;
   for (const std::int64_t size : header.shape) {

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/errors.h"
-
 namespace lime {
 
 std::span<const Family* const> all_families() {
@@ -17,9 +15,7 @@ std::span<const Family* const> all_families() {
 
 const Family* find_family(std::string_view model_type) {
   const auto families = all_families();
-  const auto found = std::find_if(families.begin(), families.end(), [&](const Family* family) {
-    return family->model_type == model_type;
-  });
+  const auto found = std::ranges::find(families, model_type, &Family::model_type);
   return found == families.end() ? nullptr : *found;
 }
 

@@ -35,6 +35,9 @@ struct Family {
   std::string_view activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   bool tie_word_embeddings = false;
+  /// Tokenizer class that transformers 5 takes for every tokenizer of this family, whatever
+  /// tokenizer_config.json names; empty if it follows the file.
+  std::string_view assumed_tokenizer = {};
   /// Sets config.spec, after the sizes have been read. Refuses what it does not implement.
   /// @throws FormatError  that names the key at fault.
   void (*read)(const KeyReader& keys, ModelConfig& config) = nullptr;

@@ -48,7 +48,7 @@ constexpr std::array kHarmless = std::to_array<std::string_view>({
 });
 
 bool is_harmless(const std::string& key) {
-  return std::any_of(kHarmless.begin(), kHarmless.end(), [&](std::string_view keys) {
+  return std::ranges::any_of(kHarmless, [&](std::string_view keys) {
     return keys.find(fmt::format(" {} ", key)) != std::string_view::npos;
   });
 }
@@ -151,21 +151,19 @@ std::int64_t KeyReader::to_integer(const Json& value, const char* key) const {
 }
 
 void refuse_unsupported_keys(const KeyReader& keys) {
-  if (keys.find("quantization_config") != nullptr) {
-    throw FormatError(
-        "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
-        "checkpoint",
-        keys.where());
-  }
+  throw_if<FormatError>(
+      keys.find("quantization_config") != nullptr,
+      "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
+      "checkpoint",
+      keys.where());
   if (!keys.boolean("is_causal", true)) {
     keys.fail("is_causal", "true, because bidirectional attention is not supported", false);
   }
-  if (keys.find("text_config") != nullptr) {
-    throw FormatError(
-        "{}: 'text_config' must be absent, got the config of a multimodal model; save its language "
-        "model alone, with the keys of text_config at the top level",
-        keys.where());
-  }
+  throw_if<FormatError>(
+      keys.find("text_config") != nullptr,
+      "{}: 'text_config' must be absent, got the config of a multimodal model; save its language "
+      "model alone, with the keys of text_config at the top level",
+      keys.where());
   for (const RefusedKey& refused : kRefused) {
     const Json* const value = keys.find(refused.key);
     if (value == nullptr || *value == false || value->empty()) continue;

@@ -51,6 +51,7 @@ const Family kQwen2 = {.model_type = "qwen2",
                        .architecture = "Qwen2ForCausalLM",
                        .num_key_value_heads = 32,
                        .max_position_embeddings = 32768,
+                       .assumed_tokenizer = "Qwen2Tokenizer",
                        .read = read_qwen2,
                        .write = write_qwen2};
 

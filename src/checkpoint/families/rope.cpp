@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -161,10 +160,9 @@ RopeSpec read_rope(const KeyReader& keys, ModelConfig& config, const RopeReading
     return result;
   }
   const KeyReader rope(*object, fmt::format("{}: '{}'", keys.where(), key));
-  if (rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr) {
-    throw FormatError("{}: must be the same for all layers, got different values per layer type",
-                      rope.where());
-  }
+  throw_if<FormatError>(
+      rope.find("full_attention") != nullptr || rope.find("sliding_attention") != nullptr,
+      "{}: must be the same for all layers, got different values per layer type", rope.where());
   if (!how.may_be_partial) refuse_partial_rotation(rope);
   const bool is_phi3 = how.original_max_position_embeddings.has_value();
   const auto original =
@@ -222,10 +220,9 @@ void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, Mo
   // none.
   auto rotated = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * fraction);
   if (rotated == 1) rotated = 2;
-  if (rotated < 2 || rotated % 2 != 0 || rotated > config.head_dim) {
-    throw FormatError("{}: '{}' must give an even number of dimensions of {} to rotate, got {}",
-                      keys.where(), key, config.head_dim, rotated);
-  }
+  throw_if<FormatError>(rotated < 2 || rotated % 2 != 0 || rotated > config.head_dim,
+                        "{}: '{}' must give an even number of dimensions of {} to rotate, got {}",
+                        keys.where(), key, config.head_dim, rotated);
   config.spec.rotary_dim = rotated == config.head_dim ? 0 : rotated;
 }
 

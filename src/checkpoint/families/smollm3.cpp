@@ -13,10 +13,9 @@ std::vector<bool> rotating_layers(const KeyReader& keys, std::int64_t num_layers
   std::vector<bool> rotates;
   if (keys.find("no_rope_layers") != nullptr) {
     for (const std::int64_t flag : keys.integers("no_rope_layers")) rotates.push_back(flag != 0);
-    if (std::ssize(rotates) < num_layers) {
-      throw FormatError("{}: 'no_rope_layers' must have one entry for each of {} layers, got {}",
-                        keys.where(), num_layers, rotates.size());
-    }
+    throw_if<FormatError>(std::ssize(rotates) < num_layers,
+                          "{}: 'no_rope_layers' must have one entry for each of {} layers, got {}",
+                          keys.where(), num_layers, rotates.size());
     rotates.resize(static_cast<std::size_t>(num_layers));
     return rotates;
   }

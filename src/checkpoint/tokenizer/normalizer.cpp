@@ -66,9 +66,8 @@ class PrecompiledMap {
     if (!bytes) throw FormatError("{}.precompiled_charsmap must be base64", where);
     if (bytes->empty()) return;
     const std::uint32_t size = bytes->size() < 4 ? 1 : read_u32(*bytes);
-    if (size % 4 != 0 || size > bytes->size() - 4) {
-      throw FormatError("{}.precompiled_charsmap must contain a double array and strings", where);
-    }
+    throw_if<FormatError>(size % 4 != 0 || size > bytes->size() - 4,
+                          "{}.precompiled_charsmap must contain a double array and strings", where);
     for (std::size_t at = 4; at < 4 + std::size_t{size}; at += 4) {
       units_.push_back(read_u32(std::string_view(*bytes).substr(at)));
     }

@@ -152,7 +152,7 @@ void prepend_space(const TextPiece& piece, StageScratch& scratch, const StageWor
 struct Metaspace {
   void operator()(const TextPiece& piece, StageScratch& scratch, const StageWork& work,
                   PieceConsumer& next) const {
-    const auto spaces = std::count(piece.text.begin(), piece.text.end(), ' ');
+    const auto spaces = std::ranges::count(piece.text, ' ');
     work.take_bytes(piece.text.size() +
                     (static_cast<std::uint64_t>(spaces) + 1) * replacement.size());
     std::string& text = scratch.buffer;
@@ -282,9 +282,8 @@ void PreTokenizer::add(const Json& definition, const std::string& where) {
     add_stage(cut_at_scripts, Regex(script_pattern()));
   } else if (type == "FixedLength") {
     const std::int64_t length = fields.integer("length", 5);
-    if (length < 1 || length > 65535) {
-      throw FormatError("{}: length must be from 1 to 65535, got {}", name, length);
-    }
+    throw_if<FormatError>(length < 1 || length > 65535,
+                          "{}: length must be from 1 to 65535, got {}", name, length);
     add_split(fmt::format(R"([\s\S]{{1,{}}})", length), SplitBehavior::kIsolated);
   } else if (type == "WhitespaceSplit") {
     add_split(R"(\s)", SplitBehavior::kRemoved);

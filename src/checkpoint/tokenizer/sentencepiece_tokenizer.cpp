@@ -26,12 +26,11 @@ class SentencePieceTokenizer : public Tokenizer {
     const MappedFile file(path);
     refuse_lfs_pointer(file.text(), path.string());
     model_ = parse_sentencepiece_model(file.text());
-    if (model_ == nullptr) {
-      throw FormatError(
-          "'{}': must be a SentencePiece model; if it is a tiktoken file (LLaMA 3), put the "
-          "tokenizer.json of that checkpoint next to it",
-          path.string());
-    }
+    throw_if<FormatError>(
+        model_ == nullptr,
+        "'{}': must be a SentencePiece model; if it is a tiktoken file (LLaMA 3), put the "
+        "tokenizer.json of that checkpoint next to it",
+        path.string());
     sha256_ = sha256_of_file(path);
     drops_first_space_ = first_space_is_dropped();
     can_cut_before_words_ = no_piece_holds_two_words();

@@ -22,7 +22,7 @@ std::optional<Json> read_if_present(const fs::path& path) {
 }
 
 void add_name(const std::optional<std::string>& name, std::vector<std::string>& names) {
-  if (name && std::find(names.begin(), names.end(), *name) == names.end()) names.push_back(*name);
+  if (name && std::ranges::find(names, *name) == names.end()) names.push_back(*name);
 }
 
 /// The tokens of one file by their roles, as strings or as objects with `content`.
@@ -52,9 +52,8 @@ void read_added_decoder(const JsonFields& fields, SpecialTokens& result) {
     AddedToken token = read_added_token(JsonFields(value, where));
     const char* end = key.data() + key.size();
     const auto parsed = std::from_chars(key.data(), end, token.id);
-    if (parsed.ec != std::errc() || parsed.ptr != end || token.id < 0) {
-      throw FormatError("{}: the key must be a token id", where);
-    }
+    throw_if<FormatError>(parsed.ec != std::errc() || parsed.ptr != end || token.id < 0,
+                          "{}: the key must be a token id", where);
     result.added.push_back(std::move(token));
   }
 }
@@ -83,7 +82,7 @@ void read_added_tokens(const fs::path& folder, SpecialTokens& result) {
     const auto same = [&content = content](const AddedToken& token) {
       return token.content == content;
     };
-    if (std::any_of(result.added.begin(), result.added.end(), same)) continue;
+    if (std::ranges::any_of(result.added, same)) continue;
     AddedToken token;
     token.content = content;
     token.id = read_token_id(id, fields.place(content));

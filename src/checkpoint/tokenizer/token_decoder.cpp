@@ -66,9 +66,8 @@ void TokenDecoder::add(const Json& definition, const std::string& where) {
     replacements_.emplace_back(suffix, " ");
   } else if (type == "Replace") {
     const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
-    if (pattern.find("Regex") != nullptr) {
-      throw FormatError("{}: type 'Replace' with a Regex is not supported", where);
-    }
+    throw_if<FormatError>(pattern.find("Regex") != nullptr,
+                          "{}: type 'Replace' with a Regex is not supported", where);
     const std::string from = pattern.string("String");
     if (from.empty()) throw FormatError("{}.String must not be empty", pattern.where());
     replacements_.emplace_back(from, fields.optional_string("content").value_or(""));
@@ -86,12 +85,11 @@ void TokenDecoder::add_strip(const Json& definition, const std::string& where) {
   const std::int64_t start = fields.integer("start", 0);
   const std::int64_t stop = fields.integer("stop", 0);
   if (start == 0 && stop == 0) return;
-  if (!fused_ || start != 1 || stop != 0 || !stripped_.empty()) {
-    throw FormatError(
-        "{}: type 'Strip' is supported only after Fuse and for one character at the start, got "
-        "start {} and stop {}",
-        where, start, stop);
-  }
+  throw_if<FormatError>(
+      !fused_ || start != 1 || stop != 0 || !stripped_.empty(),
+      "{}: type 'Strip' is supported only after Fuse and for one character at the start, got "
+      "start {} and stop {}",
+      where, start, stop);
   stripped_ = fields.string("content");
 }
 

@@ -164,11 +164,10 @@ void read_bpe(const JsonFields& model, TokenizerParts& parts) {
 void read_model(const JsonFields& model, TokenizerParts& parts) {
   const std::string type = model.optional_string("type").value_or("BPE");
   if (type == "Unigram") return read_unigram(model, parts);
-  if (type != "BPE" && type != "WordLevel" && type != "WordPiece") {
-    throw FormatError(
-        "{}: type '{}' is not supported (supported: BPE, Unigram, WordLevel, WordPiece)",
-        model.where(), type);
-  }
+  throw_if<FormatError>(
+      type != "BPE" && type != "WordLevel" && type != "WordPiece",
+      "{}: type '{}' is not supported (supported: BPE, Unigram, WordLevel, WordPiece)",
+      model.where(), type);
   if (!model.get("vocab").is_object()) {
     throw FormatError("{} must be an object", model.place("vocab"));
   }
@@ -241,12 +240,12 @@ void read_added_tokens(const JsonFields& file, TokenizerParts& parts) {
 /// Adds what the files beside the tokenizer's call special and the tokenizer itself does not.
 void add_special_tokens(const SpecialTokens& special, TokenizerParts& parts) {
   const auto is_added = [&](const std::string& content) {
-    return std::any_of(parts.added_tokens.begin(), parts.added_tokens.end(),
-                       [&](const AddedToken& token) { return token.content == content; });
+    return std::ranges::any_of(parts.added_tokens,
+                               [&](const AddedToken& token) { return token.content == content; });
   };
   const auto id_in_vocabulary = [&](const std::string& content) -> std::optional<std::int32_t> {
-    const auto found = std::find_if(parts.vocabulary.begin(), parts.vocabulary.end(),
-                                    [&](const auto& entry) { return entry.first == content; });
+    const auto found = std::ranges::find_if(
+        parts.vocabulary, [&](const auto& entry) { return entry.first == content; });
     if (found == parts.vocabulary.end()) return std::nullopt;
     return found->second;
   };
@@ -254,7 +253,7 @@ void add_special_tokens(const SpecialTokens& special, TokenizerParts& parts) {
     if (is_added(token.content)) continue;
     token.id = id_in_vocabulary(token.content).value_or(token.id);
     const auto& names = special.names;
-    if (std::find(names.begin(), names.end(), token.content) != names.end()) token.special = true;
+    if (std::ranges::find(names, token.content) != names.end()) token.special = true;
     parts.added_tokens.push_back(std::move(token));
   }
   for (const std::string& name : special.names) {

@@ -211,9 +211,7 @@ void append_character(std::int32_t code, std::string& text) {
 }
 
 bool is_in(std::span<const CodeRange> ranges, std::int32_t code) {
-  const auto range =
-      std::lower_bound(ranges.begin(), ranges.end(), code,
-                       [](const CodeRange& other, std::int32_t at) { return other.last < at; });
+  const auto range = std::ranges::lower_bound(ranges, code, {}, &CodeRange::last);
   return range != ranges.end() && range->first <= code;
 }
 

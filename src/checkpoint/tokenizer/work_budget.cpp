@@ -22,22 +22,19 @@ WorkBudget::WorkBudget(std::size_t text_bytes)
       steps_left_(kStepsOfShortText + kStepsPerByte * text_bytes) {}
 
 void StageWork::take_bytes(std::uint64_t count) const {
-  if (count > budget_.bytes_left_) {
-    throw InvalidArgument(
-        "{}: a text of {} bytes must not grow to more than {} bytes; the tokenizer file is "
-        "malicious or broken",
-        stage_, budget_.text_bytes_, kBytesOfShortText + kBytesPerByte * budget_.text_bytes_);
-  }
+  throw_if(count > budget_.bytes_left_,
+           "{}: a text of {} bytes must not grow to more than {} bytes; the tokenizer file is "
+           "malicious or broken",
+           stage_, budget_.text_bytes_, kBytesOfShortText + kBytesPerByte * budget_.text_bytes_);
   budget_.bytes_left_ -= count;
 }
 
 void StageWork::take_steps(std::uint64_t count) const {
-  if (count > budget_.steps_left_) {
-    throw InvalidArgument(
-        "{}: the pattern must match in at most {} steps on a text of {} bytes; the tokenizer file "
-        "is malicious or broken, or the text is unusual",
-        stage_, kStepsOfShortText + kStepsPerByte * budget_.text_bytes_, budget_.text_bytes_);
-  }
+  throw_if(
+      count > budget_.steps_left_,
+      "{}: the pattern must match in at most {} steps on a text of {} bytes; the tokenizer file "
+      "is malicious or broken, or the text is unusual",
+      stage_, kStepsOfShortText + kStepsPerByte * budget_.text_bytes_, budget_.text_bytes_);
   budget_.steps_left_ -= count;
 }
 

@@ -64,12 +64,11 @@ std::vector<const TensorView*> in_file_order(std::span<const TensorView> tensors
   std::vector<const TensorView*> order;
   for (const TensorView& tensor : tensors) {
     check_tensor(tensor);
-    if (!names.insert(tensor.name).second) {
-      throw InvalidArgument("write_safetensors: tensor '{}' is given twice", tensor.name);
-    }
+    throw_if(!names.insert(tensor.name).second, "write_safetensors: tensor '{}' is given twice",
+             tensor.name);
     order.push_back(&tensor);
   }
-  std::sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
+  std::ranges::sort(order, [](const TensorView* a, const TensorView* b) {
     const std::size_t size_a = dtype_size(a->dtype);
     const std::size_t size_b = dtype_size(b->dtype);
     return size_a != size_b ? size_a > size_b : a->name < b->name;

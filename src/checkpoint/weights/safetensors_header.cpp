@@ -25,26 +25,23 @@ constexpr int kMaxDepth = 4;                            // { tensor: { shape: [ 
 std::string name_text(const std::string& name) { return printable(name, 120); }
 
 std::string_view header_text(std::span<const std::byte> file, std::string_view where) {
-  if (file.size() < kPrefixBytes) {
-    throw FormatError(
-        "'{}': a safetensors file must have at least {} bytes, got {}; the file seems to be "
-        "truncated",
-        where, kPrefixBytes, file.size());
-  }
+  throw_if<FormatError>(
+      file.size() < kPrefixBytes,
+      "'{}': a safetensors file must have at least {} bytes, got {}; the file seems to be "
+      "truncated",
+      where, kPrefixBytes, file.size());
   const std::uint64_t length = little_endian(file.first(kPrefixBytes));
-  if (length > kMaxHeaderBytes) {
-    throw FormatError(
-        "'{}': the safetensors header must have at most {} bytes, got the length {}; the file does "
-        "not seem to be in safetensors format",
-        where, kMaxHeaderBytes, length);
-  }
+  throw_if<FormatError>(
+      length > kMaxHeaderBytes,
+      "'{}': the safetensors header must have at most {} bytes, got the length {}; the file does "
+      "not seem to be in safetensors format",
+      where, kMaxHeaderBytes, length);
   const std::size_t rest = file.size() - kPrefixBytes;
-  if (length > rest) {
-    throw FormatError(
-        "'{}': the safetensors header declares {} bytes, but only {} bytes follow; the file seems "
-        "to be truncated",
-        where, length, rest);
-  }
+  throw_if<FormatError>(
+      length > rest,
+      "'{}': the safetensors header declares {} bytes, but only {} bytes follow; the file seems "
+      "to be truncated",
+      where, length, rest);
   return {reinterpret_cast<const char*>(file.data()) + kPrefixBytes,
           static_cast<std::size_t>(length)};
 }
@@ -56,9 +53,8 @@ class HeaderGuard {
 
   bool operator()(int depth, HeaderJson::parse_event_t event, HeaderJson& parsed) {
     using Event = HeaderJson::parse_event_t;
-    if (depth > kMaxDepth) {
-      throw FormatError("'{}': the safetensors header is nested too deeply", where_);
-    }
+    throw_if<FormatError>(depth > kMaxDepth, "'{}': the safetensors header is nested too deeply",
+                          where_);
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
     if (event == Event::key && !keys_.back().insert(parsed.get<std::string>()).second) {
@@ -150,15 +146,13 @@ void read_offsets(const std::string& place, const HeaderJson& json, std::uint64_
   }
   entry.begin = read_number(place, "data_offsets", json[0]);
   entry.end = read_number(place, "data_offsets", json[1]);
-  if (entry.begin > entry.end) {
-    throw FormatError("{}: data_offsets must be in ascending order, got [{}, {}]", place,
-                      entry.begin, entry.end);
-  }
-  if (entry.end > data_size) {
-    throw FormatError(
-        "{}: data_offsets [{}, {}] exceed the {} bytes of data; the file seems to be truncated",
-        place, entry.begin, entry.end, data_size);
-  }
+  throw_if<FormatError>(entry.begin > entry.end,
+                        "{}: data_offsets must be in ascending order, got [{}, {}]", place,
+                        entry.begin, entry.end);
+  throw_if<FormatError>(
+      entry.end > data_size,
+      "{}: data_offsets [{}, {}] exceed the {} bytes of data; the file seems to be truncated",
+      place, entry.begin, entry.end, data_size);
   check_size(place, entry);
 }
 
@@ -197,10 +191,9 @@ void check_tiling(const std::vector<Entry>& entries, std::uint64_t data_size,
     covered = entry.end;
     previous = &entry;
   }
-  if (covered != data_size) {
-    throw FormatError("'{}': {} bytes at the end of the file belong to no tensor", where,
-                      data_size - covered);
-  }
+  throw_if<FormatError>(covered != data_size,
+                        "'{}': {} bytes at the end of the file belong to no tensor", where,
+                        data_size - covered);
 }
 
 std::map<std::string, std::string> read_metadata(const HeaderJson& json, std::string_view where) {
@@ -237,7 +230,7 @@ SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file,
       entries.push_back(read_entry(name, value, data, where));
     }
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   check_tiling(entries, data.size(), where);

@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -28,14 +27,14 @@ bool contains(std::string_view text, std::string_view part) {
 /// config.
 bool is_derived_buffer(std::string_view name, const TensorNames& names) {
   if (contains(name, ".rotary_emb.")) return true;
-  return std::any_of(names.ignored.begin(), names.ignored.end(), [&](const std::string& ending) {
+  return std::ranges::any_of(names.ignored, [&](const std::string& ending) {
     return name == ending || name.ends_with("." + ending);
   });
 }
 
 bool is_fused(std::string_view name) {
-  return std::any_of(kFusedNames.begin(), kFusedNames.end(),
-                     [&](std::string_view fused) { return name.ends_with(fused); });
+  return std::ranges::any_of(kFusedNames,
+                             [&](std::string_view fused) { return name.ends_with(fused); });
 }
 
 /// Up to five names, and how many there are.
@@ -191,10 +190,9 @@ class Locator {
       used.insert(spec.stored.name);
       TensorSource source = place->second;
       check_shape(source, spec.stored.shape);
-      if (!is_weight_dtype(source.info.dtype)) {
-        throw FormatError("'{}': tensor '{}' must be F64, F32, F16 or BF16, got {}", where_,
-                          source.info.stored_name, dtype_name(source.info.dtype));
-      }
+      throw_if<FormatError>(!is_weight_dtype(source.info.dtype),
+                            "'{}': tensor '{}' must be F64, F32, F16 or BF16, got {}", where_,
+                            source.info.stored_name, dtype_name(source.info.dtype));
       if (source.place.name.empty()) source.place = spec.stored;
       source.info.name = spec.name;
       source.info.shape = spec.shape;

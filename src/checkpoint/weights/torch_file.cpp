@@ -184,9 +184,9 @@ class TorchFile {
       if (!is_new || is_second_pickle) refuse_entry(entry.name, "must occur once");
       if (entry.name.ends_with(kPickle)) pickle_name = entry.name;
     }
-    if (pickle_name.empty()) {
-      throw FormatError("'{}': the archive must contain data.pkl, as torch.save writes it", where_);
-    }
+    throw_if<FormatError>(pickle_name.empty(),
+                          "'{}': the archive must contain data.pkl, as torch.save writes it",
+                          where_);
     const std::string folder(pickle_name.substr(0, pickle_name.size() - kPickle.size()));
     const auto order = files.find(folder + "/byteorder");
     if (order != files.end() && text_of(order->second) != "little") {
@@ -240,9 +240,9 @@ class TorchFile {
   }
 
   std::vector<TensorView> tensors_of(const PickleValue& root, const Storages& storages) const {
-    if (root.kind != Kind::kDictionary) {
-      throw FormatError("'{}': must be a dictionary of tensors, as model.state_dict() is", where_);
-    }
+    throw_if<FormatError>(root.kind != Kind::kDictionary,
+                          "'{}': must be a dictionary of tensors, as model.state_dict() is",
+                          where_);
     std::vector<TensorView> tensors;
     for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
       const PickleValue& value = *root.items[i + 1];

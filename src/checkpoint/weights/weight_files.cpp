@@ -40,10 +40,9 @@ using ShardMap = std::map<std::string, std::vector<std::string>>;
 ShardMap read_index(const fs::path& path) {
   const Json json = read_json_file(path);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
-  if (map == json.end() || !map->is_object() || map->empty()) {
-    throw FormatError("'{}': must have an object 'weight_map' that maps tensors to shards",
-                      path.string());
-  }
+  throw_if<FormatError>(map == json.end() || !map->is_object() || map->empty(),
+                        "'{}': must have an object 'weight_map' that maps tensors to shards",
+                        path.string());
   ShardMap shards;
   for (const auto& [tensor, shard] : map->items()) {
     const std::string name = shard.is_string() ? shard.get<std::string>() : "";
@@ -102,8 +101,7 @@ WeightFiles open_shards(const fs::path& folder, const char* index) {
 }  // namespace
 
 bool has_weights(const fs::path& folder) {
-  return std::any_of(kNames.begin(), kNames.end(),
-                     [&](const char* name) { return path_exists(folder / name); });
+  return std::ranges::any_of(kNames, [&](const char* name) { return path_exists(folder / name); });
 }
 
 WeightFiles open_weight_files(const fs::path& folder) {

@@ -62,15 +62,13 @@ void sync_path(const fs::path& path, int flags) {
 void refuse_other_than_files(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  if (fs::is_directory(status)) {
-    throw IoError("'{}': is a folder, expected a file name", path.string());
-  }
+  throw_if<IoError>(fs::is_directory(status), "'{}': is a folder, expected a file name",
+                    path.string());
   // /dev/stdout is a link, which may lead to a file.
   const bool is_link_of_system =
       fs::is_symlink(path, ignored) && fs::canonical(folder_of(path), ignored) == "/dev";
-  if ((fs::exists(status) && !fs::is_regular_file(status)) || is_link_of_system) {
-    throw IoError("'{}': is a device, a FIFO or a socket, expected a file name", path.string());
-  }
+  throw_if<IoError>((fs::exists(status) && !fs::is_regular_file(status)) || is_link_of_system,
+                    "'{}': is a device, a FIFO or a socket, expected a file name", path.string());
 }
 
 std::function<void(std::ostream&)> writer_of(std::string_view content) {

@@ -58,9 +58,8 @@ std::vector<std::string> values_of(const BoundField& bound) {
       continue;
     }
     for (std::string& item : split_at_commas(text)) {
-      if (item.empty()) {
-        throw UsageError("{}: a value is empty in '{}'", option_name(field), printable(text));
-      }
+      throw_if<UsageError>(item.empty(), "{}: a value is empty in '{}'", option_name(field),
+                           printable(text));
       values.push_back(std::move(item));
     }
   }

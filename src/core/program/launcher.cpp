@@ -36,8 +36,8 @@ constexpr LauncherVariables kLaunchers[] = {
     {Launcher::kSlurm, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""}};
 
 const LauncherVariables& variables_of(Launcher launcher) {
-  return *std::find_if(std::begin(kLaunchers), std::end(kLaunchers),
-                       [&](const auto& entry) { return entry.launcher == launcher; });
+  return *std::ranges::find_if(kLaunchers,
+                               [&](const auto& entry) { return entry.launcher == launcher; });
 }
 
 /// The number in a variable, or `missing`.
@@ -83,12 +83,10 @@ std::optional<WorkShare> array_share(const EnvironmentFn& variable) {
   const int last =
       number_or(variable, "SLURM_ARRAY_TASK_MAX", first + (share.count - 1) * step, INT_MAX);
   const int number = environment_number("SLURM_ARRAY_TASK_ID", *id, first, last);
-  if ((last - first) / step + 1 != share.count || (number - first) % step != 0) {
-    throw InvalidArgument(
-        "SLURM_ARRAY_TASK_ID: the {} tasks of the array must be numbered without gaps to share "
-        "work, got {} of {} to {}; pass --shard I/N",
-        share.count, number, first, last);
-  }
+  throw_if((last - first) / step + 1 != share.count || (number - first) % step != 0,
+           "SLURM_ARRAY_TASK_ID: the {} tasks of the array must be numbered without gaps to share "
+           "work, got {} of {} to {}; pass --shard I/N",
+           share.count, number, first, last);
   share.index = (number - first) / step;
   return share;
 }
@@ -103,11 +101,9 @@ std::optional<std::string> environment_variable(const char* name) {
 int environment_number(const char* name, const std::string& text, int least, int most) {
   int value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
-      value > most) {
-    throw InvalidArgument("{}: must be a whole number from {} to {}, got '{}'", name, least, most,
-                          text);
-  }
+  throw_if(parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least ||
+               value > most,
+           "{}: must be a whole number from {} to {}, got '{}'", name, least, most, text);
   return value;
 }
 

@@ -31,15 +31,12 @@ struct OptionCodec<WorkShare> {
   static std::string type() { return "I/N"; }
   static WorkShare parse(const std::string& text, const std::string& name) {
     const std::size_t slash = text.find('/');
-    if (slash == std::string::npos) {
-      throw InvalidArgument("{}: expected I/N such as 0/4, got '{}'", name, text);
-    }
+    throw_if(slash == std::string::npos, "{}: expected I/N such as 0/4, got '{}'", name, text);
     WorkShare share;
     share.index = OptionCodec<int>::parse(text.substr(0, slash), name);
     share.count = OptionCodec<int>::parse(text.substr(slash + 1), name);
-    if (share.count < 1 || share.index < 0 || share.index >= share.count) {
-      throw InvalidArgument("{}: I/N must have 0 <= I < N, got '{}'", name, text);
-    }
+    throw_if(share.count < 1 || share.index < 0 || share.index >= share.count,
+             "{}: I/N must have 0 <= I < N, got '{}'", name, text);
     return share;
   }
   static Json to_json(const WorkShare& value) {

@@ -19,12 +19,10 @@ void check_attention(const VectorD& attention, double sum) {
     throw InvalidArgument("attention: query {} must have finite weights >= 0, got {}", query,
                           attention.allFinite() ? attention.minCoeff() : attention.sum());
   }
-  if (std::abs(sum - 1.0) > kSumTolerance) {
-    throw InvalidArgument(
-        "attention: the weights of query {} must sum to 1 within {}, got {}; were the sequences "
-        "captured in a different order, or the pattern modified",
-        query, kSumTolerance, sum);
-  }
+  throw_if(std::abs(sum - 1.0) > kSumTolerance,
+           "attention: the weights of query {} must sum to 1 within {}, got {}; were the sequences "
+           "captured in a different order, or the pattern modified",
+           query, kSumTolerance, sum);
 }
 
 /// @param attention  of the last token as query to all tokens
@@ -47,10 +45,9 @@ void measure_query(const VectorD& attention, Eigen::Ref<Eigen::RowVectorXd> meas
 }  // namespace
 
 MatrixD attention_profile(const ConstMatrixRef& pattern) {
-  if (pattern.rows() != pattern.cols()) {
-    throw InvalidArgument("attention: a pattern must be square, [queries, keys], got [{}, {}]",
-                          pattern.rows(), pattern.cols());
-  }
+  throw_if(pattern.rows() != pattern.cols(),
+           "attention: a pattern must be square, [queries, keys], got [{}, {}]", pattern.rows(),
+           pattern.cols());
   MatrixD profile(pattern.rows(), kNumMeasures);
   Eigen::RowVectorXd measures(kNumMeasures);
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {

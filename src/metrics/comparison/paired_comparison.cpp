@@ -23,10 +23,9 @@ constexpr std::size_t kMostBits = 62;
 constexpr std::uint64_t kTestStream = std::uint64_t{1} << 63;
 
 std::vector<double> differences(std::span<const double> first, std::span<const double> second) {
-  if (first.size() != second.size()) {
-    throw InvalidArgument("comparison: both samples must have the same size, got {} and {}",
-                          first.size(), second.size());
-  }
+  throw_if(first.size() != second.size(),
+           "comparison: both samples must have the same size, got {} and {}", first.size(),
+           second.size());
   std::vector<double> values(first.size());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = second[i] - first[i];
   return values;
@@ -111,7 +110,7 @@ std::array<double, 2> resampled_interval(const RunValues* first, const RunValues
     means[r] = mean(second);
     if (first != nullptr) means[r] -= mean(*first);
   }
-  std::sort(means.begin(), means.end());
+  std::ranges::sort(means);
   return {quantile(means, (1.0 - options.confidence) / 2.0),
           quantile(means, (1.0 + options.confidence) / 2.0)};
 }
@@ -224,8 +223,8 @@ std::vector<double> holm_adjusted(std::span<const double> p_values) {
   }
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
   std::vector<double> adjusted(p_values.size());
   double largest = 0.0;
   for (std::size_t k = 0; k < order.size(); ++k) {
@@ -285,9 +284,7 @@ double kruskal_wallis_p(std::span<const std::vector<double>> groups) {
     if (group.empty()) throw InvalidArgument("kruskal_wallis: a group is empty");
     all.insert(all.end(), group.begin(), group.end());
   }
-  if (groups.size() < 2) {
-    throw InvalidArgument("kruskal_wallis: needs at least 2 groups, got {}", groups.size());
-  }
+  throw_if(groups.size() < 2, "kruskal_wallis: needs at least 2 groups, got {}", groups.size());
   const std::vector<double> ranks = average_ranks(all);
   const auto n = static_cast<double>(all.size());
   double between = 0.0;
@@ -299,7 +296,7 @@ double kruskal_wallis_p(std::span<const std::vector<double>> groups) {
     place += group.size();
   }
   // Ties: divide by 1 - sum (t^3 - t) / (n^3 - n).
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   double ties = 0.0;
   for (std::size_t i = 0; i < all.size();) {
     std::size_t end = i;

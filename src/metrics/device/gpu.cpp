@@ -21,17 +21,15 @@ const gpu_module::Module* load_module(const std::filesystem::path& path) {
         path.string(), ::dlerror());
   }
   void* const symbol = ::dlsym(library, gpu_module::kModuleSymbol);
-  if (symbol == nullptr) {
-    throw IoError("device: '{}' must be LIMe's GPU module, but has no {}(); reinstall it",
-                  path.string(), gpu_module::kModuleSymbol);
-  }
+  throw_if<IoError>(symbol == nullptr,
+                    "device: '{}' must be LIMe's GPU module, but has no {}(); reinstall it",
+                    path.string(), gpu_module::kModuleSymbol);
   const gpu_module::Module* const module = reinterpret_cast<gpu_module::ModuleFn>(symbol)();
-  if (module->version != gpu_module::kVersion) {
-    throw IoError(
-        "device: '{}' must have interface version {}, got {}; reinstall it together with the "
-        "program",
-        path.string(), gpu_module::kVersion, module->version);
-  }
+  throw_if<IoError>(
+      module->version != gpu_module::kVersion,
+      "device: '{}' must have interface version {}, got {}; reinstall it together with the "
+      "program",
+      path.string(), gpu_module::kVersion, module->version);
   return module;
 }
 
@@ -59,11 +57,10 @@ Gpu::Gpu(const DeviceName& name, int local_rank, const std::filesystem::path& mo
     : module_(load_module(module)) {
   const char* const stand_in = std::getenv("LIME_GPU_STAND_IN");
   const int count = stand_in != nullptr ? 1 : module_->count_gpus();
-  if (count < 1) {
-    throw IoError(
-        "device: LibTorch finds no GPU; check the output of nvidia-smi and that LibTorch was built "
-        "with CUDA, or use --device cpu");
-  }
+  throw_if<IoError>(
+      count < 1,
+      "device: LibTorch finds no GPU; check the output of nvidia-smi and that LibTorch was built "
+      "with CUDA, or use --device cpu");
   const int index = gpu_index(name, local_rank, count);
   name_ = stand_in != nullptr ? stand_in : fmt::format("cuda:{}", index);
 }

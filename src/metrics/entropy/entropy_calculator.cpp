@@ -5,8 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -85,7 +83,7 @@ void EntropyCalculator::begin_all(PendingEntropy& pending) {
       pending.entropy.values = entropies_of(pending);
       return;
     }
-  } else if (std::all_of(orders_.begin(), orders_.end(), has_power_sum)) {
+  } else if (std::ranges::all_of(orders_, has_power_sum)) {
     pending.entropy.values = entropies_without_eigenvalues(pending.trace);
     return;
   }
@@ -94,7 +92,7 @@ void EntropyCalculator::begin_all(PendingEntropy& pending) {
 
 /// Computes orders 2, 3 and 4 from tr(K^2) = <K, K>, tr(K^3) = <K^2, K>, tr(K^4) = <K^2, K^2>.
 std::vector<double> EntropyCalculator::entropies_without_eigenvalues(double trace) {
-  if (std::any_of(orders_.begin(), orders_.end(), [](double alpha) { return alpha > 2.0; })) {
+  if (std::ranges::any_of(orders_, [](double alpha) { return alpha > 2.0; })) {
     gram_builder_.square(gram_, squared_gram_);
   }
   std::vector<double> entropies;

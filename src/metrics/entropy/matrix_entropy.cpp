@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 
-#include "core/errors.h"
 #include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {
@@ -19,9 +18,7 @@ constexpr double kNearOne = 1e-3;
 double largest_of(std::span<const double> eigenvalues) {
   double largest = 0.0;
   for (const double value : eigenvalues) {
-    if (!std::isfinite(value)) {
-      throw InvalidArgument("entropy: eigenvalues must be finite, got {}", value);
-    }
+    throw_if(!std::isfinite(value), "entropy: eigenvalues must be finite, got {}", value);
     largest = std::max(largest, value);
   }
   if (largest == 0.0) throw InvalidArgument("entropy: no eigenvalue is above 0");
@@ -74,16 +71,13 @@ double entropy_of(const linalg::AffineRows<Scalar>& rows, double alpha) {
 }
 
 void check_leading(std::span<const double> leading, std::int64_t num_eigenvalues) {
-  if (leading.empty() || num_eigenvalues < static_cast<std::int64_t>(leading.size())) {
-    throw InvalidArgument("entropy_bounds: needs 1 to {} leading eigenvalues, got {}",
-                          num_eigenvalues, leading.size());
-  }
+  throw_if(leading.empty() || num_eigenvalues < static_cast<std::int64_t>(leading.size()),
+           "entropy_bounds: needs 1 to {} leading eigenvalues, got {}", num_eigenvalues,
+           leading.size());
   for (std::size_t i = 0; i < leading.size(); ++i) {
-    if (!(leading[i] >= 0.0) || (i > 0 && leading[i] > leading[i - 1])) {
-      throw InvalidArgument(
-          "entropy_bounds: eigenvalues must be >= 0 and descending, got {} at index {}", leading[i],
-          i);
-    }
+    throw_if(!(leading[i] >= 0.0) || (i > 0 && leading[i] > leading[i - 1]),
+             "entropy_bounds: eigenvalues must be >= 0 and descending, got {} at index {}",
+             leading[i], i);
   }
 }
 
@@ -174,18 +168,15 @@ void EntropyOptions::describe(OptionList& list) {
 
 void EntropyOptions::validate() const {
   for (const double order : alpha) check_entropy_order(order);
-  if (preset != EntropyPreset::kLayerByLayer &&
-      normalization != EntropyNormalization::kMaxEntropy) {
-    throw InvalidArgument("normalization: '{}' requires the preset layer-by-layer, got '{}'",
-                          enum_name(normalization), enum_name(preset));
-  }
+  throw_if(
+      preset != EntropyPreset::kLayerByLayer && normalization != EntropyNormalization::kMaxEntropy,
+      "normalization: '{}' requires the preset layer-by-layer, got '{}'", enum_name(normalization),
+      enum_name(preset));
   if (!top_k) return;
   if (*top_k < 1) throw InvalidArgument("top_k: must be > 0, got {}", *top_k);
-  if (preset == EntropyPreset::kLayerByLayer) {
-    throw InvalidArgument(
-        "top_k: has no bounds for the preset layer-by-layer, whose matrix has negative "
-        "eigenvalues; omit --top-k or use another preset");
-  }
+  throw_if(preset == EntropyPreset::kLayerByLayer,
+           "top_k: has no bounds for the preset layer-by-layer, whose matrix has negative "
+           "eigenvalues; omit --top-k or use another preset");
 }
 
 std::vector<double> EntropyOptions::orders() const {
@@ -223,11 +214,9 @@ double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
                                  log_tokens * log_dim, 1.0};
     divisor = divisors[static_cast<std::size_t>(options.normalization)];
   }
-  if (!(divisor > 0.0)) {
-    throw InvalidArgument(
-        "{}: divides by a logarithm and needs at least two tokens and dimensions, got {} x {}",
-        enum_name(options.preset), num_tokens, dim);
-  }
+  throw_if(!(divisor > 0.0),
+           "{}: divides by a logarithm and needs at least two tokens and dimensions, got {} x {}",
+           enum_name(options.preset), num_tokens, dim);
   return nats / divisor;
 }
 
@@ -236,18 +225,15 @@ void check_entropy_order(double alpha) {
 }
 
 double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim) {
-  if (num_tokens < 1 || dim < 1) {
-    throw InvalidArgument("entropy: needs at least one token and one dimension, got {} x {}",
-                          num_tokens, dim);
-  }
+  throw_if(num_tokens < 1 || dim < 1,
+           "entropy: needs at least one token and one dimension, got {} x {}", num_tokens, dim);
   return std::log(static_cast<double>(std::min(num_tokens, dim)));
 }
 
 double entropy_of_spectrum(std::span<const double> eigenvalues, double trace, double alpha) {
   check_entropy_order(alpha);
-  if (!(trace > 0.0) || !std::isfinite(trace)) {
-    throw InvalidArgument("entropy: the trace must be > 0 and finite, got {}", trace);
-  }
+  throw_if(!(trace > 0.0) || !std::isfinite(trace),
+           "entropy: the trace must be > 0 and finite, got {}", trace);
   const double largest = largest_of(eigenvalues);
   if (std::isinf(alpha)) return -std::log(largest / trace);
   if (alpha == 1.0) return shannon_entropy(eigenvalues, trace);
@@ -285,7 +271,7 @@ EntropyBounds entropy_bounds(std::span<const double> leading, double trace,
 }
 
 bool needs_eigenvalues(std::span<const double> orders) {
-  return std::any_of(orders.begin(), orders.end(), [](double alpha) { return alpha != 2.0; });
+  return std::ranges::any_of(orders, [](double alpha) { return alpha != 2.0; });
 }
 
 std::vector<double> entropies_of(const GramSpectrum& gram, const EntropyOptions& options) {

@@ -3,28 +3,22 @@
 
 #include <cmath>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
 void check_statistics(const RunningStatistics& statistics) {
-  if (statistics.count < 2) {
-    throw InvalidArgument("standardize: the statistics must come from at least 2 rows, got {}",
-                          statistics.count);
-  }
-  if (statistics.mean.size() != statistics.m2.size()) {
-    throw InvalidArgument("standardize: mean and m2 must have the same size, got {} and {}",
-                          statistics.mean.size(), statistics.m2.size());
-  }
+  throw_if(statistics.count < 2,
+           "standardize: the statistics must come from at least 2 rows, got {}", statistics.count);
+  throw_if(statistics.mean.size() != statistics.m2.size(),
+           "standardize: mean and m2 must have the same size, got {} and {}",
+           statistics.mean.size(), statistics.m2.size());
   for (Eigen::Index c = 0; c < statistics.mean.size(); ++c) {
-    if (!std::isfinite(statistics.mean[c]) || !std::isfinite(statistics.m2[c]) ||
-        statistics.m2[c] < 0.0) {
-      throw InvalidArgument(
-          "standardize: mean must be finite and m2 >= 0 and finite, got {} and {} at dimension {}; "
-          "the data set contains NaN or infinity",
-          statistics.mean[c], statistics.m2[c], c);
-    }
+    throw_if(
+        !std::isfinite(statistics.mean[c]) || !std::isfinite(statistics.m2[c]) ||
+            statistics.m2[c] < 0.0,
+        "standardize: mean must be finite and m2 >= 0 and finite, got {} and {} at dimension {}; "
+        "the data set contains NaN or infinity",
+        statistics.mean[c], statistics.m2[c], c);
   }
 }
 
@@ -32,18 +26,17 @@ void check_statistics(const RunningStatistics& statistics) {
 
 Standardization make_standardization(const RunningStatistics& statistics, double epsilon) {
   check_statistics(statistics);
-  if (!(epsilon > 0.0) || !std::isfinite(epsilon)) {
-    throw InvalidArgument("standardize: epsilon must be > 0, got {}", epsilon);
-  }
+  throw_if(!(epsilon > 0.0) || !std::isfinite(epsilon), "standardize: epsilon must be > 0, got {}",
+           epsilon);
   const double degrees = static_cast<double>(statistics.count - 1);
   return {statistics.mean, ((statistics.m2.array() / degrees).sqrt() + epsilon).matrix()};
 }
 
 MatrixD standardize(const ConstMatrixRef& rows, const Standardization& standardization) {
-  if (standardization.mean.size() != rows.cols() || standardization.divisor.size() != rows.cols()) {
-    throw InvalidArgument("standardize: the rows have {} dimensions, but the statistics have {}",
-                          rows.cols(), standardization.mean.size());
-  }
+  throw_if(
+      standardization.mean.size() != rows.cols() || standardization.divisor.size() != rows.cols(),
+      "standardize: the rows have {} dimensions, but the statistics have {}", rows.cols(),
+      standardization.mean.size());
   return ((rows.cast<double>().rowwise() - standardization.mean.transpose()).array().rowwise() /
           standardization.divisor.transpose().array())
       .matrix();
@@ -79,31 +72,26 @@ EntropyPreprocessing::EntropyPreprocessing(EntropyPreset preset,
                                            const std::optional<Standardization>& standardization)
     : preset_(preset) {
   if (!needs_standardization(preset)) return;
-  if (!standardization) {
-    throw InvalidArgument(
-        "{}: needs the mean and standard deviation of the data set; use the statistics of the "
-        "capture, or another preset",
-        enum_name(preset));
-  }
+  throw_if(!standardization,
+           "{}: needs the mean and standard deviation of the data set; use the statistics of the "
+           "capture, or another preset",
+           enum_name(preset));
   shift_ = standardization->mean;
   column_scale_ = standardization->divisor.cwiseInverse();
 }
 
 template <typename Scalar>
 void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
-  if (rows.num_rows < 1 || rows.num_cols < 1) {
-    throw InvalidArgument("needs at least one token and one dimension, got {} x {}", rows.num_rows,
-                          rows.num_cols);
-  }
+  throw_if(rows.num_rows < 1 || rows.num_cols < 1,
+           "needs at least one token and one dimension, got {} x {}", rows.num_rows, rows.num_cols);
   switch (preset_) {
     case EntropyPreset::kRaw:
     case EntropyPreset::kSeqVcr:
       return;
     case EntropyPreset::kLimeCode:
-      if (shift_.size() != rows.num_cols) {
-        throw InvalidArgument("representations have {} dimensions, but the statistics have {}",
-                              rows.num_cols, shift_.size());
-      }
+      throw_if(shift_.size() != rows.num_cols,
+               "representations have {} dimensions, but the statistics have {}", rows.num_cols,
+               shift_.size());
       rows.shift = shift_.data();
       rows.column_scale = column_scale_.data();
       return;
@@ -130,11 +118,9 @@ void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows
     for (std::int64_t c = 0; c < rows.num_cols; ++c) squares += rows.at(r, c) * rows.at(r, c);
     const double norm = std::sqrt(squares);
     if (!std::isfinite(norm)) check_finite(rows);
-    if (!(norm > 0.0)) {
-      throw InvalidArgument(
-          "{}: divides every token by its distance from the mean token, which is 0 for token {}",
-          enum_name(preset_), r);
-    }
+    throw_if(!(norm > 0.0),
+             "{}: divides every token by its distance from the mean token, which is 0 for token {}",
+             enum_name(preset_), r);
     row_scale_[r] = 1.0 / norm;
   }
   rows.row_scale = row_scale_.data();

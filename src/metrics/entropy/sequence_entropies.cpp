@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/threads/object_pool.h"
 #include "metrics/entropy/entropy_calculator.h"
 
@@ -53,9 +52,7 @@ void with_sequence(std::int64_t index, const Work& work) {
 
 PendingEntropy begin_sequence(EntropyCalculator& calculator, const ConstMatrixRef& rows,
                               std::int64_t index) {
-  if (rows.rows() == 1) {
-    throw InvalidArgument("entropy: sequence {}: must have at least 2 tokens, got 1", index);
-  }
+  throw_if(rows.rows() == 1, "entropy: sequence {}: must have at least 2 tokens, got 1", index);
   PendingEntropy pending;
   with_sequence(index, [&] { pending = calculator.begin(linalg::affine_rows(rows)); });
   return pending;
@@ -97,10 +94,9 @@ SequenceEntropies collect(const std::vector<Outcome>& outcomes, const EntropyOpt
   result.lower = table_of(outcomes, &SequenceEntropy::lower);
   result.upper = table_of(outcomes, &SequenceEntropy::upper);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].dim != result.dim) {
-      throw InvalidArgument("entropy: sequence {}: must have {} dimensions like sequence 0, got {}",
-                            i, result.dim, outcomes[i].dim);
-    }
+    throw_if(outcomes[i].dim != result.dim,
+             "entropy: sequence {}: must have {} dimensions like sequence 0, got {}", i, result.dim,
+             outcomes[i].dim);
     result.num_tokens.push_back(outcomes[i].num_tokens);
     if (options.top_k) result.left_out.push_back(outcomes[i].entropy.left_out);
   }
@@ -220,9 +216,7 @@ class Pass {
 }  // namespace
 
 std::vector<double> SequenceEntropies::of_order(std::size_t order) const {
-  if (order >= alpha.size()) {
-    throw InvalidArgument("entropy: order index must be < {}, got {}", alpha.size(), order);
-  }
+  throw_if(order >= alpha.size(), "entropy: order index must be < {}, got {}", alpha.size(), order);
   std::vector<double> column;
   for (Eigen::Index i = 0; i < values.rows(); ++i) {
     column.push_back(values(i, static_cast<Eigen::Index>(order)));

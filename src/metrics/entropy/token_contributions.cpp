@@ -34,9 +34,8 @@ TokenSpectrum spectrum_of(const ConstMatrixRefD& z) {
     gram.noalias() = z.transpose() * z;
   }
   const Eigen::SelfAdjointEigenSolver<MatrixD> solver(gram);
-  if (solver.info() != Eigen::Success) {
-    throw NumericalError("token_contributions: the eigenvalues of the sequence did not converge");
-  }
+  throw_if<NumericalError>(solver.info() != Eigen::Success,
+                           "token_contributions: the eigenvalues of the sequence did not converge");
   TokenSpectrum spectrum;
   spectrum.eigenvalues = solver.eigenvalues().cwiseMax(0.0);
   spectrum.trace = gram.trace();
@@ -137,17 +136,11 @@ double entropy_without(const TokenSpectrum& spectrum, Eigen::Index token, double
 TokenContributions token_contributions(const ConstMatrixRefD& representations, double alpha,
                                        ThreadPool& pool, std::stop_token stop) {
   check_entropy_order(alpha);
-  if (representations.rows() < 2) {
-    throw InvalidArgument("token_contributions: needs at least 2 tokens, got {}",
-                          representations.rows());
-  }
-  if (!representations.allFinite()) {
-    throw InvalidArgument("token_contributions: representations must be finite");
-  }
+  throw_if(representations.rows() < 2, "token_contributions: needs at least 2 tokens, got {}",
+           representations.rows());
+  throw_if(!representations.allFinite(), "token_contributions: representations must be finite");
   const TokenSpectrum spectrum = spectrum_of(representations);
-  if (!(spectrum.trace > 0.0)) {
-    throw InvalidArgument("token_contributions: representations must not be all zero");
-  }
+  throw_if(!(spectrum.trace > 0.0), "token_contributions: representations must not be all zero");
   TokenContributions result;
   result.entropy = entropy_of_spectrum(
       std::span(spectrum.eigenvalues.data(), static_cast<std::size_t>(spectrum.eigenvalues.size())),

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/errors.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/rows.h"
 
@@ -24,13 +23,13 @@ std::vector<Eigen::Index> distinct_rows(const ConstMatrixRef& points) {
   };
   std::vector<Eigen::Index> order(static_cast<std::size_t>(points.rows()));
   std::iota(order.begin(), order.end(), Eigen::Index{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](Eigen::Index a, Eigen::Index b) { return compare(a, b) < 0; });
+  std::ranges::stable_sort(order,
+                           [&](Eigen::Index a, Eigen::Index b) { return compare(a, b) < 0; });
   std::vector<Eigen::Index> firsts;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i == 0 || compare(order[i - 1], order[i]) != 0) firsts.push_back(order[i]);
   }
-  std::sort(firsts.begin(), firsts.end());
+  std::ranges::sort(firsts);
   return firsts;
 }
 
@@ -84,7 +83,7 @@ void IntrinsicDimensionOptions::validate() const {
 
 std::optional<double> two_nn_dimension(std::vector<double> log_ratios, TwoNnFit fit,
                                        double discard) {
-  std::sort(log_ratios.begin(), log_ratios.end());
+  std::ranges::sort(log_ratios);
   const auto n = static_cast<double>(log_ratios.size());
   auto kept = static_cast<std::size_t>(n * (1.0 - discard));
   // The last of all ratios has F = 1, which is at infinity.

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/errors.h"
 #include "metrics/entropy/preprocessing.h"
 
 namespace lime {
@@ -143,7 +142,7 @@ class LayerMeter {
 
   void take_sample(std::int64_t first, const ConstMatrixRef& rows) {
     const std::vector<std::int64_t>& sample = options_.sample;
-    auto chosen = std::lower_bound(sample.begin(), sample.end(), first);
+    auto chosen = std::ranges::lower_bound(sample, first);
     for (; chosen != sample.end() && *chosen < first + rows.rows(); ++chosen) {
       result_.sample.row(chosen - sample.begin()) = rows.row(*chosen - first);
     }
@@ -200,9 +199,7 @@ LayerGeometry layer_geometry(const SequenceSource& sequences,
           if (stop.stop_requested()) throw Interrupted("geometry: interrupted at sequence {}", i);
           sequences.read(i, rows);
           try {
-            if (rows.rows() < 2) {
-              throw InvalidArgument("must have at least 2 tokens, got {}", rows.rows());
-            }
+            throw_if(rows.rows() < 2, "must have at least 2 tokens, got {}", rows.rows());
             layer.add(i, rows, meter, group);
           } catch (const InvalidArgument& error) {
             throw InvalidArgument("geometry: sequence {}: {}", i, error.what());

@@ -47,20 +47,18 @@ void LidarOptions::validate() const {
 
 double lidar(const ConstMatrixRef& rows, std::int64_t num_classes, const LidarOptions& options) {
   options.validate();
-  if (num_classes < 2 || rows.rows() % num_classes != 0 || rows.rows() / num_classes < 2) {
-    throw InvalidArgument(
-        "lidar: needs at least 2 classes of equal size with at least 2 rows each, got {} rows for "
-        "{} classes",
-        rows.rows(), num_classes);
-  }
+  throw_if(
+      num_classes < 2 || rows.rows() % num_classes != 0 || rows.rows() / num_classes < 2,
+      "lidar: needs at least 2 classes of equal size with at least 2 rows each, got {} rows for "
+      "{} classes",
+      rows.rows(), num_classes);
   if (!rows.allFinite()) throw InvalidArgument("lidar: every value must be finite");
   MatrixD means;
   const MatrixD within = within_classes(rows, num_classes, means);
   const auto freedom = static_cast<double>(rows.rows() - num_classes);
   const Eigen::LLT<MatrixD> cholesky(scatter(within, 1.0 / freedom, options.delta));
-  if (cholesky.info() != Eigen::Success) {
-    throw NumericalError("lidar: the within-class scatter is not positive definite");
-  }
+  throw_if<NumericalError>(cholesky.info() != Eigen::Success,
+                           "lidar: the within-class scatter is not positive definite");
   // L^-1 (mu_c - mu) / sqrt(n - 1): the Gram matrix of these has the required eigenvalues.
   means.rowwise() -= means.colwise().mean().eval();
   means /= std::sqrt(static_cast<double>(num_classes - 1));

@@ -111,10 +111,9 @@ VectorD gram_product(const ConstMatrixRef& x, const VectorD& v) {
 
 void DirectionSum::add(const ConstMatrixRef& rows, const VectorD* centre) {
   if (sum.size() == 0) sum = VectorD::Zero(rows.cols());
-  if (sum.size() != rows.cols()) {
-    throw InvalidArgument("directions: rows must have {} dimensions like earlier rows, got {}",
-                          sum.size(), rows.cols());
-  }
+  throw_if(sum.size() != rows.cols(),
+           "directions: rows must have {} dimensions like earlier rows, got {}", sum.size(),
+           rows.cols());
   // A row that equals the centre up to rounding has no direction.
   const double shortest = centre != nullptr ? kRounding * centre->norm() : 0.0;
   VectorD row(rows.cols());
@@ -147,9 +146,7 @@ std::optional<double> DirectionSum::mean_cosine() const {
 
 SequenceSimilarity sequence_similarity(const ConstMatrixRef& rows) {
   const Eigen::Index tokens = rows.rows();
-  if (tokens < 2) {
-    throw InvalidArgument("similarity: a sequence must have at least 2 tokens, got {}", tokens);
-  }
+  throw_if(tokens < 2, "similarity: a sequence must have at least 2 tokens, got {}", tokens);
   const VectorD mean = mean_row(rows);
   const double mean_length = mean.norm();
 
@@ -243,9 +240,7 @@ MassiveActivations massive_activations(const ConstMatrixRef& rows,
 
 PathCurvature path_curvature(const ConstMatrixRef& rows) {
   const Eigen::Index tokens = rows.rows();
-  if (tokens < 3) {
-    throw InvalidArgument("curvature: a sequence must have at least 3 tokens, got {}", tokens);
-  }
+  throw_if(tokens < 3, "curvature: a sequence must have at least 3 tokens, got {}", tokens);
   PathCurvature result;
   double sum = 0.0;
   Step step;
@@ -298,9 +293,7 @@ double largest_gram_eigenvalue(const ConstMatrixRef& rows) {
 }
 
 FirstToken measure_first_token(const ConstMatrixRef& rows) {
-  if (rows.rows() < 2) {
-    throw InvalidArgument("first token: must have at least 2 tokens, got {}", rows.rows());
-  }
+  throw_if(rows.rows() < 2, "first token: must have at least 2 tokens, got {}", rows.rows());
   VectorD squares(rows.rows());
   for (Eigen::Index r = 0; r < rows.rows(); ++r) {
     squares[r] = rows.row(r).cast<double>().squaredNorm();
@@ -320,9 +313,7 @@ FirstToken measure_first_token(const ConstMatrixRef& rows) {
 
 TokenProfile token_profile(const ConstMatrixRef& rows) {
   if (rows.rows() == 0) throw InvalidArgument("token_profile: needs at least 1 token, got none");
-  if (!rows.allFinite()) {
-    throw InvalidArgument("token_profile: representations must be finite");
-  }
+  throw_if(!rows.allFinite(), "token_profile: representations must be finite");
   const MatrixD x = rows.cast<double>();
   TokenProfile profile;
   profile.norm = x.rowwise().norm();

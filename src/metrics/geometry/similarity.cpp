@@ -32,9 +32,8 @@ double debiased_hsic(double squared_cross_norm, const ComparableRows& x, const C
 }  // namespace
 
 ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence) {
-  if (rows.rows() < kFewestRows) {
-    throw InvalidArgument("similarity: needs at least {} rows, got {}", kFewestRows, rows.rows());
-  }
+  throw_if(rows.rows() < kFewestRows, "similarity: needs at least {} rows, got {}", kFewestRows,
+           rows.rows());
   check_finite_rows(rows);
   ComparableRows x;
   x.rows = std::move(rows);
@@ -48,10 +47,8 @@ ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence)
   }
   x.squared_norm = x.squared_lengths.sum();
   const bool all_equal = (x.rows.rowwise() - x.rows.row(0)).cwiseAbs().maxCoeff() == 0.0F;
-  if (all_equal || !(x.squared_norm > 0.0)) {
-    throw InvalidArgument("similarity: all {} rows are equal, so their similarity is undefined",
-                          x.rows.rows());
-  }
+  throw_if(all_equal || !(x.squared_norm > 0.0),
+           "similarity: all {} rows are equal, so their similarity is undefined", x.rows.rows());
   linalg::SymmetricSlivers gram;
   linalg::GramBuilder().smaller_gram(centred(x), gram);
   const double squared_gram_norm = linalg::inner_product(gram, gram);
@@ -82,9 +79,8 @@ ClusteredMean clustered_mean(const VectorD& values, std::span<const std::int32_t
 }
 
 LayerChange layer_change(const ComparableRows& x, const ComparableRows& y) {
-  if (x.rows.rows() != y.rows.rows() || x.rows.cols() != y.rows.cols()) {
-    throw InvalidArgument("similarity: both inputs must have the same shape");
-  }
+  throw_if(x.rows.rows() != y.rows.rows() || x.rows.cols() != y.rows.cols(),
+           "similarity: both inputs must have the same shape");
   VectorD influence(x.rows.rows());
   VectorD angle(x.rows.rows());
   for (Eigen::Index r = 0; r < x.rows.rows(); ++r) {
@@ -104,11 +100,9 @@ LayerChange layer_change(const ComparableRows& x, const ComparableRows& y) {
 
 RowSimilarity RowComparison::compare(const ComparableRows& x, const ComparableRows& y,
                                      bool with_procrustes) {
-  if (x.rows.rows() != y.rows.rows()) {
-    throw InvalidArgument(
-        "similarity: both inputs must have the same number of rows, got {} and {}", x.rows.rows(),
-        y.rows.rows());
-  }
+  throw_if(x.rows.rows() != y.rows.rows(),
+           "similarity: both inputs must have the same number of rows, got {} and {}",
+           x.rows.rows(), y.rows.rows());
   const bool x_is_smaller = x.rows.cols() <= y.rows.cols();
   const ComparableRows& small = x_is_smaller ? x : y;
   const ComparableRows& large = x_is_smaller ? y : x;

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <vector>
 
-#include "core/errors.h"
 #include "metrics/rows.h"
 
 namespace lime {
@@ -21,12 +20,11 @@ constexpr double kSmallestTolerance = 1e-7;
 std::vector<double> singular_values(std::span<const double> eigenvalues, std::int64_t count) {
   std::vector<double> values;
   for (const double eigenvalue : eigenvalues) {
-    if (!std::isfinite(eigenvalue)) {
-      throw InvalidArgument("spectrum: eigenvalues must be finite, got {}", eigenvalue);
-    }
+    throw_if(!std::isfinite(eigenvalue), "spectrum: eigenvalues must be finite, got {}",
+             eigenvalue);
     values.push_back(std::sqrt(std::max(eigenvalue, 0.0)));
   }
-  std::sort(values.begin(), values.end(), std::greater<>());
+  std::ranges::sort(values, std::greater<>());
   if (static_cast<std::int64_t>(values.size()) > count) {
     values.resize(static_cast<std::size_t>(count));
   }
@@ -102,10 +100,8 @@ RowMoments::RowMoments(VectorD shift)
 }
 
 void RowMoments::add(const ConstMatrixRef& rows) {
-  if (rows.cols() != shift_.size()) {
-    throw InvalidArgument("moments: rows must have {} dimensions, got {}", shift_.size(),
-                          rows.cols());
-  }
+  throw_if(rows.cols() != shift_.size(), "moments: rows must have {} dimensions, got {}",
+           shift_.size(), rows.cols());
   linalg::AffineRows<float> shifted = linalg::affine_rows(rows);
   shifted.shift = shift_.data();
   builder_.add_feature_gram(shifted, gram_);
@@ -138,12 +134,11 @@ linalg::SymmetricSlivers RowMoments::raw_gram() const {
 }
 
 void PowerLawRange::validate() const {
-  if (first < 1 || last < first + 3) {
-    throw InvalidArgument(
-        "power_law_first, power_law_last: must be a range of at least 4 eigenvalues counted from "
-        "1, got {} to {}",
-        first, last);
-  }
+  throw_if(
+      first < 1 || last < first + 3,
+      "power_law_first, power_law_last: must be a range of at least 4 eigenvalues counted from "
+      "1, got {} to {}",
+      first, last);
 }
 
 PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
@@ -153,12 +148,10 @@ PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
   std::int64_t rank = 0;
   const double noise = static_cast<double>(dim) * std::numeric_limits<float>::epsilon();
   for (const double value : sigma) rank += value > noise * sigma.front() ? 1 : 0;
-  if (range.last > rank) {
-    throw InvalidArgument(
-        "power law: needs eigenvalues {} to {}, but the covariance has rank {}; use a smaller "
-        "power_law_last, or more rows",
-        range.first, range.last, rank);
-  }
+  throw_if(range.last > rank,
+           "power law: needs eigenvalues {} to {}, but the covariance has rank {}; use a smaller "
+           "power_law_last, or more rows",
+           range.first, range.last, rank);
   PowerLaw law = fit_range(sigma, range);
   const auto middle = std::clamp(
       static_cast<std::int64_t>(std::sqrt(static_cast<double>(range.first * range.last))),
@@ -181,9 +174,8 @@ void SpectrumOptions::validate() const {
 
 double participation_ratio(double trace, double squared_norm) {
   const double ratio = trace * trace / squared_norm;
-  if (!(trace > 0.0) || !std::isfinite(ratio)) {
-    throw InvalidArgument("participation ratio: the matrix must be finite and not zero");
-  }
+  throw_if(!(trace > 0.0) || !std::isfinite(ratio),
+           "participation ratio: the matrix must be finite and not zero");
   return ratio;
 }
 
@@ -191,9 +183,8 @@ SpectrumMeasures measure_spectrum(std::span<const double> eigenvalues, std::int6
                                   std::int64_t dim, const SpectrumOptions& options) {
   options.validate();
   const std::vector<double> sigma = singular_values(eigenvalues, std::min(rows, dim));
-  if (sigma.empty() || sigma.front() <= 0.0) {
-    throw InvalidArgument("spectrum: the matrix must not be zero, got no eigenvalue above 0");
-  }
+  throw_if(sigma.empty() || sigma.front() <= 0.0,
+           "spectrum: the matrix must not be zero, got no eigenvalue above 0");
   double sum = 0.0;
   for (const double value : sigma) sum += value;
   const double tolerance =

@@ -96,9 +96,8 @@ int scale_to_unit_range(SymmetricSlivers& matrix) {
     // This form propagates NaN.
     if (!(std::abs(value) <= largest)) largest = std::abs(value);
   }
-  if (!std::isfinite(largest)) {
-    throw NumericalError("eigenvalues: the matrix must be finite, got an element of {}", largest);
-  }
+  throw_if<NumericalError>(!std::isfinite(largest),
+                           "eigenvalues: the matrix must be finite, got an element of {}", largest);
   if (largest == 0.0) return 0;
   const int exponent = std::ilogb(largest);
   if (exponent > -64 && exponent < 64) return 0;
@@ -170,7 +169,7 @@ void TridiagonalEigenvalues::unload(int lane, Tridiagonal& matrix) {
     matrix.diagonal[i] = exponent == 0 ? value : std::ldexp(value, exponent);
   }
   matrix.exponent = 0;
-  std::sort(matrix.diagonal.begin(), matrix.diagonal.end());
+  std::ranges::sort(matrix.diagonal);
 }
 
 /// Removes the blocks of one and two rows at the top, and computes the shift for the next one.
@@ -271,9 +270,8 @@ std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) 
   reduce(matrix, tridiagonal_);
   Tridiagonal* const one[] = {&tridiagonal_};
   const std::int64_t missing = tridiagonal_eigenvalues_.compute(one).front();
-  if (missing != 0) {
-    throw NumericalError("eigenvalues: {} of {} did not converge", missing, matrix.size());
-  }
+  throw_if<NumericalError>(missing != 0, "eigenvalues: {} of {} did not converge", missing,
+                           matrix.size());
   return tridiagonal_.diagonal;
 }
 

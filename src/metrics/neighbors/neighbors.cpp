@@ -10,7 +10,6 @@
 #include <memory>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"
 #include "metrics/rows.h"
@@ -301,11 +300,9 @@ NeighborGraph find_neighbors(const ConstMatrixRef& points, std::int64_t num_neig
                              const NeighborOptions& options, ThreadPool& pool,
                              const std::stop_token& stop) {
   options.validate();
-  if (num_neighbors < 1 || num_neighbors >= points.rows()) {
-    throw InvalidArgument("neighbours: must be in [1, {}] for {} points, got {}",
-                          std::max<std::int64_t>(points.rows() - 1, 1), points.rows(),
-                          num_neighbors);
-  }
+  throw_if(num_neighbors < 1 || num_neighbors >= points.rows(),
+           "neighbours: must be in [1, {}] for {} points, got {}",
+           std::max<std::int64_t>(points.rows() - 1, 1), points.rows(), num_neighbors);
   check_finite_rows(points);
   const Centering centering = neighbors::centering_of(points, pool);
   const PackedPoints packed(points, centering, pool);
@@ -321,9 +318,8 @@ NeighborGraph find_neighbors(const ConstMatrixRef& points, std::int64_t num_neig
 }
 
 VectorD neighbor_overlap(const NeighborGraph::Indices& a, const NeighborGraph::Indices& b) {
-  if (a.rows() != b.rows() || a.cols() != b.cols()) {
-    throw InvalidArgument("neighbours: both graphs must have the same shape");
-  }
+  throw_if(a.rows() != b.rows() || a.cols() != b.cols(),
+           "neighbours: both graphs must have the same shape");
   VectorD overlap(a.rows());
   for (Eigen::Index i = 0; i < a.rows(); ++i) {
     Eigen::Index common = 0;

@@ -6,23 +6,17 @@
 #include <cstddef>
 #include <numbers>
 
-#include "core/errors.h"
-
 namespace lime {
 
 std::vector<PairOutcome> compare_pairs(std::span<const double> good, std::span<const double> bad) {
-  if (good.size() != bad.size()) {
-    throw InvalidArgument(
-        "pairs: the numbers of good and bad sentences must be equal, got {} and {}", good.size(),
-        bad.size());
-  }
+  throw_if(good.size() != bad.size(),
+           "pairs: the numbers of good and bad sentences must be equal, got {} and {}", good.size(),
+           bad.size());
   std::vector<PairOutcome> outcomes;
   outcomes.reserve(good.size());
   for (std::size_t i = 0; i < good.size(); ++i) {
-    if (!std::isfinite(good[i]) || !std::isfinite(bad[i])) {
-      throw InvalidArgument("pairs: scores must be finite, got {1} and {2} for pair {0}", i,
-                            good[i], bad[i]);
-    }
+    throw_if(!std::isfinite(good[i]) || !std::isfinite(bad[i]),
+             "pairs: scores must be finite, got {1} and {2} for pair {0}", i, good[i], bad[i]);
     outcomes.push_back(good[i] > bad[i]    ? PairOutcome::kCorrect
                        : good[i] == bad[i] ? PairOutcome::kTie
                                            : PairOutcome::kIncorrect);
@@ -34,8 +28,8 @@ PairAccuracy pair_accuracy(std::span<const PairOutcome> outcomes, TieRule ties, 
   if (outcomes.empty()) throw InvalidArgument("pairs: expected at least one, got none");
   PairAccuracy result;
   result.num_pairs = static_cast<std::int64_t>(outcomes.size());
-  result.num_correct = std::count(outcomes.begin(), outcomes.end(), PairOutcome::kCorrect);
-  result.num_ties = std::count(outcomes.begin(), outcomes.end(), PairOutcome::kTie);
+  result.num_correct = std::ranges::count(outcomes, PairOutcome::kCorrect);
+  result.num_ties = std::ranges::count(outcomes, PairOutcome::kTie);
   if (ties == TieRule::kCorrect) result.num_correct += result.num_ties;
   const auto n = static_cast<double>(result.num_pairs);
   const double p = static_cast<double>(result.num_correct) / n;
@@ -63,10 +57,8 @@ double pooled_standard_error(std::span<const PairAccuracy> tasks) {
 }
 
 double normal_quantile(double probability) {
-  if (!(probability > 0.0 && probability < 1.0)) {
-    throw InvalidArgument("normal_quantile: the probability must be in (0, 1), got {}",
-                          probability);
-  }
+  throw_if(!(probability > 0.0 && probability < 1.0),
+           "normal_quantile: the probability must be in (0, 1), got {}", probability);
   // Newton's method on the convex side, from the centre outwards, for the left tail.
   const double tail = std::min(probability, 1.0 - probability);
   double x = 0.0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/errors.h"
 #include "core/options.h"
 #include "core/random.h"
 #include "metrics/rows.h"
@@ -162,10 +161,8 @@ std::vector<AdamProbeFold> cross_validate_adam(const ProbeData& data, const Fold
                                                const AdamProbeOptions& options, ThreadPool& pool,
                                                const std::stop_token& stop) {
   options.validate();
-  if (folds.num_rows() != data.rows.rows()) {
-    throw InvalidArgument("probe: needs a fold for each of {} rows, got {}", data.rows.rows(),
-                          folds.num_rows());
-  }
+  throw_if(folds.num_rows() != data.rows.rows(), "probe: needs a fold for each of {} rows, got {}",
+           data.rows.rows(), folds.num_rows());
   std::vector<AdamProbeFold> results(static_cast<std::size_t>(folds.num_folds));
   pool.parallel_for(
       folds.num_folds,

@@ -5,8 +5,6 @@
 #include <map>
 #include <numeric>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -61,7 +59,7 @@ std::vector<int> deal(int count, const FoldOptions& options) {
 std::vector<int> deal_stratified(std::span<const int> classes, const FoldOptions& options) {
   const Renumbered encoded = number_by_appearance(classes);
   std::vector<int> sorted = encoded.index;
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   // allocation[k][f]: rows of class k in fold f, by distributing the sorted classes in turn.
   const auto folds = static_cast<std::size_t>(options.num_folds);
   std::vector<std::vector<int>> allocation(static_cast<std::size_t>(encoded.count),
@@ -93,14 +91,14 @@ std::vector<int> deal_by_weight(const Renumbered& groups, int num_folds) {
   for (const int group : groups.index) ++rows_of[static_cast<std::size_t>(group)];
   std::vector<int> order(rows_of.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+  std::ranges::stable_sort(order, [&](int a, int b) {
     return rows_of[static_cast<std::size_t>(a)] < rows_of[static_cast<std::size_t>(b)];
   });
-  std::reverse(order.begin(), order.end());
+  std::ranges::reverse(order);
   std::vector<std::int64_t> weight(static_cast<std::size_t>(num_folds), 0);
   std::vector<int> fold_of(rows_of.size());
   for (const int group : order) {
-    const auto lightest = std::min_element(weight.begin(), weight.end());
+    const auto lightest = std::ranges::min_element(weight);
     *lightest += rows_of[static_cast<std::size_t>(group)];
     fold_of[static_cast<std::size_t>(group)] = static_cast<int>(lightest - weight.begin());
   }
@@ -109,10 +107,9 @@ std::vector<int> deal_by_weight(const Renumbered& groups, int num_folds) {
 
 std::vector<int> deal_grouped(std::span<const int> ids, const FoldOptions& options) {
   const Renumbered groups = number_by_value(ids);
-  if (groups.count < options.num_folds) {
-    throw InvalidArgument("folds: must be at most the number of groups, {}, got {}", groups.count,
-                          options.num_folds);
-  }
+  throw_if(groups.count < options.num_folds,
+           "folds: must be at most the number of groups, {}, got {}", groups.count,
+           options.num_folds);
   const std::vector<int> fold_of_group =
       options.shuffle ? deal(groups.count, options) : deal_by_weight(groups, options.num_folds);
   std::vector<int> fold_of;
@@ -151,14 +148,10 @@ Folds make_folds(std::span<const int> classes, std::span<const int> groups,
   options.validate();
   const bool grouped = options.kind == FoldKind::kGrouped;
   const std::size_t num_rows = grouped ? groups.size() : classes.size();
-  if (grouped && !classes.empty() && classes.size() != groups.size()) {
-    throw InvalidArgument("folds: needs a group for each of {} rows, got {}", classes.size(),
-                          groups.size());
-  }
-  if (static_cast<std::size_t>(options.num_folds) > num_rows) {
-    throw InvalidArgument("folds: must be at most the number of rows, {}, got {}", num_rows,
-                          options.num_folds);
-  }
+  throw_if(grouped && !classes.empty() && classes.size() != groups.size(),
+           "folds: needs a group for each of {} rows, got {}", classes.size(), groups.size());
+  throw_if(static_cast<std::size_t>(options.num_folds) > num_rows,
+           "folds: must be at most the number of rows, {}, got {}", num_rows, options.num_folds);
   switch (options.kind) {
     case FoldKind::kShuffled:
       return {options.num_folds, deal(static_cast<int>(num_rows), options)};

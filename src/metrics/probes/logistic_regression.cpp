@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 
-#include "core/errors.h"
 #include "metrics/probes/regression_batch.h"
 #include "metrics/probes/softmax_loss.h"
 #include "metrics/rows.h"
@@ -34,23 +33,16 @@ void require_finite(const ConstMatrixRef& rows) {
 
 void check_task(const LogisticTask& task, Eigen::Index num_rows) {
   const auto expected = static_cast<std::size_t>(num_rows);
-  if (task.classes.size() != expected) {
-    throw InvalidArgument("probe: needs a class for each of {} rows, got {}", num_rows,
-                          task.classes.size());
-  }
-  if (!task.train.empty() && task.train.size() != expected) {
-    throw InvalidArgument("probe: needs a training flag for each of {} rows, got {}", num_rows,
-                          task.train.size());
-  }
-  if (task.num_classes < 2) {
-    throw InvalidArgument("probe: needs at least 2 classes, got {}", task.num_classes);
-  }
+  throw_if(task.classes.size() != expected, "probe: needs a class for each of {} rows, got {}",
+           num_rows, task.classes.size());
+  throw_if(!task.train.empty() && task.train.size() != expected,
+           "probe: needs a training flag for each of {} rows, got {}", num_rows, task.train.size());
+  throw_if(task.num_classes < 2, "probe: needs at least 2 classes, got {}", task.num_classes);
   check_option(task.c > 0.0 && std::isfinite(task.c), "c", "> 0 and finite", task.c);
   for (std::size_t i = 0; i < expected; ++i) {
-    if (task.classes[i] < 0 || task.classes[i] >= task.num_classes) {
-      throw InvalidArgument("probe: classes must be in [0, {}), got {} at row {}", task.num_classes,
-                            task.classes[i], i);
-    }
+    throw_if(task.classes[i] < 0 || task.classes[i] >= task.num_classes,
+             "probe: classes must be in [0, {}), got {} at row {}", task.num_classes,
+             task.classes[i], i);
   }
 }
 
@@ -223,7 +215,7 @@ LogisticFit fit_of(const RegressionSolution& solution, const LogisticTask& task,
 
 void add_missing(LogisticFit& fit, const std::vector<int>& present, int num_classes) {
   for (int k = 0; k < num_classes; ++k) {
-    if (!std::binary_search(present.begin(), present.end(), k)) fit.missing_classes.push_back(k);
+    if (!std::ranges::binary_search(present, k)) fit.missing_classes.push_back(k);
   }
 }
 
@@ -240,9 +232,8 @@ std::vector<LogisticFit> fit_logistic(const ConstMatrixRef& rows,
                                       const LogisticOptions& options, ThreadPool& pool,
                                       const std::stop_token& stop) {
   options.validate();
-  if (rows.rows() < 1 || rows.cols() < 1) {
-    throw InvalidArgument("probe: needs rows and columns, got {} x {}", rows.rows(), rows.cols());
-  }
+  throw_if(rows.rows() < 1 || rows.cols() < 1, "probe: needs rows and columns, got {} x {}",
+           rows.rows(), rows.cols());
   require_finite(rows);
   for (const LogisticTask& task : tasks) check_task(task, rows.rows());
   if (tasks.empty()) return {};

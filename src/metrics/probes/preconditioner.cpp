@@ -34,9 +34,8 @@ class DensePreconditioner final : public Preconditioner {
     // Rounding can make the smallest eigenvalues negative; a ridge slightly above it prevents that.
     double ridge = 1e-6;
     do {
-      if (ridge > 1.0) {
-        throw NumericalError("probe: the inner products of the features are too large for float32");
-      }
+      throw_if<NumericalError>(
+          ridge > 1.0, "probe: the inner products of the features are too large for float32");
       for_blocks(gram.rows(), kRowBlock, pool, [&](Eigen::Index first, Eigen::Index last) {
         for (Eigen::Index i = first; i < last; ++i) {
           inverse.row(i).head(i) = (gram.row(i).head(i).cast<double>().transpose().array() *
@@ -79,9 +78,8 @@ class RowSpacePreconditioner final : public Preconditioner {
                          ThreadPool& pool)
       : panel_(panel), mean_(mean), inverse_scale_(inverse_scale), core_(row_gram) {
     core_.diagonal().array() += 1.0 / strength;
-    if (!invert_positive_definite(core_, pool)) {
-      throw NumericalError("probe: the inner products of the rows are too large for float64");
-    }
+    throw_if<NumericalError>(!invert_positive_definite(core_, pool),
+                             "probe: the inner products of the rows are too large for float64");
   }
 
   void apply(const Columns<double>& in, Columns<double>& out, ThreadPool& pool) override {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/threads/thread_pool.h"
 
@@ -103,7 +102,7 @@ std::vector<InnerSplit> inner_splits(const Problem& problem, const Cell& outer) 
 /// Sets `c` of every cell to the best candidate by inner cross-validation.
 void choose_c(const Problem& problem, std::vector<Cell>& cells, const std::stop_token& stop) {
   std::vector<double> grid = problem.options.c;
-  std::sort(grid.begin(), grid.end());
+  std::ranges::sort(grid);
   for (Cell& cell : cells) {
     const std::vector<InnerSplit> splits = inner_splits(problem, cell);
     std::vector<Cell> inner;
@@ -118,7 +117,7 @@ void choose_c(const Problem& problem, std::vector<Cell>& cells, const std::stop_
       ++done;
     });
     // The first of equal ones is the smallest C.
-    const auto best = std::max_element(accuracy.begin(), accuracy.end());
+    const auto best = std::ranges::max_element(accuracy);
     cell.c = grid[static_cast<std::size_t>(best - accuracy.begin())];
   }
 }
@@ -132,7 +131,7 @@ double majority_accuracy(const std::vector<int>& labels, const std::vector<std::
     ++(train[i] != 0 ? counts : tested)[static_cast<std::size_t>(labels[i])];
     total += train[i] != 0 ? 0 : 1;
   }
-  const auto largest = std::max_element(counts.begin(), counts.end()) - counts.begin();
+  const auto largest = std::ranges::max_element(counts) - counts.begin();
   return total == 0 ? 0.0
                     : static_cast<double>(tested[static_cast<std::size_t>(largest)]) /
                           static_cast<double>(total);
@@ -243,7 +242,7 @@ double ProbeResult::largest_gradient_norm() const {
 }
 
 bool ProbeResult::converged() const {
-  return std::all_of(folds.begin(), folds.end(), [](const ProbeFold& f) { return f.converged; });
+  return std::ranges::all_of(folds, [](const ProbeFold& f) { return f.converged; });
 }
 
 std::vector<ProbeResult> cross_validate_labels(const ProbeData& data,
@@ -286,10 +285,8 @@ std::vector<int> shuffled_labels(std::span<const int> classes, std::uint64_t see
 
 std::vector<int> control_task_labels(std::span<const int> types, std::span<const int> classes,
                                      std::uint64_t seed) {
-  if (types.size() != classes.size()) {
-    throw InvalidArgument("control task: needs a type for each of {} rows, got {}", classes.size(),
-                          types.size());
-  }
+  throw_if(types.size() != classes.size(), "control task: needs a type for each of {} rows, got {}",
+           classes.size(), types.size());
   const Random random(seed);
   std::map<int, int> class_of_type;
   std::vector<int> labels;

@@ -127,7 +127,7 @@ void log_probabilities(std::span<const double> scores, std::span<double> out) {
     out[0] = std::min(-scores[0], 0.0) - tail;
     return;
   }
-  const double largest = *std::max_element(scores.begin(), scores.end());
+  const double largest = *std::ranges::max_element(scores);
   double sum = 0.0;
   for (const double score : scores) sum += std::exp(score - largest);
   const double normaliser = largest + std::log(sum);

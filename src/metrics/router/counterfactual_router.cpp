@@ -81,7 +81,7 @@ MatrixD keep_largest(const MatrixD& weights, const MatrixD& scales, Index count)
   std::vector<Index> order(static_cast<std::size_t>(weights.cols()));
   std::iota(order.begin(), order.end(), Index{0});
   const Eigen::RowVectorXd size = weights.cwiseProduct(scales).colwise().norm();
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return size(a) > size(b); });
+  std::ranges::stable_sort(order, [&](Index a, Index b) { return size(a) > size(b); });
   MatrixD kept = MatrixD::Zero(weights.rows(), weights.cols());
   for (Index i = 0; i < std::min(count, weights.cols()); ++i) {
     const Index column = order[static_cast<std::size_t>(i)];
@@ -160,18 +160,16 @@ void keep_norm(MatrixD& after, const MatrixD& before, const MatrixD& scales) {
 void check_fits(const LayerRouter& trained, const HeadScales& scales, Index layer,
                 const Counterfactual& counterfactual) {
   const Index heads = trained.num_heads();
-  if (trained.num_sources() != (layer + 1) * heads || layer >= scales.rows() ||
-      scales.cols() != heads * trained.num_dims()) {
-    throw InvalidArgument(
-        "router: scales must have the shape [layers, {}] and the router of layer {} [{}, {}], got "
-        "[{}, {}] and [{}, {}]",
-        heads * trained.num_dims(), layer, heads, (layer + 1) * heads, scales.rows(), scales.cols(),
-        heads, trained.num_sources());
-  }
-  if (counterfactual.kind == CounterfactualKind::kCut && counterfactual.number >= scales.rows()) {
-    throw InvalidArgument("router: {} must name a layer from 0 to {}", counterfactual.name(),
-                          scales.rows() - 1);
-  }
+  throw_if(
+      trained.num_sources() != (layer + 1) * heads || layer >= scales.rows() ||
+          scales.cols() != heads * trained.num_dims(),
+      "router: scales must have the shape [layers, {}] and the router of layer {} [{}, {}], got "
+      "[{}, {}] and [{}, {}]",
+      heads * trained.num_dims(), layer, heads, (layer + 1) * heads, scales.rows(), scales.cols(),
+      heads, trained.num_sources());
+  throw_if(
+      counterfactual.kind == CounterfactualKind::kCut && counterfactual.number >= scales.rows(),
+      "router: {} must name a layer from 0 to {}", counterfactual.name(), scales.rows() - 1);
 }
 
 }  // namespace
@@ -179,8 +177,7 @@ void check_fits(const LayerRouter& trained, const HeadScales& scales, Index laye
 Counterfactual Counterfactual::parse(std::string_view text) {
   const std::size_t dash = text.find('-');
   const std::string_view word = text.substr(0, dash);
-  const auto found = std::find_if(kKindNames.begin(), kKindNames.end(),
-                                  [&](const KindName& entry) { return entry.name == word; });
+  const auto found = std::ranges::find(kKindNames, word, &KindName::name);
   const bool has_number = dash != std::string_view::npos;
   if (found == kKindNames.end() || found->smallest.has_value() != has_number) refuse(text);
   Counterfactual result{found->kind, 0};

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/errors.h"
 #include "metrics/entropy/matrix_entropy.h"
 
 namespace lime {
@@ -49,14 +48,11 @@ MatrixD contributed_norms(const ValueBuffer& values, const LayerRouter& router, 
 }
 
 void check_routed_head(const LayerRouter& router, std::int64_t head, std::int64_t layers) {
-  if (head < 0 || head >= router.num_heads()) {
-    throw InvalidArgument("routed_attention: head must be in [0, {}), got {}", router.num_heads(),
-                          head);
-  }
-  if (layers * router.num_heads() != router.num_sources()) {
-    throw InvalidArgument("routed_attention: the router reads {} layers, got values of {} layers",
-                          router.num_sources() / router.num_heads(), layers);
-  }
+  throw_if(head < 0 || head >= router.num_heads(),
+           "routed_attention: head must be in [0, {}), got {}", router.num_heads(), head);
+  throw_if(layers * router.num_heads() != router.num_sources(),
+           "routed_attention: the router reads {} layers, got values of {} layers",
+           router.num_sources() / router.num_heads(), layers);
 }
 
 /// Adds the contribution of buffered head `source` to a head, [num_keys, head_dim], to `read`.
@@ -73,10 +69,9 @@ void divide_by_sum(MatrixD& shares) {
 }
 
 void standardize_features(MatrixD& features, const Standardization& standardization) {
-  if (standardization.mean.size() != features.rows()) {
-    throw InvalidArgument("spectrum: expected {} means, one per feature, got {}", features.rows(),
-                          standardization.mean.size());
-  }
+  throw_if(standardization.mean.size() != features.rows(),
+           "spectrum: expected {} means, one per feature, got {}", features.rows(),
+           standardization.mean.size());
   for (Index f = 0; f < features.rows(); ++f) {
     features.row(f).array() -= standardization.mean(f);
     features.row(f) *= 1.0 / standardization.divisor(f);
@@ -157,12 +152,11 @@ MatrixD routed_attention(std::span<const double> pattern, const LayerRouter& rou
     const MatrixF& layer = values[static_cast<std::size_t>(m)];
     const Eigen::Index head_dim = layer.cols() / router.num_heads();
     const bool fits_dims = !router.is_per_dimension() || router.num_dims() == head_dim;
-    if (layer.rows() != num_keys || layer.cols() % router.num_heads() != 0 || !fits_dims) {
-      throw InvalidArgument(
-          "routed_attention: values of layer {} must have the shape [{}, {} * head_dim], got [{}, "
-          "{}]",
-          m, num_keys, router.num_heads(), layer.rows(), layer.cols());
-    }
+    throw_if(
+        layer.rows() != num_keys || layer.cols() % router.num_heads() != 0 || !fits_dims,
+        "routed_attention: values of layer {} must have the shape [{}, {} * head_dim], got [{}, "
+        "{}]",
+        m, num_keys, router.num_heads(), layer.rows(), layer.cols());
     MatrixD read = MatrixD::Zero(num_keys, head_dim);
     for (std::int64_t j = 0; j < router.num_heads(); ++j) {
       add_routed(router, head, m * router.num_heads() + j,
@@ -179,10 +173,9 @@ MatrixD routed_attention(std::span<const double> pattern, const LayerRouter& rou
 MatrixD routed_attention_of_scales(std::span<const double> pattern, const LayerRouter& router,
                                    std::int64_t head, const MatrixD& scales) {
   check_routed_head(router, head, scales.rows());
-  if (scales.cols() != router.num_heads()) {
-    throw InvalidArgument("routed_attention: needs a scale for each of {} heads, got {}",
-                          router.num_heads(), scales.cols());
-  }
+  throw_if(scales.cols() != router.num_heads(),
+           "routed_attention: needs a scale for each of {} heads, got {}", router.num_heads(),
+           scales.cols());
   MatrixD shares(scales.rows(), static_cast<Eigen::Index>(pattern.size()));
   for (Eigen::Index m = 0; m < scales.rows(); ++m) {
     double weight = 0.0;

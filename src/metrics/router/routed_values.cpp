@@ -28,8 +28,7 @@ LayerRouter LayerRouter::identity(std::int64_t layer, std::int64_t num_key_value
 }
 
 bool LayerRouter::is_zero() const {
-  return std::all_of(weights_.begin(), weights_.end(),
-                     [](const MatrixD& weights) { return weights.isZero(0.0); });
+  return std::ranges::all_of(weights_, [](const MatrixD& weights) { return weights.isZero(0.0); });
 }
 
 bool LayerRouter::operator==(const LayerRouter& other) const {
@@ -44,21 +43,18 @@ using Eigen::Index;
 void check_fits(const ValueBuffer& values, const LayerRouter& router, TokenRange tokens) {
   const Index heads = values.num_key_value_heads();
   const Index sources = router.num_sources();
-  if (router.num_heads() != heads || sources < heads || sources % heads != 0 ||
-      sources > values.num_sources()) {
-    throw InvalidArgument(
-        "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
-        "[{2}, {3}]",
-        heads, values.num_layers(), router.num_heads(), sources);
-  }
-  if (router.is_per_dimension() && router.num_dims() != values.head_dim()) {
-    throw InvalidArgument("routing: the router has weights for {} dimensions, but heads have {}",
-                          router.num_dims(), values.head_dim());
-  }
-  if (tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens()) {
-    throw InvalidArgument("routing: tokens {} to {} are out of range for a buffer of {} tokens",
-                          tokens.first, tokens.first + tokens.count, values.num_tokens());
-  }
+  throw_if(router.num_heads() != heads || sources < heads || sources % heads != 0 ||
+               sources > values.num_sources(),
+           "routing: the router must have the shape [{0}, (layer + 1) * {0}] for {1} layers, got "
+           "[{2}, {3}]",
+           heads, values.num_layers(), router.num_heads(), sources);
+  throw_if(router.is_per_dimension() && router.num_dims() != values.head_dim(),
+           "routing: the router has weights for {} dimensions, but heads have {}",
+           router.num_dims(), values.head_dim());
+  throw_if(
+      tokens.first < 0 || tokens.count < 0 || tokens.first + tokens.count > values.num_tokens(),
+      "routing: tokens {} to {} are out of range for a buffer of {} tokens", tokens.first,
+      tokens.first + tokens.count, values.num_tokens());
 }
 
 std::vector<Index> sources_read(const LayerRouter& router) {
@@ -78,10 +74,9 @@ std::vector<Index> sources_read(const LayerRouter& router) {
 ValueBuffer::ValueBuffer(std::int64_t num_layers, std::int64_t num_key_value_heads,
                          std::int64_t head_dim)
     : num_layers_(num_layers), num_heads_(num_key_value_heads), head_dim_(head_dim) {
-  if (num_layers < 1 || num_key_value_heads < 1 || head_dim < 1) {
-    throw InvalidArgument("value buffer: sizes must be >= 1, got {} layers, {} heads of {}",
-                          num_layers, num_key_value_heads, head_dim);
-  }
+  throw_if(num_layers < 1 || num_key_value_heads < 1 || head_dim < 1,
+           "value buffer: sizes must be >= 1, got {} layers, {} heads of {}", num_layers,
+           num_key_value_heads, head_dim);
 }
 
 void ValueBuffer::resize(std::int64_t num_tokens) {
@@ -92,12 +87,11 @@ void ValueBuffer::resize(std::int64_t num_tokens) {
 void ValueBuffer::set_rows(std::int64_t layer, std::int64_t first_token,
                            const ConstMatrixRef& rows) {
   const Index width = num_heads_ * head_dim_;
-  if (layer < 0 || layer >= num_layers_ || rows.cols() != width || first_token < 0 ||
-      first_token + rows.rows() > num_tokens_) {
-    throw InvalidArgument(
-        "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
-        rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
-  }
+  throw_if(
+      layer < 0 || layer >= num_layers_ || rows.cols() != width || first_token < 0 ||
+          first_token + rows.rows() > num_tokens_,
+      "value buffer: rows [{}, {}] of layer {} at token {} do not fit into {} layers of [{}, {}]",
+      rows.rows(), rows.cols(), layer, first_token, num_layers_, num_tokens_, width);
   // Tiled, so that neither side of the transposition leaves the cache.
   constexpr Index kTile = 32;
   for (Index first = 0; first < rows.rows(); first += kTile) {

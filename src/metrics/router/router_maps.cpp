@@ -45,11 +45,9 @@ void normalize_rows(MatrixD& matrix) {
 
 void check_scales(const Routers& routers, const HeadScales& scales) {
   routers.validate();
-  if (scales.rows() != routers.num_layers() || scales.cols() != routers.num_key_value_heads) {
-    throw InvalidArgument("router: scales must have the shape [{}, {}], got [{}, {}]",
-                          routers.num_layers(), routers.num_key_value_heads, scales.rows(),
-                          scales.cols());
-  }
+  throw_if(scales.rows() != routers.num_layers() || scales.cols() != routers.num_key_value_heads,
+           "router: scales must have the shape [{}, {}], got [{}, {}]", routers.num_layers(),
+           routers.num_key_value_heads, scales.rows(), scales.cols());
 }
 
 RouterHeadSummary summarize_head(const MatrixD& magnitudes, const MatrixD& signed_weights,
@@ -86,10 +84,8 @@ bool is_share(RouterQuantity quantity) {
 }
 
 const MatrixD& router_of(const Routers& routers, std::int64_t layer) {
-  if (layer < 0 || layer >= routers.num_layers()) {
-    throw InvalidArgument("router: layer {} does not exist, expected 0 to {}", layer,
-                          routers.num_layers() - 1);
-  }
+  throw_if(layer < 0 || layer >= routers.num_layers(),
+           "router: layer {} does not exist, expected 0 to {}", layer, routers.num_layers() - 1);
   return routers.weights[static_cast<std::size_t>(layer)];
 }
 
@@ -122,7 +118,7 @@ class StrongestEdges {
 
   std::vector<RouterFlow::Edge> take() {
     drop_weak();
-    std::sort(edges_.begin(), edges_.end(), is_before);
+    std::ranges::sort(edges_, is_before);
     return std::move(edges_);
   }
 
@@ -172,19 +168,15 @@ void pass_on(const MatrixD& router, Index layer, double each, Eigen::RowVectorXd
 }  // namespace
 
 void Routers::validate() const {
-  if (num_key_value_heads < 1) {
-    throw InvalidArgument("router: num_key_value_heads must be >= 1, got {}", num_key_value_heads);
-  }
+  throw_if(num_key_value_heads < 1, "router: num_key_value_heads must be >= 1, got {}",
+           num_key_value_heads);
   for (Index layer = 0; layer < num_layers(); ++layer) {
     const MatrixD& router = weights[static_cast<std::size_t>(layer)];
     const Index columns = (layer + 1) * num_key_value_heads;
-    if (router.rows() != num_key_value_heads || router.cols() != columns) {
-      throw InvalidArgument("router: layer {} must have the shape [{}, {}], got [{}, {}]", layer,
-                            num_key_value_heads, columns, router.rows(), router.cols());
-    }
-    if (!router.allFinite()) {
-      throw InvalidArgument("router: layer {} contains a weight that is not finite", layer);
-    }
+    throw_if(router.rows() != num_key_value_heads || router.cols() != columns,
+             "router: layer {} must have the shape [{}, {}], got [{}, {}]", layer,
+             num_key_value_heads, columns, router.rows(), router.cols());
+    throw_if(!router.allFinite(), "router: layer {} contains a weight that is not finite", layer);
   }
 }
 
@@ -260,12 +252,11 @@ std::vector<RouterHeadSummary> summarize_routers(const Routers& routers, const H
 VectorD router_distance(const Routers& routers, const Routers& reference) {
   routers.validate();
   reference.validate();
-  if (routers.num_layers() != reference.num_layers() ||
-      routers.num_key_value_heads != reference.num_key_value_heads) {
-    throw InvalidArgument("router: both routers must have {} layers and {} heads, got {} and {}",
-                          routers.num_layers(), routers.num_key_value_heads, reference.num_layers(),
-                          reference.num_key_value_heads);
-  }
+  throw_if(routers.num_layers() != reference.num_layers() ||
+               routers.num_key_value_heads != reference.num_key_value_heads,
+           "router: both routers must have {} layers and {} heads, got {} and {}",
+           routers.num_layers(), routers.num_key_value_heads, reference.num_layers(),
+           reference.num_key_value_heads);
   VectorD distances(routers.num_layers());
   for (Index layer = 0; layer < routers.num_layers(); ++layer) {
     const MatrixD& weights = routers.weights[static_cast<std::size_t>(layer)];
@@ -298,10 +289,8 @@ MatrixD router_head_values(const Routers& routers, std::int64_t layer, RouterQua
 MatrixD router_block_values(const Routers& routers, std::int64_t layer, std::int64_t source_layer,
                             RouterQuantity quantity) {
   const MatrixD values = weight_values(router_of(routers, layer), quantity);
-  if (source_layer < 0 || source_layer > layer) {
-    throw InvalidArgument("router: layer {} reads layers 0 to {}, got {}", layer, layer,
-                          source_layer);
-  }
+  throw_if(source_layer < 0 || source_layer > layer,
+           "router: layer {} reads layers 0 to {}, got {}", layer, layer, source_layer);
   return values.middleCols(source_layer * values.rows(), values.rows());
 }
 
@@ -309,9 +298,8 @@ RouterFlow router_flow(const Routers& routers, std::int64_t layer, std::int64_t 
                        const RouterFlowOptions& options) {
   const MatrixD& router = router_of(routers, layer);
   const Index heads = router.rows();
-  if (head < 0 || head >= heads) {
-    throw InvalidArgument("router: head {} does not exist, expected 0 to {}", head, heads - 1);
-  }
+  throw_if(head < 0 || head >= heads, "router: head {} does not exist, expected 0 to {}", head,
+           heads - 1);
   check_option(options.residual_share >= 0.0 && options.residual_share <= 1.0, "residual_share",
                "in [0, 1]", options.residual_share);
   check_option(options.max_edges >= 0, "max_edges", ">= 0", options.max_edges);

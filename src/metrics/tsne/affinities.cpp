@@ -78,8 +78,7 @@ std::vector<Entry> merge_row(const NeighborGraph::Indices& index, const MatrixD&
     entries.push_back({transposed.column[static_cast<std::size_t>(i)],
                        transposed.value[static_cast<std::size_t>(i)]});
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.column < b.column; });
+  std::ranges::stable_sort(entries, {}, &Entry::column);
   std::size_t kept = 0;
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].column == entries[kept].column) {

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <vector>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/rows.h"
 
@@ -100,9 +99,7 @@ MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, Thr
   const Eigen::RowVectorXd mean = mean_row(points).transpose();
   // Products of four values of this size must not overflow float32.
   const double largest = (points.cast<double>().rowwise() - mean).cwiseAbs().maxCoeff();
-  if (largest == 0.0) {
-    throw InvalidArgument("tsne: all {} rows are equal; there is nothing to embed", points.rows());
-  }
+  throw_if(largest == 0.0, "tsne: all {} rows are equal; there is nothing to embed", points.rows());
   const auto scale = static_cast<float>(std::exp2(-std::ceil(std::log2(largest))));
   const MatrixF scaled = points * scale;
   const Eigen::RowVectorXf scaled_mean = (mean * static_cast<double>(scale)).cast<float>();
@@ -131,11 +128,9 @@ MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed) {
 }
 
 MatrixD rescaled_initialization(const ConstMatrixRefD& embedding) {
-  if (embedding.cols() != 2 || embedding.rows() == 0) {
-    throw InvalidArgument(
-        "tsne: an initial embedding must have 2 columns and a row per point, got {} x {}",
-        embedding.rows(), embedding.cols());
-  }
+  throw_if(embedding.cols() != 2 || embedding.rows() == 0,
+           "tsne: an initial embedding must have 2 columns and a row per point, got {} x {}",
+           embedding.rows(), embedding.cols());
   if (!embedding.allFinite()) throw InvalidArgument("tsne: an initial embedding must be finite");
   MatrixD start = embedding.rowwise() - embedding.colwise().mean();
   const double first = std::max(deviation(start.col(0)), deviation(start.col(1)));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"
 #include "metrics/rows.h"
@@ -59,7 +58,7 @@ double penalty(const Eigen::ArrayXf& keys, std::int64_t lane, std::int64_t query
   std::vector<std::int64_t> rank(nearest.size(), 1);
   std::vector<float> limit;
   for (const std::int64_t point : nearest) limit.push_back(keys[point * kSliverRows + lane]);
-  const float farthest = *std::max_element(limit.begin(), limit.end());
+  const float farthest = *std::ranges::max_element(limit);
   for (std::int64_t other = 0; other < num_points; ++other) {
     const float distance = keys[other * kSliverRows + lane];
     if (distance > farthest || other == query) continue;
@@ -75,14 +74,10 @@ double penalty(const Eigen::ArrayXf& keys, std::int64_t lane, std::int64_t query
 }  // namespace
 
 void TrustworthinessOptions::validate(Eigen::Index num_points) const {
-  if (num_neighbors < 1 || num_neighbors > (num_points - 1) / 2) {
-    throw InvalidArgument(
-        "trustworthiness: neighbours must be in [1, num_points / 2) for {} points, got {}",
-        num_points, num_neighbors);
-  }
-  if (max_queries < 1) {
-    throw InvalidArgument("trustworthiness: max_queries must be > 0, got {}", max_queries);
-  }
+  throw_if(num_neighbors < 1 || num_neighbors > (num_points - 1) / 2,
+           "trustworthiness: neighbours must be in [1, num_points / 2) for {} points, got {}",
+           num_points, num_neighbors);
+  throw_if(max_queries < 1, "trustworthiness: max_queries must be > 0, got {}", max_queries);
 }
 
 std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
@@ -90,10 +85,9 @@ std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
                                               const TrustworthinessOptions& options,
                                               ThreadPool& pool, const std::stop_token& stop) {
   options.validate(points.rows());
-  if (embedding.rows() != points.rows()) {
-    throw InvalidArgument("trustworthiness: {} points, but the embedding has {} rows",
-                          points.rows(), embedding.rows());
-  }
+  throw_if(embedding.rows() != points.rows(),
+           "trustworthiness: {} points, but the embedding has {} rows", points.rows(),
+           embedding.rows());
   const std::vector<std::int64_t> queries =
       sample_rows(points.rows(), options.max_queries, Random(options.seed));
   const neighbors::Centering centering = neighbors::centering_of(points, pool);

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/errors.h"
 #include "core/threads/threads.h"
 #include "metrics/rows.h"
 #include "metrics/tsne/gradient_descent.h"
@@ -66,11 +65,9 @@ void TsneOptions::validate(Eigen::Index num_points) const {
   validate();
   if (num_points < 4) throw InvalidArgument("tsne: needs at least 4 points, got {}", num_points);
   const double most = static_cast<double>(num_points - 1) / 3.0;
-  if (perplexity > most) {
-    throw InvalidArgument(
-        "tsne: perplexity must be <= (num_points - 1) / 3 = {:.1f} for {} points, got {}",
-        std::floor(most * 10.0) / 10.0, num_points, perplexity);
-  }
+  throw_if(perplexity > most,
+           "tsne: perplexity must be <= (num_points - 1) / 3 = {:.1f} for {} points, got {}",
+           std::floor(most * 10.0) / 10.0, num_points, perplexity);
 }
 
 std::int64_t TsneOptions::num_neighbors(Eigen::Index num_points) const {
@@ -105,11 +102,9 @@ double normalization_of(const MatrixD& embedding, TsneOptions options, ThreadPoo
 }
 
 void check_start(const MatrixD& start, Eigen::Index num_points) {
-  if (start.rows() != num_points || start.cols() != 2) {
-    throw InvalidArgument(
-        "tsne: the initial embedding must have {} rows and 2 columns, got {} x {}", num_points,
-        start.rows(), start.cols());
-  }
+  throw_if(start.rows() != num_points || start.cols() != 2,
+           "tsne: the initial embedding must have {} rows and 2 columns, got {} x {}", num_points,
+           start.rows(), start.cols());
   if (!start.allFinite()) throw InvalidArgument("tsne: the initial embedding must be finite");
 }
 
@@ -128,11 +123,10 @@ void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
          .learning_rate = learning_rate,
          .min_gain = options.min_gain});
     result.iterations = iteration;
-    if (!std::isfinite(result.grad_norm)) {
-      throw NumericalError(
-          "tsne: the optimisation diverged at iteration {}; use a learning rate below {}",
-          iteration, learning_rate);
-    }
+    throw_if<NumericalError>(
+        !std::isfinite(result.grad_norm),
+        "tsne: the optimisation diverged at iteration {}; use a learning rate below {}", iteration,
+        learning_rate);
     const bool is_time = iteration % kCheckInterval == 0 || iteration == options.iterations;
     if (!is_time || (exaggerates && !on_step)) continue;
     const TsneStep step{iteration, options.iterations, descent.divergence(), result.grad_norm,
@@ -177,9 +171,8 @@ TsneResult tsne(const ConstMatrixRef& points, const TsneOptions& options, Thread
                 const std::stop_token& stop) {
   options.validate(points.rows());
   check_finite_rows(points);
-  if (((points.rowwise() - points.row(0)).array() == 0.0F).all()) {
-    throw InvalidArgument("tsne: all {} rows are equal; there is nothing to embed", points.rows());
-  }
+  throw_if(((points.rowwise() - points.row(0)).array() == 0.0F).all(),
+           "tsne: all {} rows are equal; there is nothing to embed", points.rows());
   if (start) check_start(*start, points.rows());
   Clock::time_point last = Clock::now();
   NeighborOptions neighbor_options = options.neighbors;

@@ -10,7 +10,6 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_edit.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
 #include "model/passes/output_head.h"
@@ -68,13 +67,9 @@ void check_options(const ForwardOptions& options, const ModelConfig& config) {
 }
 
 void check_gradients(const ForwardOptions& options, std::size_t num_stages) {
-  if (options.cache != nullptr) {
-    throw InvalidArgument("decoder: a cache is for inference; disable gradients first");
-  }
-  if (num_stages > 1) {
-    throw InvalidArgument("decoder: gradients need one device, got {}; disable them first",
-                          num_stages);
-  }
+  throw_if(options.cache != nullptr, "decoder: a cache is for inference; disable gradients first");
+  throw_if(num_stages > 1, "decoder: gradients need one device, got {}; disable them first",
+           num_stages);
 }
 
 /// Copies one tensor of the checkpoint into its parameter, converting it on the way.

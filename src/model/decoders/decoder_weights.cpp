@@ -183,8 +183,8 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
 }
 
 bool DecoderWeights::requires_grad() const {
-  return std::any_of(parameters.begin(), parameters.end(),
-                     [](const NamedTensor& entry) { return entry.tensor.requires_grad(); });
+  return std::ranges::any_of(parameters,
+                             [](const NamedTensor& entry) { return entry.tensor.requires_grad(); });
 }
 
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed) {

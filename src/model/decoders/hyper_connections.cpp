@@ -134,6 +134,9 @@ class HyperConnections final : public ResidualStream {
                    bool in_place)
       : weights_(weights), rate_(rate), workspace_(workspace), in_place_(in_place) {}
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<HyperConnections>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     streams_ = embedding.unsqueeze(2).expand({-1, -1, rate_, -1});
     if (is_traced()) trace_ = next_source().unsqueeze(2).expand({-1, -1, rate_, -1});
@@ -250,6 +253,9 @@ class ManifoldHyperConnections final : public ResidualStream {
   ManifoldHyperConnections(const ModelConfig& config, const DecoderWeights& weights)
       : config_(config), weights_(weights) {}
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<ManifoldHyperConnections>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     const std::int64_t count = config_.mhc.hc_mult;
     streams_.assign(static_cast<std::size_t>(count), embedding);

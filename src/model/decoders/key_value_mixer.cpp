@@ -31,6 +31,9 @@ class DepthAttention final : public KeyValueMixer {
   DepthAttention(const ModelConfig& config, bool has_graph)
       : config_(config), has_graph_(has_graph) {}
 
+  std::unique_ptr<KeyValueMixer> clone() const override {
+    return std::make_unique<DepthAttention>(*this);
+  }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor&,
                     const at::Tensor& queries) override {
     const auto kept = [&](const at::Tensor& x) {
@@ -101,6 +104,9 @@ class ValueResidual final : public KeyValueMixer {
   ValueResidual(bool first_layer_only, Workspace* workspace)
       : first_layer_only_(first_layer_only), workspace_(workspace) {}
 
+  std::unique_ptr<KeyValueMixer> clone() const override {
+    return std::make_unique<ValueResidual>(*this);
+  }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor&,
                     const at::Tensor&) override {
     if (layer == 0) {

@@ -23,8 +23,9 @@ class KeyValueMixer {
  public:
   KeyValueMixer() = default;
   virtual ~KeyValueMixer() = default;
-  KeyValueMixer(const KeyValueMixer&) = delete;
   KeyValueMixer& operator=(const KeyValueMixer&) = delete;
+  /// Returns a mixer that shares the tensors of this one; cross() then gives it its own.
+  virtual std::unique_ptr<KeyValueMixer> clone() const = 0;
 
   /// Transforms the keys and values of one layer. Called once per layer, in order.
   /// @param own  keys and values projected by the layer
@@ -58,6 +59,9 @@ class KeyValueMixer {
 
   /// Returns the values used by layers that project none of their own; undefined if all layers do.
   virtual at::Tensor shared_values() const { return {}; }
+
+ protected:
+  KeyValueMixer(const KeyValueMixer&) = default;
 };
 
 /// Returns the mixer of a routing, or null for attention as in LLaMA.

@@ -85,14 +85,13 @@ RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers) {
     RouterPlan::Layer& entry = plan.layers.emplace_back();
     entry.own_slot = slot_of(config, layer, num_layers);
     entry.num_sources = std::ssize(sources);
-    entry.first_slot = *std::min_element(slots.begin(), slots.end());
-    assert(*std::max_element(slots.begin(), slots.end()) ==
-           entry.first_slot + entry.num_sources - 1);
+    entry.first_slot = *std::ranges::min_element(slots);
+    assert(*std::ranges::max_element(slots) == entry.first_slot + entry.num_sources - 1);
     plan.num_slots = std::max(plan.num_slots, entry.own_slot + 1);
-    if (std::is_sorted(slots.begin(), slots.end())) continue;
+    if (std::ranges::is_sorted(slots)) continue;
     entry.order.resize(sources.size());
     std::iota(entry.order.begin(), entry.order.end(), 0);
-    std::sort(entry.order.begin(), entry.order.end(), [&](std::int64_t a, std::int64_t b) {
+    std::ranges::sort(entry.order, [&](std::int64_t a, std::int64_t b) {
       return slots[static_cast<std::size_t>(a)] < slots[static_cast<std::size_t>(b)];
     });
   }

@@ -74,6 +74,9 @@ class LimeRouter final : public KeyValueMixer {
   /// @param workspace  provides the memory; nullptr to build an autograd graph instead
   LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
 
+  std::unique_ptr<KeyValueMixer> clone() const override {
+    return std::make_unique<LimeRouter>(*this);
+  }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x,
                     const at::Tensor& queries) override;
   at::Tensor weights(int layer, const at::Tensor& x) const override;

@@ -43,6 +43,9 @@ class DepthAverage final : public PlainStream {
     }
   }
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<DepthAverage>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     PlainStream::begin(embedding);
     if (workspace_ != nullptr) {
@@ -144,6 +147,9 @@ class AttentionResiduals final : public ResidualStream {
                              ? 1
                              : 2 * config.num_hidden_layers / config.attn_res.num_blocks) {}
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<AttentionResiduals>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     sources_ = {{embedding, next_source()}};
     if (config_.attn_res.sources != AttnResSources::kOutputs) partial_ = sources_.front();
@@ -227,6 +233,9 @@ class DynamicDenseConnections final : public ResidualStream {
   DynamicDenseConnections(const ModelConfig& config, const DecoderWeights& weights)
       : config_(config), weights_(weights) {}
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<DynamicDenseConnections>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     outputs_ = {{embedding, next_source()}};
     ways_.assign(4, outputs_.front());

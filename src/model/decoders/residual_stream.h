@@ -39,8 +39,9 @@ class ResidualStream {
  public:
   ResidualStream() = default;
   virtual ~ResidualStream() = default;
-  ResidualStream(const ResidualStream&) = delete;
   ResidualStream& operator=(const ResidualStream&) = delete;
+  /// Returns a stream that shares the tensors of this one; cross() then gives it its own.
+  virtual std::unique_ptr<ResidualStream> clone() const = 0;
 
   /// Starts with the embedding, whose memory it may overwrite.
   virtual void begin(const at::Tensor& embedding) = 0;
@@ -89,6 +90,7 @@ class ResidualStream {
   }
 
  protected:
+  ResidualStream(const ResidualStream&) = default;
   void record(const at::Tensor& trace) { traces_.push_back(trace); }
   /// Returns the trace of the next source: 1 for itself; undefined if the stream is not traced.
   at::Tensor next_source() {
@@ -119,6 +121,9 @@ class PlainStream : public ResidualStream {
   /// @param in_place  overwrite the stream instead of allocating a new tensor for each sum.
   explicit PlainStream(bool in_place) : in_place_(in_place) {}
 
+  std::unique_ptr<ResidualStream> clone() const override {
+    return std::make_unique<PlainStream>(*this);
+  }
   void begin(const at::Tensor& embedding) override {
     x_ = embedding;
     trace_ = next_source();

@@ -12,7 +12,6 @@
 #include <array>
 #include <set>
 
-#include "core/errors.h"
 #include "core/options.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/threads.h"
@@ -30,15 +29,12 @@ c10::Device parse_device(const std::string& name, int neighbour) {
   int index = num_gpus > 0 ? neighbour % num_gpus : 0;
   if (name == "auto") return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
   if (name != "cuda") {
-    if (!name.starts_with("cuda:")) {
-      throw InvalidArgument("device: must be auto, cpu, cuda or cuda:N, got '{}'", name);
-    }
+    throw_if(!name.starts_with("cuda:"), "device: must be auto, cpu, cuda or cuda:N, got '{}'",
+             name);
     index = OptionCodec<int>::parse(name.substr(5), "device: the number of the GPU");
   }
-  if (index < 0 || index >= num_gpus) {
-    throw InvalidArgument("device: '{}' does not exist, LibTorch detects {} GPUs; use cpu", name,
-                          num_gpus);
-  }
+  throw_if(index < 0 || index >= num_gpus,
+           "device: '{}' does not exist, LibTorch detects {} GPUs; use cpu", name, num_gpus);
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
@@ -50,18 +46,13 @@ std::vector<c10::Device> parse_devices(const std::string& names, int neighbour) 
   }
   std::set<std::string> gpus;
   for (const std::string& name : parts) {
-    if (name != "cpu" && !name.starts_with("cuda:")) {
-      throw InvalidArgument(
-          "device: several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name, names);
-    }
-    if ((name == "cpu") != (parts.front() == "cpu")) {
-      throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
-                            names);
-    }
-    if (name != "cpu" && !gpus.insert(name).second) {
-      throw InvalidArgument("device: each GPU must be listed once, got '{}' twice in '{}'", name,
-                            names);
-    }
+    throw_if(name != "cpu" && !name.starts_with("cuda:"),
+             "device: several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name,
+             names);
+    throw_if((name == "cpu") != (parts.front() == "cpu"),
+             "device: several devices must all be GPUs, or all the CPU, got '{}'", names);
+    throw_if(name != "cpu" && !gpus.insert(name).second,
+             "device: each GPU must be listed once, got '{}' twice in '{}'", name, names);
   }
   std::vector<c10::Device> devices;
   for (const std::string& name : parts) devices.push_back(parse_device(name));

@@ -28,6 +28,7 @@ ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Work
 void ForwardPass::begin(const at::Tensor& ids) {
   const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
   num_tokens_ = ids.size(1);
+  if (options_.hooks != nullptr) options_.hooks->begin(ids, seen);
   for (int layer = 0; layer < model_.config.num_hidden_layers; ++layer) {
     if (!wants(HookKind::kDepthWeights, layer)) continue;
     stream_->trace_sources(2 * model_.config.num_hidden_layers + 1,
@@ -96,6 +97,21 @@ void ForwardPass::depart(DeviceLink& link) {
 void ForwardPass::arrive() {
   crossing_->arrive();
   crossing_.reset();
+}
+
+std::unique_ptr<ForwardPass> ForwardPass::fork(const HookSet* hooks) const {
+  ForwardOptions options = options_;
+  options.hooks = hooks;
+  auto pass = std::make_unique<ForwardPass>(model_, options, workspace_);
+  pass->num_tokens_ = num_tokens_;
+  pass->next_layer_ = next_layer_;
+  pass->angles_ = angles_;
+  pass->stream_ = stream_->clone();
+  if (mixer_ != nullptr) pass->mixer_ = mixer_->clone();
+  DeviceLink link(model_.weights.embedding.device(), model_.weights.embedding.device());
+  pass->depart(link);
+  pass->arrive();
+  return pass;
 }
 
 ForwardResult ForwardPass::end() {

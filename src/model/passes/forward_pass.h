@@ -48,6 +48,11 @@ class ForwardPass {
   void arrive();
   ForwardResult end();
 
+  /// Returns a pass that continues from here with its own copy of what later layers need, so that
+  /// both can go on in the same workspace, one after the other. Between layers, for inference.
+  /// @param hooks  of the new pass
+  std::unique_ptr<ForwardPass> fork(const HookSet* hooks) const;
+
  private:
   /// Runs the hooks of a point.
   at::Tensor hook(HookKind kind, int layer, const at::Tensor& activation) const;

@@ -97,8 +97,10 @@ std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::
   Random random(options.seed);
   KeyValueCache cache;
   Workspace workspace;
-  const ForwardOptions forward{
-      .logits = LogitsFor::kLastToken, .cache = &cache, .workspace = &workspace};
+  const ForwardOptions forward{.hooks = options.hooks,
+                               .logits = LogitsFor::kLastToken,
+                               .cache = &cache,
+                               .workspace = &workspace};
 
   at::Tensor ids = at::empty({1, static_cast<std::int64_t>(prompt.size())}, at::kLong);
   std::copy(prompt.begin(), prompt.end(), ids.data_ptr<std::int64_t>());

@@ -24,6 +24,7 @@ struct GenerateOptions {
   std::uint64_t seed = 0;
   /// Generation ends after any of these; usually the end-of-sequence token.
   std::vector<std::int64_t> stop_tokens = {};
+  const HookSet* hooks = nullptr;  ///< of every pass; nullptr for none
 
   /// Describes the fields for the command line.
   void describe(OptionList& list);

@@ -57,9 +57,7 @@ ScopedHook HookSet::read(const HookPoint& point, HookReader reader) {
 }
 
 ScopedHook HookSet::edit(const HookPoint& point, HookEditor editor) {
-  if (point.layer < 0) {
-    throw InvalidArgument("hooks: a layer must be >= 0, got {}", point.layer);
-  }
+  throw_if(point.layer < 0, "hooks: a layer must be >= 0, got {}", point.layer);
   const auto index = static_cast<std::size_t>(point.layer);
   if (wanted_->size() <= index) wanted_->resize(index + 1, 0);
   (*wanted_)[index] |= 1U << static_cast<unsigned>(point.kind);

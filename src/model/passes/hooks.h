@@ -51,6 +51,14 @@ class HookSet {
 
   ScopedHook read(const HookPoint& point, HookReader reader);
   ScopedHook edit(const HookPoint& point, HookEditor editor);
+  /// Sets what is called at the begin of every pass, with its ids and the number of cached tokens
+  /// before them.
+  void on_begin(std::function<void(const at::Tensor& ids, std::int64_t cached)> begin) {
+    begin_ = std::move(begin);
+  }
+  void begin(const at::Tensor& ids, std::int64_t cached) const {
+    if (begin_) begin_(ids, cached);
+  }
 
   /// Returns true if the point has a hook.
   bool wants(HookKind kind, int layer) const {
@@ -66,6 +74,7 @@ class HookSet {
  private:
   struct Listeners;
 
+  std::function<void(const at::Tensor&, std::int64_t)> begin_;
   std::shared_ptr<Listeners> listeners_;
   std::vector<std::uint32_t>* wanted_;  // per layer one bit per kind; stored in listeners_
 };

@@ -25,10 +25,9 @@ void reserve(at::Tensor& store, std::int64_t used, std::int64_t needed, const at
 
 at::Tensor append_one(at::Tensor& store, std::int64_t used, const at::Tensor& added) {
   const std::int64_t count = added.size(1);
-  if (used > 0 && (store.size(0) != added.size(0) || store.size(1) != added.size(2))) {
-    throw InvalidArgument("cache: contains {} sequences, got {}; clear it before another batch",
-                          store.size(0), added.size(0));
-  }
+  throw_if(used > 0 && (store.size(0) != added.size(0) || store.size(1) != added.size(2)),
+           "cache: contains {} sequences, got {}; clear it before another batch", store.size(0),
+           added.size(0));
   if (used == 0 && store.defined() && store.size(0) != added.size(0)) store.reset();
   reserve(store, used, used + count, added);
   store.narrow(2, used, count).copy_(added.transpose(1, 2));

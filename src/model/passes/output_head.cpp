@@ -7,7 +7,6 @@
 
 #include <Eigen/Core>
 
-#include "core/errors.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 
 #include "core/errors.h"
@@ -18,12 +19,13 @@ namespace {
 
 /// Returns the logits of all tokens of a prompt, [tokens, vocab], in the compute type.
 at::Tensor logits_of_prompt(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                            const ProgressFn& on_progress) {
+                            const ProgressFn& on_progress, HookSet* given) {
   if (prompt.empty())
     throw InvalidArgument("next tokens: the prompt must contain at least one token, got none");
   const at::Tensor ids =
       at::tensor(at::ArrayRef<std::int64_t>(prompt.data(), prompt.size()), at::kLong).view({1, -1});
-  HookSet hooks;
+  HookSet own;
+  HookSet& hooks = given != nullptr ? *given : own;
   std::vector<ScopedHook> listeners;
   const int layers = on_progress ? static_cast<int>(decoder.config().num_hidden_layers) : 0;
   for (int layer = 0; layer < layers; ++layer) {
@@ -61,9 +63,9 @@ NextTokens likeliest(const std::vector<double>& log_probabilities, std::int64_t 
 /// Reads the tokens of a prompt, and the distributions after those from `first` on.
 std::vector<ReadToken> read_from(std::size_t first, const Decoder& decoder,
                                  std::span<const std::int64_t> prompt, std::int64_t count,
-                                 const ProgressFn& on_progress) {
+                                 const ProgressFn& on_progress, HookSet* hooks) {
   const at::NoGradGuard no_grad;
-  const at::Tensor logits = logits_of_prompt(decoder, prompt, on_progress);
+  const at::Tensor logits = logits_of_prompt(decoder, prompt, on_progress, hooks);
   std::vector<ReadToken> tokens(prompt.size());
   for (std::size_t t = 0; t < prompt.size(); ++t) {
     const std::vector<double> behind =
@@ -85,10 +87,14 @@ constexpr std::int64_t kLeastRows = 16;
 template <typename T>
 TokenScore score_token(const T* logits, std::int64_t vocab_size, std::int64_t target) {
   const Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>> row(logits, vocab_size);
-  const auto largest = static_cast<double>(row.maxCoeff());
-  const double sum = (row.template cast<double>() - largest).exp().sum();
   const auto own = static_cast<double>(logits[target]);
-  return {own - largest - std::log(sum), own == largest};
+  double other = -std::numeric_limits<double>::infinity();
+  for (const auto& part : {row.head(target), row.tail(vocab_size - target - 1)}) {
+    if (part.size() > 0) other = std::max(other, static_cast<double>(part.maxCoeff()));
+  }
+  const double largest = std::max(own, other);
+  const double sum = (row.template cast<double>() - largest).exp().sum();
+  return {own - largest - std::log(sum), own - other};
 }
 
 template <typename T>
@@ -123,9 +129,11 @@ void score_rows(const Decoder& decoder, const at::Tensor& hidden,
           .unsqueeze(1);
   const at::Tensor own = wide.gather(1, places).squeeze(1);
   const at::Tensor result = (own - at::logsumexp(wide, {1})).to(at::kCPU).contiguous();
-  const at::Tensor is_greedy = own.eq(wide.amax(1)).to(at::kCPU).contiguous();
+  const at::Tensor other =
+      wide.scatter(1, places, -std::numeric_limits<double>::infinity()).amax(1);
+  const at::Tensor difference = (own - other).to(at::kCPU).contiguous();
   for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = {result.data_ptr<double>()[i], is_greedy.data_ptr<bool>()[i]};
+    out[i] = {result.data_ptr<double>()[i], difference.data_ptr<double>()[i]};
   }
 }
 
@@ -145,15 +153,17 @@ std::vector<std::int64_t> most_likely(const std::vector<double>& logits, std::in
 }
 
 NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                       std::int64_t count, const ProgressFn& on_progress) {
-  std::vector<ReadToken> tokens = read_from(prompt.size() - 1, decoder, prompt, count, on_progress);
+                       std::int64_t count, const ProgressFn& on_progress, HookSet* hooks) {
+  std::vector<ReadToken> tokens =
+      read_from(prompt.size() - 1, decoder, prompt, count, on_progress, hooks);
   tokens.back().next.prompt_loss = loss_of(tokens);
   return std::move(tokens.back().next);
 }
 
 std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                                   std::int64_t count, const ProgressFn& on_progress) {
-  return read_from(0, decoder, prompt, count, on_progress);
+                                   std::int64_t count, const ProgressFn& on_progress,
+                                   HookSet* hooks) {
+  return read_from(0, decoder, prompt, count, on_progress, hooks);
 }
 
 std::optional<double> loss_of(std::span<const ReadToken> tokens) {

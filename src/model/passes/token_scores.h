@@ -13,8 +13,11 @@
 namespace lime {
 
 struct TokenScore {
-  double log_probability = 0.0;  ///< nats
-  bool is_greedy = false;        ///< no other token is more likely
+  double log_probability = 0.0;   ///< nats
+  double logit_difference = 0.0;  ///< its logit minus the largest other one
+
+  /// Returns true if no other token is more likely.
+  bool is_greedy() const { return logit_difference >= 0.0; }
 };
 
 /// Scores tokens given the residual stream of the tokens before them.
@@ -52,9 +55,11 @@ struct NextTokens {
 /// @param prompt  token ids, at least one.
 /// @param count   number of most likely tokens to return, >= 1; at most the vocabulary size.
 /// @param on_progress  in layers of the single pass.
+/// @param hooks  of the pass; nullptr for none
 /// @throws InvalidArgument  for an empty prompt; NumericalError if the logits are not finite.
 NextTokens next_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                       std::int64_t count, const ProgressFn& on_progress = {});
+                       std::int64_t count, const ProgressFn& on_progress = {},
+                       HookSet* hooks = nullptr);
 
 /// A token of a prompt, and the distribution of the next token after it.
 struct ReadToken {
@@ -67,7 +72,8 @@ struct ReadToken {
 /// Computes the same after every token of a prompt; `next` of the last one equals next_tokens().
 /// Same parameters and exceptions. One pass; one row of logits is widened at a time.
 std::vector<ReadToken> read_tokens(const Decoder& decoder, std::span<const std::int64_t> prompt,
-                                   std::int64_t count, const ProgressFn& on_progress = {});
+                                   std::int64_t count, const ProgressFn& on_progress = {},
+                                   HookSet* hooks = nullptr);
 
 /// Returns prompt_loss of NextTokens from the tokens of a prompt; none for a single token.
 std::optional<double> loss_of(std::span<const ReadToken> tokens);

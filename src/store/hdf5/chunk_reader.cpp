@@ -87,10 +87,9 @@ ChunkReader::ChunkReader(const Hdf5File& file, const std::string& dataset,
   dataset_ = hdf5::open_plain_dataset(file, dataset);
   const Id type(H5Dget_type(dataset_.get()), H5Tclose);
   const std::vector<std::int64_t> shape = hdf5::shape_of(dataset_.get());
-  if (shape.size() != 2 || H5Tget_class(type.get()) != H5T_FLOAT) {
-    throw FormatError("store: '{}': '{}' must contain floating-point numbers, [rows, dim]",
-                      file.path().string(), dataset);
-  }
+  throw_if<FormatError>(shape.size() != 2 || H5Tget_class(type.get()) != H5T_FLOAT,
+                        "store: '{}': '{}' must contain floating-point numbers, [rows, dim]",
+                        file.path().string(), dataset);
   num_rows_ = shape[0];
   dim_ = shape[1];
   storage_ = hdf5::is_half(type.get()) ? StorageType::kFloat16 : StorageType::kFloat32;
@@ -108,10 +107,10 @@ ChunkReader::~ChunkReader() {
 void ChunkReader::check_size() const {
   const std::int64_t limit = size_of(file_.path()) * hdf5::kMaxCompression /
                              static_cast<std::int64_t>(bytes_per_value(storage_));
-  if (dim_ < 1 || num_rows_ < 0 || dim_ > limit || num_rows_ > limit / dim_) {
-    throw FormatError("store: '{}': '{}' declares [{}, {}] values, more than its file can contain",
-                      file_.path().string(), name_, num_rows_, dim_);
-  }
+  throw_if<FormatError>(
+      dim_ < 1 || num_rows_ < 0 || dim_ > limit || num_rows_ > limit / dim_,
+      "store: '{}': '{}' declares [{}, {}] values, more than its file can contain",
+      file_.path().string(), name_, num_rows_, dim_);
 }
 
 ChunkReader::Filters ChunkReader::filters_of(hid_t properties) const {
@@ -149,26 +148,23 @@ void ChunkReader::index_chunks(hid_t dataset) {
   H5Pget_chunk(properties.get(), 2, chunk.data());
   filters_ = filters_of(properties.get());
   chunk_rows_ = static_cast<std::int64_t>(chunk[0]);
-  if (chunk_rows_ < 1) {
-    throw FormatError("store: '{}': the chunks of '{}' have no rows", file_.path().string(), name_);
-  }
+  throw_if<FormatError>(chunk_rows_ < 1, "store: '{}': the chunks of '{}' have no rows",
+                        file_.path().string(), name_);
   const auto expected = static_cast<hsize_t>((num_rows_ + chunk_rows_ - 1) / chunk_rows_);
   const std::int64_t most = filters_ == Filters::kDeflate ? hdf5::kMaxCompression : 1;
   const std::int64_t file_values =
       size_of(file_.path()) * most / static_cast<std::int64_t>(bytes_per_value(storage_));
-  if (expected > 0 && chunk_rows_ > file_values / dim_) {
-    throw FormatError("store: '{}': the chunks of '{}' are larger than the file",
-                      file_.path().string(), name_);
-  }
+  throw_if<FormatError>(expected > 0 && chunk_rows_ > file_values / dim_,
+                        "store: '{}': the chunks of '{}' are larger than the file",
+                        file_.path().string(), name_);
   if (expected > 0) {
     value_bytes_ = static_cast<std::size_t>(chunk_rows_ * dim_) * bytes_per_value(storage_);
     stored_bytes_ = value_bytes_ + (filters_ == Filters::kNone ? 0 : kChecksumBytes);
   }
   hsize_t count = 0;
-  if (H5Dget_num_chunks(dataset, space.get(), &count) < 0 || count != expected) {
-    throw FormatError("store: '{}': '{}' must have {} chunks, got {}", file_.path().string(), name_,
-                      expected, count);
-  }
+  throw_if<FormatError>(H5Dget_num_chunks(dataset, space.get(), &count) < 0 || count != expected,
+                        "store: '{}': '{}' must have {} chunks, got {}", file_.path().string(),
+                        name_, expected, count);
   is_direct_ = true;
   good_ = std::vector<std::atomic<char>>(count);
   if (count <= kMaxListed) list_places(dataset);
@@ -198,11 +194,10 @@ void ChunkReader::list_places(hid_t dataset) {
     }
     const hsize_t index = offset[0] / static_cast<hsize_t>(chunk_rows_);
     // Each chunk must occur exactly once, so that all have a position.
-    if (!can_be_chunk(size, mask) || address == HADDR_UNDEF || index >= places.size() ||
-        places[index].address != HADDR_UNDEF) {
-      throw FormatError("store: '{}': chunk {} of '{}' is damaged", file_.path().string(), i,
-                        name_);
-    }
+    throw_if<FormatError>(!can_be_chunk(size, mask) || address == HADDR_UNDEF ||
+                              index >= places.size() || places[index].address != HADDR_UNDEF,
+                          "store: '{}': chunk {} of '{}' is damaged", file_.path().string(), i,
+                          name_);
     places[index] = {address, static_cast<std::size_t>(size), mask};
   }
   void* handle = nullptr;

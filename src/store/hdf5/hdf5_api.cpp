@@ -171,12 +171,10 @@ Id open_file(const fs::path& path) {
   std::error_code error;
   const auto status = fs::status(path, error);
   if (!fs::exists(status)) throw IoError("store: '{}' does not exist", path.string());
-  if (fs::is_directory(status)) {
-    throw IoError("store: '{}' is a folder, expected an HDF5 file", path.string());
-  }
-  if (!fs::is_regular_file(status)) {
-    throw IoError("store: '{}' is not a regular file", path.string());
-  }
+  throw_if<IoError>(fs::is_directory(status), "store: '{}' is a folder, expected an HDF5 file",
+                    path.string());
+  throw_if<IoError>(!fs::is_regular_file(status), "store: '{}' is not a regular file",
+                    path.string());
   if (::access(path.c_str(), R_OK) != 0) {
     throw IoError("store: '{}' cannot be read: {}", path.string(), describe_errno(errno));
   }
@@ -257,10 +255,9 @@ Id open_object(const Hdf5File& file, const std::string& name) {
 Id open_dataset(const Hdf5File& file, const std::string& name) {
   const Lock lock;
   Id object = open_object(file, name);
-  if (H5Iget_type(object.get()) != H5I_DATASET) {
-    throw FormatError("store: '{}': '{}' is a group, expected a dataset", file.path().string(),
-                      name);
-  }
+  throw_if<FormatError>(H5Iget_type(object.get()) != H5I_DATASET,
+                        "store: '{}': '{}' is a group, expected a dataset", file.path().string(),
+                        name);
   return object;
 }
 
@@ -268,14 +265,12 @@ Id open_plain_dataset(const Hdf5File& file, const std::string& name) {
   const Lock lock;
   Id dataset = open_dataset(file, name);
   const Id properties(H5Dget_create_plist(dataset.get()), H5Pclose);
-  if (H5Pget_layout(properties.get()) == H5D_VIRTUAL) {
-    throw FormatError("store: '{}': '{}' is a virtual dataset, expected data in the file itself",
-                      file.path().string(), name);
-  }
-  if (H5Pget_external_count(properties.get()) != 0) {
-    throw FormatError("store: '{}': '{}' stores its data in other files, which is not allowed",
-                      file.path().string(), name);
-  }
+  throw_if<FormatError>(H5Pget_layout(properties.get()) == H5D_VIRTUAL,
+                        "store: '{}': '{}' is a virtual dataset, expected data in the file itself",
+                        file.path().string(), name);
+  throw_if<FormatError>(H5Pget_external_count(properties.get()) != 0,
+                        "store: '{}': '{}' stores its data in other files, which is not allowed",
+                        file.path().string(), name);
   check_chunk_size(file, name, dataset.get(), properties.get());
   return dataset;
 }

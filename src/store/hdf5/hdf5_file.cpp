@@ -48,15 +48,14 @@ std::vector<std::string> members(const Hdf5File& file, const std::string& group,
                                  H5O_type_t wanted) {
   const Lock lock;
   const Id object = hdf5::open_object(file, group);
-  if (H5Iget_type(object.get()) != H5I_GROUP) {
-    throw FormatError("store: '{}': '{}' is a dataset, expected a group", file.path().string(),
-                      group);
-  }
+  throw_if<FormatError>(H5Iget_type(object.get()) != H5I_GROUP,
+                        "store: '{}': '{}' is a dataset, expected a group", file.path().string(),
+                        group);
   MemberList list{object.get(), wanted, {}};
   if (H5Literate(object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_link, &list) < 0) {
     hdf5::fail_reading(file.path(), fmt::format("group '{}' cannot be listed", group));
   }
-  std::sort(list.names.begin(), list.names.end());
+  std::ranges::sort(list.names);
   return list.names;
 }
 
@@ -73,12 +72,12 @@ std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
       std::min(file_size, std::numeric_limits<std::int64_t>::max() / kMaxCompression / 2) *
       kMaxCompression / static_cast<std::int64_t>(std::max<std::size_t>(bytes_per_value, 1));
   std::int64_t size = 1;
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
   for (const std::int64_t dim : shape) {
-    if (dim < 0 || dim > limit / size) {
-      throw FormatError("store: '{}': '{}' declares more data than the file's {} bytes can contain",
-                        file.path().string(), dataset, file_size);
-    }
+    throw_if<FormatError>(
+        dim < 0 || dim > limit / size,
+        "store: '{}': '{}' declares more data than the file's {} bytes can contain",
+        file.path().string(), dataset, file_size);
     size *= dim;
   }
   return static_cast<std::size_t>(size);
@@ -139,9 +138,8 @@ std::vector<std::string> read_texts(const std::filesystem::path& path, const std
                                     const TextSource& source,
                                     const std::function<herr_t(hid_t, void*)>& read) {
   const Lock lock;
-  if (H5Tget_class(source.type) != H5T_STRING) {
-    throw FormatError("store: '{}': {} must contain text", path.string(), name);
-  }
+  throw_if<FormatError>(H5Tget_class(source.type) != H5T_STRING,
+                        "store: '{}': {} must contain text", path.string(), name);
   if (source.count == 0) return {};
   bool failed = false;
   const auto try_read = [&](hid_t type, void* target) {
@@ -172,10 +170,9 @@ T numeric_attribute(const Hdf5File& file, const std::string& name, const std::st
   const Lock lock;
   const Id attribute = open_attribute(file, name, object);
   const Id space(H5Aget_space(attribute.get()), H5Sclose);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) {
-    throw FormatError("store: '{}': attribute '{}' of '{}' must be one number",
-                      file.path().string(), name, object);
-  }
+  throw_if<FormatError>(H5Sget_simple_extent_npoints(space.get()) != 1,
+                        "store: '{}': attribute '{}' of '{}' must be one number",
+                        file.path().string(), name, object);
   T value{};
   if (H5Aread(attribute.get(), hdf5::native_type(NumberType::of<T>()), &value) < 0) {
     H5Eclear2(H5E_DEFAULT);
@@ -218,7 +215,7 @@ std::vector<std::string> Hdf5File::attributes(const std::string& object) const {
   if (H5Aiterate2(owner.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_attribute, &names) < 0) {
     hdf5::fail_reading(path(), fmt::format("attributes of '{}' cannot be listed", object));
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -238,9 +235,8 @@ void Hdf5File::read_numbers(const std::string& dataset, NumberType type,
   const Id id = hdf5::open_plain_dataset(*this, dataset);
   const Id stored(H5Dget_type(id.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(stored.get());
-  if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
-    throw FormatError("store: '{}': '{}' must contain numbers", path().string(), dataset);
-  }
+  throw_if<FormatError>(kind != H5T_FLOAT && kind != H5T_INTEGER,
+                        "store: '{}': '{}' must contain numbers", path().string(), dataset);
   const std::size_t size =
       checked_size(*this, dataset, hdf5::shape_of(id.get()), H5Tget_size(stored.get()));
   void* const values = resize(size);
@@ -285,10 +281,9 @@ bool Hdf5File::has_attribute(const std::string& name, const std::string& object)
 
 std::string Hdf5File::string_attribute(const std::string& name, const std::string& object) const {
   std::vector<std::string> texts = strings_attribute(name, object);
-  if (texts.size() != 1) {
-    throw FormatError("store: '{}': attribute '{}' of '{}' must be one string, got {}",
-                      path().string(), name, object, texts.size());
-  }
+  throw_if<FormatError>(texts.size() != 1,
+                        "store: '{}': attribute '{}' of '{}' must be one string, got {}",
+                        path().string(), name, object, texts.size());
   return std::move(texts.front());
 }
 

@@ -151,10 +151,9 @@ void Hdf5Writer::write_numbers(const std::string& dataset, NumberType type, Numb
   const Lock lock;
   const std::vector<hsize_t> dims = to_hsize(shape);
   const hsize_t size = std::accumulate(dims.begin(), dims.end(), hsize_t{1}, std::multiplies<>());
-  if (size != values.size) {
-    throw InvalidArgument("store: '{}' must have the number of values of its shape, {}, got {}",
-                          dataset, size, values.size);
-  }
+  throw_if(size != values.size,
+           "store: '{}' must have the number of values of its shape, {}, got {}", dataset, size,
+           values.size);
   const Id space(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr), H5Sclose);
   const Id properties = hdf5::dataset_properties();
   if (!dims.empty() && size > 0) {

@@ -49,6 +49,10 @@ const std::vector<ColumnGroup>& column_groups() {
       {"Comparisons and means over layers",
        {kBaseline, kBaselineMean, kItems, kP, kPExact, kPHolm, kItemsCiLow, kItemsCiHigh,
         kPKruskal}},
+      {"Interventions",
+       {kEdit, kLossLow, kLossHigh, kEffect, kEffectLow, kEffectHigh, kAttribution, kAttributionLow,
+        kAttributionHigh, kAttributionError, kLogitDifference, kLogitLow, kLogitHigh, kLogitEffect,
+        kLogitEffectLow, kLogitEffectHigh}},
       {"Training log", {kStep, kLoss, kFlops}}};
   return groups;
 }

@@ -132,7 +132,9 @@ inline constexpr Number kEntropyContribution{
 
 // Counterfactual routers.
 inline constexpr Text kRouter{"router", "name of the router"};
-inline constexpr Text kPart{"part", "in place of `router`: `gap`, `projections`, `mixing`"};
+inline constexpr Text kPart{"part",
+                            "in place of `router`: `gap`, `projections`, `mixing`; interventions: "
+                            "`original`, or what is edited"};
 inline constexpr Integer kLayers{"layers", "number of layers that the mean is over"};
 inline constexpr Number kDifference{"difference", "this mean minus the reference, paired"};
 inline constexpr Number kDifferenceLow{"difference_low",
@@ -275,6 +277,35 @@ inline constexpr Number kItemsCiHigh{
     "items_ci_high",
     "upper end of the interval over items, layers fixed; of runs: over "
     "runs and items"};
+
+// Interventions.
+inline constexpr Text kEdit{"edit", "edits, as given"};
+inline constexpr Number kLossLow{"loss_low", "lower end of the interval of `loss`"};
+inline constexpr Number kLossHigh{"loss_high", "upper end of the interval of `loss`"};
+inline constexpr Number kEffect{"effect", "`loss` minus that of the original model, paired",
+                                "nats"};
+inline constexpr Number kEffectLow{"effect_low", "lower end of the interval of `effect`"};
+inline constexpr Number kEffectHigh{"effect_high", "upper end of the interval of `effect`"};
+inline constexpr Number kAttribution{
+    "attribution", "first-order estimate of `effect`: change times gradient", "nats"};
+inline constexpr Number kAttributionLow{"attribution_low",
+                                        "lower end of the interval of `attribution`"};
+inline constexpr Number kAttributionHigh{"attribution_high",
+                                         "upper end of the interval of `attribution`"};
+inline constexpr Number kAttributionError{"attribution_error", "`attribution` minus `effect`",
+                                          "nats"};
+inline constexpr Number kLogitDifference{
+    "logit_difference", "logit of the next token minus the largest other one, mean over tokens"};
+inline constexpr Number kLogitLow{"logit_difference_low",
+                                  "lower end of the interval of `logit_difference`"};
+inline constexpr Number kLogitHigh{"logit_difference_high",
+                                   "upper end of the interval of `logit_difference`"};
+inline constexpr Number kLogitEffect{"logit_effect",
+                                     "`logit_difference` minus that of the original model"};
+inline constexpr Number kLogitEffectLow{"logit_effect_low",
+                                        "lower end of the interval of `logit_effect`"};
+inline constexpr Number kLogitEffectHigh{"logit_effect_high",
+                                         "upper end of the interval of `logit_effect`"};
 
 // Training log, as figures read it.
 inline constexpr Number kStep{"step", "optimiser step"};

@@ -120,10 +120,9 @@ ResultRow ResultRow::from_json(const Json& object, std::string_view where) {
       throw FormatError("{}.{} must be numbers separated by semicolons, got '{}'", where, name,
                         printable(value.get_ref<const std::string&>()));
     }
-    if (cell.is_structured() && !is_array_of_numbers(cell) && !is_matrix(cell)) {
-      throw FormatError("{}.{} must be a number, string, true, false, null or an array of numbers",
-                        where, name);
-    }
+    throw_if<FormatError>(
+        cell.is_structured() && !is_array_of_numbers(cell) && !is_matrix(cell),
+        "{}.{} must be a number, string, true, false, null or an array of numbers", where, name);
   }
   return row;
 }
@@ -141,8 +140,8 @@ const std::string& ResultRow::text(const Column& column) const {
 }
 
 bool ResultRow::matches(std::initializer_list<Text> texts) const {
-  return std::all_of(texts.begin(), texts.end(),
-                     [&](const Text& entry) { return text(entry.first) == entry.second; });
+  return std::ranges::all_of(texts,
+                             [&](const Text& entry) { return text(entry.first) == entry.second; });
 }
 
 double ResultRow::number(const Column& column) const {

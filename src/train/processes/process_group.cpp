@@ -69,12 +69,11 @@ struct Rendezvous {
       throw Interrupted("processes: stopped while waiting for process {} of {} at {}:{}", missing,
                         place.size, place.address, place.port);
     }
-    if (Clock::now() - start > timeout) {
-      throw IoError(
-          "processes: process {} of {} did not connect to {}:{} within {} s; start all of them, or "
-          "wait longer with --rendezvous-timeout",
-          missing, place.size, place.address, place.port, timeout.count());
-    }
+    throw_if<IoError>(
+        Clock::now() - start > timeout,
+        "processes: process {} of {} did not connect to {}:{} within {} s; start all of them, or "
+        "wait longer with --rendezvous-timeout",
+        missing, place.size, place.address, place.port, timeout.count());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 };

@@ -74,13 +74,12 @@ std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a,
 /// Applies an operation of a user's expression.
 std::int64_t apply_exactly(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
   const std::optional<std::int64_t> result = apply(operation, a, b);
-  if (!result) {
-    throw NumericalError("arithmetic expression: divisions must be exact, got {} / {}", a, b);
-  }
-  if (*result < std::numeric_limits<int>::min() || *result > std::numeric_limits<int>::max()) {
-    throw NumericalError("arithmetic expression: results must fit in 32 bits, got {} {} {}", a,
-                         token_of(operation), b);
-  }
+  throw_if<NumericalError>(!result, "arithmetic expression: divisions must be exact, got {} / {}",
+                           a, b);
+  throw_if<NumericalError>(
+      *result < std::numeric_limits<int>::min() || *result > std::numeric_limits<int>::max(),
+      "arithmetic expression: results must fit in 32 bits, got {} {} {}", a, token_of(operation),
+      b);
   return *result;
 }
 
@@ -206,9 +205,8 @@ class Parser {
   }
 
   [[noreturn]] void refuse(std::string_view expected) const {
-    if (word_.empty()) {
-      throw FormatError("arithmetic expression: expected {}, got the end of '{}'", expected, text_);
-    }
+    throw_if<FormatError>(word_.empty(), "arithmetic expression: expected {}, got the end of '{}'",
+                          expected, text_);
     throw FormatError("arithmetic expression: word {} must be {}, got '{}'", place_, expected,
                       word_);
   }

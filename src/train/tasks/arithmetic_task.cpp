@@ -48,12 +48,10 @@ Words words_of(const std::string& text) {
 }
 
 ArithmeticExpression parse(const Words& line, const std::string& where) {
-  const auto end = std::find(line.begin(), line.end(), "=");
+  const auto end = std::ranges::find(line, "=");
   const std::ptrdiff_t count = end - line.begin();
-  if (count > kMaxWords) {
-    throw FormatError("{}: an expression must have at most {} words, got {}", where, kMaxWords,
-                      count);
-  }
+  throw_if<FormatError>(count > kMaxWords, "{}: an expression must have at most {} words, got {}",
+                        where, kMaxWords, count);
   try {
     const auto text = fmt::format("{}", fmt::join(line.begin(), end, " "));
     // The shortest form, without redundant brackets, may group differently.
@@ -80,19 +78,18 @@ ArithmeticExpression expression_of(const Words& line, const IntegerRange& range,
                                    const std::string& where) {
   const ArithmeticExpression expression = parse(line, where);
   const int operands = expression.num_operands();
-  if (operands < ArithmeticTaskOptions::kMinOperands ||
-      operands > ArithmeticTaskOptions::kMaxOperands) {
-    throw FormatError("{}: an expression must have {} to {} operands, got {}", where,
-                      ArithmeticTaskOptions::kMinOperands, ArithmeticTaskOptions::kMaxOperands,
-                      operands);
-  }
+  throw_if<FormatError>(operands < ArithmeticTaskOptions::kMinOperands ||
+                            operands > ArithmeticTaskOptions::kMaxOperands,
+                        "{}: an expression must have {} to {} operands, got {}", where,
+                        ArithmeticTaskOptions::kMinOperands, ArithmeticTaskOptions::kMaxOperands,
+                        operands);
   if (!expression.is_exact_within(range)) {
     throw FormatError(
         "{}: every number must be in [{}, {}] and every division must be exact, got '{}'; other "
         "ranges need --min-value and --max-value",
         where, range.min, range.max, expression.text());
   }
-  const bool has_solution = std::find(line.begin(), line.end(), "=") != line.end();
+  const bool has_solution = std::ranges::find(line, "=") != line.end();
   require_words(line, words_of(has_solution ? expression.solution() : expression.text()), where);
   return expression;
 }
@@ -109,20 +106,15 @@ void ArithmeticTaskOptions::describe(OptionList& list) {
 void ArithmeticTaskOptions::validate() const {
   if (operands.empty()) throw InvalidArgument("operands: must name at least one number, got none");
   for (const int count : operands) {
-    if (count < kMinOperands || count > kMaxOperands) {
-      throw InvalidArgument("operands: must be from {} to {}, got {}", kMinOperands, kMaxOperands,
-                            count);
-    }
-    if (std::count(operands.begin(), operands.end(), count) > 1) {
-      throw InvalidArgument("operands: must be distinct, got {} twice", count);
-    }
+    throw_if(count < kMinOperands || count > kMaxOperands,
+             "operands: must be from {} to {}, got {}", kMinOperands, kMaxOperands, count);
+    throw_if(std::ranges::count(operands, count) > 1, "operands: must be distinct, got {} twice",
+             count);
   }
-  if (min_value < -kLimit || min_value > 0) {
-    throw InvalidArgument("min_value: must be from {} to 0, got {}", -kLimit, min_value);
-  }
-  if (max_value < 10 || max_value > kLimit) {
-    throw InvalidArgument("max_value: must be from 10 to {}, got {}", kLimit, max_value);
-  }
+  throw_if(min_value < -kLimit || min_value > 0, "min_value: must be from {} to 0, got {}", -kLimit,
+           min_value);
+  throw_if(max_value < 10 || max_value > kLimit, "max_value: must be from 10 to {}, got {}", kLimit,
+           max_value);
 }
 
 TaskSplit split_of(const ArithmeticExpression& expression) {
@@ -139,9 +131,8 @@ ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, s
     for (std::size_t i = 0; i < num_values; ++i) {
       of_operation.push_back(splits_of(operation, options_.min_value + static_cast<int>(i)));
       const auto& pairs = of_operation.back();
-      const bool has_proper = std::any_of(pairs.begin(), pairs.end(), [&](const Split& pair) {
-        return !is_trivial(operation, pair.left, pair.right);
-      });
+      const bool has_proper = std::ranges::any_of(
+          pairs, [&](const Split& pair) { return !is_trivial(operation, pair.left, pair.right); });
       if (has_proper) operations_[i].push_back(operation);
     }
   }
@@ -290,10 +281,9 @@ std::vector<ArithmeticExpression> read_expressions(const std::filesystem::path& 
     expressions.push_back(
         expression_of(words, range, fmt::format("'{}', line {}", path.string(), number)));
   }
-  if (expressions.empty()) {
-    throw FormatError("'{}': must contain arithmetic expressions, one per line, got none",
-                      path.string());
-  }
+  throw_if<FormatError>(expressions.empty(),
+                        "'{}': must contain arithmetic expressions, one per line, got none",
+                        path.string());
   return expressions;
 }
 

@@ -22,9 +22,8 @@ constexpr const char* kAnswerMark = "###";
 
 std::string text_field(const Json& problem, const char* key, const std::string& where) {
   const auto found = problem.is_object() ? problem.find(key) : problem.end();
-  if (found == problem.end() || !found->is_string()) {
-    throw FormatError("{}: must have a string \"{}\"", where, key);
-  }
+  throw_if<FormatError>(found == problem.end() || !found->is_string(),
+                        "{}: must have a string \"{}\"", where, key);
   return found->get<std::string>();
 }
 
@@ -222,10 +221,9 @@ ProsQaProblem write_problem(const Graph& graph, const Question& question, Random
 
 std::vector<ProsQaProblem> read_prosqa(const std::filesystem::path& path) {
   const Json list = read_json_file(path);
-  if (!list.is_array() || list.empty()) {
-    throw FormatError("'{}': must be a list of ProsQA problems, got {}", path.string(),
-                      list.is_array() ? "an empty one" : list.type_name());
-  }
+  throw_if<FormatError>(!list.is_array() || list.empty(),
+                        "'{}': must be a list of ProsQA problems, got {}", path.string(),
+                        list.is_array() ? "an empty one" : list.type_name());
   std::vector<ProsQaProblem> problems;
   for (const Json& item : list) {
     const std::string where = fmt::format("'{}', problem {}", path.string(), problems.size());
@@ -286,7 +284,7 @@ std::string spaced_prosqa_words(std::string_view text) {
 
 ProsQaEvaluation evaluate_prosqa(const ProsQaProblem& problem, std::string_view written) {
   const Words words = prosqa_words(written);
-  const auto mark = std::find(words.begin(), words.end(), kAnswerMark);
+  const auto mark = std::ranges::find(words, kAnswerMark);
   ProsQaEvaluation evaluation;
   if (mark == words.end() || mark + 1 == words.end()) return evaluation;
   evaluation.is_answered = true;

@@ -50,10 +50,8 @@ Codec word_codec() {
 
 Codec checkpoint_codec(const std::filesystem::path& folder) {
   const std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
-  if (!tokenizer->eos_id()) {
-    throw InvalidArgument("from: the tokenizer of '{}' must have an end-of-text token",
-                          folder.string());
-  }
+  throw_if(!tokenizer->eos_id(), "from: the tokenizer of '{}' must have an end-of-text token",
+           folder.string());
   Codec codec;
   codec.encode = [tokenizer](const std::string& text) {
     return tokenizer->encode(tokenizer->kind() == "word-level" ? spaced_prosqa_words(text) : text);
@@ -82,12 +80,11 @@ std::vector<TokenSequence> sequences_of(std::span<const ProsQaProblem> problems,
     const std::vector<std::int32_t> solution = codec.encode(prosqa_solution(problem));
     sequence.ids.insert(sequence.ids.end(), solution.begin(), solution.end());
     sequence.ids.push_back(codec.eos);
-    if (static_cast<std::int64_t>(sequence.ids.size()) > longest) {
-      throw InvalidArgument(
-          "max_position_embeddings: must be at least the {} tokens of the problem '{:.60}...', got "
-          "{}",
-          sequence.ids.size(), problem.question, longest);
-    }
+    throw_if(
+        static_cast<std::int64_t>(sequence.ids.size()) > longest,
+        "max_position_embeddings: must be at least the {} tokens of the problem '{:.60}...', got "
+        "{}",
+        sequence.ids.size(), problem.question, longest);
     sequences.push_back(std::move(sequence));
   }
   return sequences;

@@ -48,9 +48,7 @@ std::vector<std::int32_t> WordVocabulary::encode(std::string_view text) const {
 std::string WordVocabulary::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids) {
-    if (id < 0 || id >= size()) {
-      throw InvalidArgument("{}: ids must be from 0 to {}, got {}", name_, size() - 1, id);
-    }
+    throw_if(id < 0 || id >= size(), "{}: ids must be from 0 to {}, got {}", name_, size() - 1, id);
     if (!text.empty()) text += ' ';
     text += tokens_[static_cast<std::size_t>(id)];
   }
@@ -117,7 +115,7 @@ std::vector<std::int32_t> ArithmeticVocabulary::sequence(
 }
 
 std::optional<int> ArithmeticVocabulary::answer(std::span<const std::int32_t> written) const {
-  const auto end = std::find(written.begin(), written.end(), kEos);
+  const auto end = std::ranges::find(written, kEos);
   const auto length = end - written.begin();
   if (end == written.end() || length == 0) return std::nullopt;
   const std::int32_t last = *(end - 1);

@@ -73,12 +73,11 @@ void TextData::validate() const {
   if (!validation_text.empty()) require_text(text_files(validation_text));
   check_option(validation_fraction >= 0.0 && validation_fraction <= 0.5, "validation_fraction",
                "from 0 to 0.5", validation_fraction);
-  if (tokenizer.empty() == !vocab_size) {
-    throw InvalidArgument(
-        "tokenizer: exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
-        "be given, got {}",
-        vocab_size ? "both" : "neither");
-  }
+  throw_if(
+      tokenizer.empty() == !vocab_size,
+      "tokenizer: exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
+      "be given, got {}",
+      vocab_size ? "both" : "neither");
   constexpr std::int64_t kMostPieces = std::numeric_limits<std::int32_t>::max();
   if (vocab_size && (*vocab_size < 300 || *vocab_size > kMostPieces)) {
     throw InvalidArgument("vocab_size: must be from 300, as 256 pieces are bytes, to {}, got {}",
@@ -115,10 +114,9 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
       setup.first_decoder(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
   if (!setup.from.empty()) require_same_tokens(setup.from, tokenizer);
   const std::int64_t longest = decoder.config().max_position_embeddings;
-  if (data.sequence_length > longest) {
-    throw InvalidArgument("sequence_length: must be at most max_position_embeddings {}, got {}",
-                          longest, data.sequence_length);
-  }
+  throw_if(data.sequence_length > longest,
+           "sequence_length: must be at most max_position_embeddings {}, got {}", longest,
+           data.sequence_length);
   const PackedBatches::Options order = {.sequence_length = data.sequence_length,
                                         .batch_size = setup.training.batch_size,
                                         .seed = setup.seed};
@@ -158,9 +156,8 @@ TextPair pair_of(const Json& line, const std::string& where) {
   const bool is_question = line.is_object() && !line.contains("prompt");
   TextPair pair{is_question ? "Question: " + text("question") + "\nAnswer:" : text("prompt"),
                 text("answer"), where};
-  if (pair.prompt.empty() || pair.answer.empty()) {
-    throw FormatError("{}: prompt and answer must not be empty", where);
-  }
+  throw_if<FormatError>(pair.prompt.empty() || pair.answer.empty(),
+                        "{}: prompt and answer must not be empty", where);
   return pair;
 }
 
@@ -190,10 +187,9 @@ std::vector<TokenSequence> sequences_of(const std::vector<TextPair>& pairs,
     sequence.ids = encode(pair.prompt + " " + pair.answer);
     sequence.ids.push_back(*tokenizer.eos_id());
     sequence.first_target = std::max<std::int64_t>(1, std::ssize(encode(pair.prompt)));
-    if (std::ssize(sequence.ids) > longest) {
-      throw InvalidArgument("{}: must have at most the model's {} tokens, got {}; remove the pair",
-                            pair.where, longest, sequence.ids.size());
-    }
+    throw_if(std::ssize(sequence.ids) > longest,
+             "{}: must have at most the model's {} tokens, got {}; remove the pair", pair.where,
+             longest, sequence.ids.size());
     sequences.push_back(std::move(sequence));
   }
   return sequences;
@@ -204,15 +200,11 @@ std::vector<TokenSequence> sequences_of(const std::vector<TextPair>& pairs,
 TrainingOutcome train_on_pairs(const TaskFiles& files, const TrainingSetup& setup,
                                const ProgressFn& on_progress, std::stop_token stop) {
   setup.validate();
-  if (setup.from.empty() || files.train_file.empty()) {
-    throw InvalidArgument("{}: must be given with --task text-pairs",
-                          setup.from.empty() ? "from" : "train_file");
-  }
+  throw_if(setup.from.empty() || files.train_file.empty(),
+           "{}: must be given with --task text-pairs", setup.from.empty() ? "from" : "train_file");
   const auto tokenizer = load_tokenizer(setup.from);
-  if (!tokenizer->eos_id()) {
-    throw InvalidArgument("from: the tokenizer of '{}' must have an end-of-text token",
-                          setup.from.string());
-  }
+  throw_if(!tokenizer->eos_id(), "from: the tokenizer of '{}' must have an end-of-text token",
+           setup.from.string());
   const std::int32_t eos = *tokenizer->eos_id();
   const std::vector<TextPair> training = read_pairs(files.train_file);
   const std::vector<TextPair> test = read_pairs(files.test_file);

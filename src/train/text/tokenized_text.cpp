@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
@@ -27,10 +26,9 @@ std::string_view take_line(std::string_view& text) {
 std::string document_of_line(std::string_view line, const std::string& where) {
   const Json json = parse_json(line, where);
   const auto text = json.is_object() ? json.find("text") : json.end();
-  if (text == json.end() || !text->is_string()) {
-    throw FormatError("{}: must be an object with a string \"text\", got {}", where,
-                      json.is_object() ? "an object without one" : json.type_name());
-  }
+  throw_if<FormatError>(text == json.end() || !text->is_string(),
+                        "{}: must be an object with a string \"text\", got {}", where,
+                        json.is_object() ? "an object without one" : json.type_name());
   return text->get<std::string>();
 }
 
@@ -198,11 +196,9 @@ std::vector<fs::path> text_files(std::span<const fs::path> paths) {
       const fs::path extension = entry.path().extension();
       if (extension == ".txt" || extension == ".jsonl") found.push_back(entry.path());
     }
-    if (found.empty()) {
-      throw InvalidArgument("text: the folder '{}' must contain .txt or .jsonl files, got none",
-                            path.string());
-    }
-    std::sort(found.begin(), found.end());
+    throw_if(found.empty(), "text: the folder '{}' must contain .txt or .jsonl files, got none",
+             path.string());
+    std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;

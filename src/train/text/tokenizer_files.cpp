@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/families/family.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 
@@ -28,12 +29,13 @@ std::map<std::string, std::string> files_for_transformers(std::map<std::string, 
                                                           const std::string& family) {
   constexpr const char* kConfig = "tokenizer_config.json";
   const auto config = files.find(kConfig);
-  if (family != "qwen2" || config == files.end()) return files;
+  const Family* const known = find_family(family);
+  if (known == nullptr || known->assumed_tokenizer.empty() || config == files.end()) return files;
   Json json = parse_json(config->second, kConfig);
   const auto tokenizer_class = json.find("tokenizer_class");
-  const bool is_qwen2 = tokenizer_class != json.end() && tokenizer_class->is_string() &&
-                        tokenizer_class->get<std::string>().starts_with("Qwen2Tokenizer");
-  if (is_qwen2 || tokenizer_class == json.end() || json.contains("auto_map")) return files;
+  const bool is_assumed = tokenizer_class != json.end() && tokenizer_class->is_string() &&
+                          tokenizer_class->get<std::string>().starts_with(known->assumed_tokenizer);
+  if (is_assumed || tokenizer_class == json.end() || json.contains("auto_map")) return files;
   json["auto_map"] = {{"AutoTokenizer", Json::array({nullptr, nullptr})}};
   config->second = json.dump(2) + "\n";
   return files;
@@ -185,11 +187,8 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
     return folder;
   }
   const std::string text = training_text(source);
-  if (is_blank(text)) {
-    throw InvalidArgument("text: the training part of '{}'{} must contain text, got none",
-                          source.files.front().string(),
-                          source.files.size() > 1 ? " and the others" : "");
-  }
+  throw_if(is_blank(text), "text: the training part of '{}'{} must contain text, got none",
+           source.files.front().string(), source.files.size() > 1 ? " and the others" : "");
   std::size_t begin = 0;
   const auto next_line = [&]() -> std::optional<std::string_view> {
     if (begin >= text.size()) return std::nullopt;

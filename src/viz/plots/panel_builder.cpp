@@ -29,29 +29,8 @@ void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour)
 
 QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
   if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
-  const double size = units(kMarkerSize);
-  // Custom paths, because QCustomPlot's own shapes have outlines of fixed width.
-  QPainterPath path;
-  switch (shape) {
-    case MarkerShape::kSquare:
-      path.addRect(-0.45 * size, -0.45 * size, 0.9 * size, 0.9 * size);
-      break;
-    case MarkerShape::kTriangle:
-      path.addPolygon(QPolygonF{{0, -0.58 * size},
-                                {0.55 * size, 0.42 * size},
-                                {-0.55 * size, 0.42 * size},
-                                {0, -0.58 * size}});
-      break;
-    case MarkerShape::kDiamond:
-      path.addPolygon(QPolygonF{{0, -0.65 * size},
-                                {0.65 * size, 0},
-                                {0, 0.65 * size},
-                                {-0.65 * size, 0},
-                                {0, -0.65 * size}});
-      break;
-    default:
-      path.addEllipse(QPointF(0, 0), size / 2.0, size / 2.0);
-  }
+  // A custom path, because QCustomPlot's own shapes have outlines of fixed width.
+  const QPainterPath path = marker_path(shape, units(kMarkerSize));
   // QCustomPlot scales custom shapes by size / 6.
   return QCPScatterStyle(path, QPen(Qt::NoPen), QBrush(colour), 6.0);
 }
@@ -217,6 +196,9 @@ void add_content(const PanelPlace& place, const ScatterPanel& panel) {
   // Few points are large, many are small, so that both remain visible.
   const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
   style.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
+  for (std::size_t i = 0; i < style.colours.size(); ++i) {
+    style.markers.push_back(marker_path(place.theme->class_marker(i), style.diameter));
+  }
   style.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
   new ScatterPlottable(place.x(), place.y(), panel, std::move(style));
   place.x()->grid()->setVisible(false);

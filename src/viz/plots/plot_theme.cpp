@@ -7,21 +7,42 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "core/errors.h"
 
 namespace lime {
 namespace {
 
-void check_family(const QString& family) {
+/// Replacements of common fonts, metrically compatible where there are any.
+constexpr std::array<std::pair<std::string_view, const char*>, 8> kAliases = {
+    {{"arial", "Liberation Sans"},
+     {"helvetica", "Liberation Sans"},
+     {"sans-serif", "Liberation Sans"},
+     {"times", "Liberation Serif"},
+     {"times new roman", "Liberation Serif"},
+     {"serif", "Liberation Serif"},
+     {"courier", "Liberation Mono"},
+     {"courier new", "Liberation Mono"}}};
+
+/// Returns `family`, or if it is not installed its replacement.
+std::string installed_family(const std::string& family) {
   const QStringList families = QFontDatabase::families();
-  if (families.contains(family, Qt::CaseInsensitive)) return;
+  const auto is_installed = [&](const QString& name) {
+    return families.contains(name, Qt::CaseInsensitive);
+  };
+  const QString wanted = QString::fromStdString(family);
+  if (is_installed(wanted)) return family;
+  for (const auto& [name, replacement] : kAliases) {
+    if (wanted.toLower().toStdString() == name && is_installed(replacement)) return replacement;
+  }
   QStringList known = families;
   known.removeDuplicates();
   throw InvalidArgument(
       "font: '{}' is not installed (the default font is in Debian's fonts-liberation); available: "
       "{}",
-      family.toStdString(), known.isEmpty() ? "none" : known.join(", ").toStdString());
+      family, known.isEmpty() ? "none" : known.join(", ").toStdString());
 }
 
 // In the order of LinePattern.
@@ -34,8 +55,43 @@ int units(double points) { return static_cast<int>(std::lround(points * kUnitsPe
 
 QColor to_qcolor(Colour colour) { return {colour.red, colour.green, colour.blue}; }
 
-PlotTheme::PlotTheme(const FigureStyle& style) : style_(style) {
-  check_family(QString::fromStdString(style_.font));
+QPainterPath marker_path(MarkerShape shape, double size) {
+  QPainterPath path;
+  switch (shape) {
+    case MarkerShape::kNone:
+      break;
+    case MarkerShape::kDisc:
+      path.addEllipse(QPointF(0, 0), size / 2.0, size / 2.0);
+      break;
+    case MarkerShape::kSquare:
+      path.addRect(-0.45 * size, -0.45 * size, 0.9 * size, 0.9 * size);
+      break;
+    case MarkerShape::kTriangle:
+      path.addPolygon(QPolygonF{{0, -0.58 * size},
+                                {0.55 * size, 0.42 * size},
+                                {-0.55 * size, 0.42 * size},
+                                {0, -0.58 * size}});
+      break;
+    case MarkerShape::kDiamond:
+      path.addPolygon(QPolygonF{{0, -0.65 * size},
+                                {0.65 * size, 0},
+                                {0, 0.65 * size},
+                                {-0.65 * size, 0},
+                                {0, -0.65 * size}});
+      break;
+  }
+  return path;
+}
+
+PlotTheme::PlotTheme(const FigureStyle& style) : style_(style.at_venue()) {
+  style_.font = installed_family(style_.font);
+}
+
+MarkerShape PlotTheme::class_marker(std::size_t index) const {
+  constexpr std::array kShapes = {MarkerShape::kDisc, MarkerShape::kSquare, MarkerShape::kTriangle,
+                                  MarkerShape::kDiamond};
+  return style_.palette == ClassPalette::kGrey ? kShapes[index % kShapes.size()]
+                                               : MarkerShape::kDisc;
 }
 
 QFont PlotTheme::font(double points) const {

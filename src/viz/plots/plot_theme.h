@@ -19,10 +19,14 @@ int units(double points);
 
 QColor to_qcolor(Colour colour);
 
+/// Returns a marker about `size` across, centred at the origin; empty for kNone.
+QPainterPath marker_path(MarkerShape shape, double size);
+
 /// Fonts, pens and colours of one figure: the style as Qt types.
 class PlotTheme {
  public:
-  /// @throws InvalidArgument  if the font family is not installed; lists the installed ones.
+  /// Uses the venue's font, and a replacement for a common font that is not installed.
+  /// @throws InvalidArgument  if there is none; lists the installed families.
   explicit PlotTheme(const FigureStyle& style);
 
   const FigureStyle& style() const { return style_; }
@@ -44,6 +48,8 @@ class PlotTheme {
   QPen grid_pen() const;
 
   QColor class_colour(std::size_t index, std::size_t count) const;
+  /// Returns the marker of a class of points: a disc, or in greys one of four shapes.
+  MarkerShape class_marker(std::size_t index) const;
   QPen curve_pen(const SeriesStyle& style, std::size_t num_classes) const;
   /// @throws InvalidArgument  if values are signed but the palette is not diverging.
   HeatmapPalette map_palette(bool is_signed) const;

@@ -306,10 +306,10 @@ void ScatterPlottable::draw(QCPPainter* painter) {
 void ScatterPlottable::draw_points(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing, true);
   painter.setPen(Qt::NoPen);
-  const double radius = style_.diameter / 2.0;
   for (const std::size_t i : order_) {
-    painter.setBrush(style_.colours[static_cast<std::size_t>(classes_[i])]);
-    painter.drawEllipse(pixel_of(i), radius, radius);
+    const auto c = static_cast<std::size_t>(classes_[i]);
+    painter.setBrush(style_.colours[c]);
+    painter.drawPath(style_.markers[c].translated(pixel_of(i)));
   }
 }
 

@@ -145,6 +145,7 @@ struct ScatterStyle {
   double diameter = 0.0;        ///< units
   int raster_dpi = 0;           ///< rasterizes all points at this resolution; 0: vector graphics
   std::vector<QColor> colours;  ///< one per class
+  std::vector<QPainterPath> markers;  ///< likewise
 };
 
 /// Scatter plot of points coloured by class. Classes are interleaved: none covers the others.

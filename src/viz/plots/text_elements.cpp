@@ -16,31 +16,6 @@ constexpr double kLegendMarkerSize = 42.0;
 
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
 
-/// Draws the marker of a series at `centre`, `size` units across.
-void draw_marker(QPainter& painter, MarkerShape shape, const QPointF& centre, double size) {
-  const double half = size / 2.0;
-  switch (shape) {
-    case MarkerShape::kNone:
-      return;
-    case MarkerShape::kDisc:
-      painter.drawEllipse(centre, half, half);
-      return;
-    case MarkerShape::kSquare:
-      painter.drawRect(QRectF(centre - QPointF(half, half), QSizeF(size, size)));
-      return;
-    case MarkerShape::kTriangle:
-      painter.drawPolygon(QPolygonF{centre + QPointF(0, -1.15 * half),
-                                    centre + QPointF(1.1 * half, 0.85 * half),
-                                    centre + QPointF(-1.1 * half, 0.85 * half)});
-      return;
-    case MarkerShape::kDiamond:
-      painter.drawPolygon(
-          QPolygonF{centre + QPointF(0, -1.3 * half), centre + QPointF(1.3 * half, 0),
-                    centre + QPointF(0, 1.3 * half), centre + QPointF(-1.3 * half, 0)});
-      return;
-  }
-}
-
 }  // namespace
 
 LegendElement::LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries,
@@ -49,6 +24,12 @@ LegendElement::LegendElement(QCustomPlot* plot, std::vector<LegendEntry> entries
       entries_(std::move(entries)),
       num_colours_(num_colours),
       theme_(theme) {
+  for (LegendEntry& entry : entries_) {
+    const double room = width - entry_width({"", entry.style, entry.is_line, false});
+    entry.label = QFontMetricsF(theme_.tick_font())
+                      .elidedText(text_of(entry.label), Qt::ElideMiddle, room)
+                      .toStdString();
+  }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const bool fits = !lines_.empty() &&
                       line_width(lines_.back()) + kEntryGap + entry_width(entries_[i]) <= width;
@@ -100,8 +81,9 @@ void LegendElement::draw_sample(QCPPainter* painter, const LegendEntry& entry,
   }
   painter->setPen(Qt::NoPen);
   painter->setBrush(colour);
-  draw_marker(*painter, entry.is_line ? entry.style.marker : MarkerShape::kDisc, area.center(),
-              kLegendMarkerSize);
+  const MarkerShape marker =
+      entry.is_class ? theme_.class_marker(entry.style.colour) : entry.style.marker;
+  painter->drawPath(marker_path(marker, kLegendMarkerSize).translated(area.center()));
 }
 
 TableElement::TableElement(QCustomPlot* plot, TablePanel table, const PlotTheme& theme)

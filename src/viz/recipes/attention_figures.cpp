@@ -64,15 +64,10 @@ FigureRows attention_rows(FigureSources sources, const FigureOptions& options,
   }
   rows = rows_of_layers(rows, options);
   if (options.head.empty()) return rows;
-  const std::set<int> there = numbers_of(rows, col::kHead);
-  for (const int head : options.head) {
-    if (there.contains(head)) continue;
-    throw InvalidArgument("head: the results contain no head {} (their heads: {})", head,
-                          fmt::join(there, ", "));
-  }
-  std::erase_if(rows, [&](const FigureRow& row) {
-    return !contains(options.head, place_of(row, col::kHead));
-  });
+  const std::vector<int> heads =
+      selected_numbers("head", options.head, options.layer_base, numbers_of(rows, col::kHead));
+  std::erase_if(rows,
+                [&](const FigureRow& row) { return !contains(heads, place_of(row, col::kHead)); });
   return rows;
 }
 
@@ -98,8 +93,7 @@ std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions&
     if (kept.insert(layer).second) named.push_back(layer + options.layer_base);
   }
   std::erase_if(places, [&](const HeadPlace& place) { return !kept.contains(place.layer); });
-  return fmt::format("layers {} of {}; select others with --layer", fmt::join(named, ", "),
-                     all.size());
+  return fmt::format("layers {} of {}", fmt::join(named, ", "), all.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.
@@ -125,7 +119,7 @@ bool needs_page(int columns, int keys) {
 
 std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
   return fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
-                     place.layer + layer_base, place.head);
+                     place.layer + layer_base, place.head + layer_base);
 }
 
 bool has_several_labels(const FigureRows& rows) { return distinct(rows, col::kLabel).size() > 1; }
@@ -198,7 +192,7 @@ FigurePanel measure_panel(const FigureRows& rows, int layer_base) {
     return ticks;
   };
   return {.title = rows.front().text(col::kLabel),
-          .x = {.label = "head", .ticks = ticks_of(heads, 0)},
+          .x = {.label = "head", .ticks = ticks_of(heads, layer_base)},
           .y = {.label = "layer", .ticks = ticks_of(layers, layer_base)},
           .content = std::move(map)};
 }

@@ -146,7 +146,7 @@ TableCell cell_over_layers(const FigureRows& rows) {
 /// Returns an accuracy with its interval or, for tasks of probes, with the deviation of the folds.
 TableCell cell_of_row(const FigureRow& row) {
   const double mean = 100.0 * row.number(col::kMean);
-  if (row.has(col::kCiLow) && row.has(col::kCiHigh)) {
+  if (std::isfinite(row.number(col::kCiLow)) && std::isfinite(row.number(col::kCiHigh))) {
     return {fmt::format("{:.1f} [{:.1f}, {:.1f}]", mean, 100.0 * row.number(col::kCiLow),
                         100.0 * row.number(col::kCiHigh)),
             CellSpread::kInterval};

@@ -88,7 +88,8 @@ Figure choices_layers_figure(FigureSources sources, const FigureOptions& options
     return is_accuracy && row.has(col::kLayer) && !row.has(col::kKind);
   });
   if (rows.empty()) {
-    throw InvalidArgument("the results contain no layers; evaluate with lime-eval --layers all");
+    throw NothingToShow(
+        "figure: the results contain no layers; evaluate with lime-eval --layers all");
   }
   Figure figure;
   for (const std::string& task : distinct(rows, col::kName)) {

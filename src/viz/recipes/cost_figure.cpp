@@ -87,8 +87,8 @@ Figure cost_table(FigureSources sources, const FigureOptions& options) {
   table.rows.resize(rows.size());
   for (const CostColumn& column : columns()) {
     const std::string first = column.cell(rows.front());
-    const bool differs = std::any_of(
-        rows.begin(), rows.end(), [&](const FigureRow& row) { return column.cell(row) != first; });
+    const bool differs =
+        std::ranges::any_of(rows, [&](const FigureRow& row) { return column.cell(row) != first; });
     if (column.only_if_different && !differs) continue;
     table.head.push_back(column.head);
     for (std::size_t r = 0; r < rows.size(); ++r) table.rows[r].push_back(column.cell(rows[r]));
@@ -96,9 +96,8 @@ Figure cost_table(FigureSources sources, const FigureOptions& options) {
   Figure figure;
   figure.is_wide = true;
   const double tokens = rows.front().number(col::kSequenceLength);
-  const bool has_one_length = std::all_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
-    return row.number(col::kSequenceLength) == tokens;
-  });
+  const bool has_one_length = std::ranges::all_of(
+      rows, [&](const FigureRow& row) { return row.number(col::kSequenceLength) == tokens; });
   figure.note = fmt::format(
       "one forward pass over {}; KV cache in {}",
       has_one_length ? fmt::format("{:.0f} tokens", tokens) : "the given number of tokens",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -94,6 +95,55 @@ std::vector<RouterSeries> series_of(const FigureRows& rows, const FigureOptions&
     }
   }
   return series;
+}
+
+/// Number of routers whose curves remain distinguishable in one panel.
+constexpr std::size_t kMostTogether = 6;
+constexpr std::size_t kMostInPart = 4;
+
+/// Splits many series into groups of few routers, families together. Each group starts with the
+/// trained router and the plain transformer, for reference.
+std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>& series) {
+  if (series.size() <= kMostTogether) return {series};
+  std::vector<RouterSeries> always;
+  std::vector<std::vector<RouterSeries>> groups;
+  std::string last;
+  for (const RouterSeries& one : series) {
+    if (one.router == kTrained || one.label == one.name) {
+      always.push_back(one);
+      if (one.router == kTrained) always.back().style.width = 1.5;
+      continue;
+    }
+    const std::string family = family_of(one.router);
+    const auto size = std::count_if(series.begin(), series.end(), [&](const RouterSeries& other) {
+      return family_of(other.router) == family && other.label != other.name;
+    });
+    const std::size_t wanted = family == last ? 1 : static_cast<std::size_t>(size);
+    if (groups.empty() || groups.back().size() >= kMostInPart ||
+        (groups.back().size() + wanted > kMostInPart && family != last)) {
+      groups.emplace_back();
+    }
+    groups.back().push_back(one);
+    last = family;
+  }
+  for (auto& group : groups) group.insert(group.begin(), always.begin(), always.end());
+  return groups;
+}
+
+/// Gives `panels` the y range of all of them.
+void share_range(std::span<FigurePanel> panels) {
+  Extent y;
+  for (const FigurePanel& panel : panels) {
+    const auto& content = std::get<CurvePanel>(panel.content);
+    for (const Curve& curve : content.curves) y.add(curve.y);
+    for (const ReferenceLine& line : content.references) y.add(line.y);
+  }
+  const double margin = 0.05 * (y.high - y.low);
+  if (!(margin > 0.0)) return;
+  for (FigurePanel& panel : panels) {
+    panel.y.min = y.low - margin;
+    panel.y.max = y.high + margin;
+  }
 }
 
 FigureRows counterfactual_rows(FigureSources sources, const FigureOptions& options,
@@ -211,29 +261,37 @@ Figure counterfactual_figure(FigureSources sources, const FigureOptions& options
   });
   if (rows.empty())
     throw NothingToShow("figure: no row contains a layer under a counterfactual router");
-  const std::vector<RouterSeries> series = series_of(rows, options);
+  const auto groups = groups_of(series_of(rows, options));
   Figure figure;
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);
   for (const QuantityPart& part : parts) {
-    // A dozen bands would merge; the other figures of these results show the intervals.
+    // Bands of several curves would merge; the other figures of these results show the intervals.
     LayerCurves columns{.low = {}, .ceiling_label = "ceiling"};
     if (part.quantity == "entropy") columns.ceiling = col::kCeiling;
+    columns.ceiling_in_legend = groups.size() > 1;
     columns.y_label = measure_name(part.quantity);
-    FigurePanel panel = layer_panel(part.rows, columns, {}, options);  // axes and ceiling
-    panel.title = part.distinction;
-    auto& curves = std::get<CurvePanel>(panel.content).curves;
-    for (const RouterSeries& one : series) {
-      const FigureRows own = rows_where(part.rows, [&](const FigureRow& row) {
-        return row.text(col::kLabel) == one.label && row.text(col::kRouter) == one.router;
-      });
-      if (own.empty()) continue;
-      curves.push_back(layer_curve(own, columns, options.layer_base, one.name, one.style));
+    const std::size_t first = figure.panels.size();
+    for (const std::vector<RouterSeries>& group : groups) {
+      FigurePanel panel = layer_panel(part.rows, columns, {}, options);  // axes and ceiling
+      panel.title = part.distinction;
+      auto& curves = std::get<CurvePanel>(panel.content).curves;
+      for (const RouterSeries& one : group) {
+        const FigureRows own = rows_where(part.rows, [&](const FigureRow& row) {
+          return row.text(col::kLabel) == one.label && row.text(col::kRouter) == one.router;
+        });
+        if (own.empty()) continue;
+        curves.push_back(layer_curve(own, columns, options.layer_base, one.name, one.style));
+      }
+      figure.panels.push_back(std::move(panel));
     }
-    figure.panels.push_back(std::move(panel));
+    if (groups.size() > 1) share_range(std::span(figure.panels).subspan(first));
   }
   figure.note = "values read by each layer's attention if only its own router is replaced";
   add_parts_note(figure, parts, sources);
-  lay_out(figure, options, 0, 2);
+  const int by_group =
+      groups.size() > 1 ? static_cast<int>(std::min<std::size_t>(3, groups.size())) : 0;
+  lay_out(figure, options, by_group, 2);
+  if (groups.size() > 1) figure.panel_aspect = 0.8;
   return figure;
 }
 

@@ -60,7 +60,7 @@ ScatterPanel panel_of(const SourceEmbedding& embedding,
   ScatterPanel panel{embedding.x, embedding.y, {}, class_names};
   std::vector<int> number;
   for (const std::string& name : embedding.class_names) {
-    const auto at = std::find(class_names.begin(), class_names.end(), shown_name(name));
+    const auto at = std::ranges::find(class_names, shown_name(name));
     number.push_back(static_cast<int>(at - class_names.begin()));
   }
   for (const int c : embedding.classes)

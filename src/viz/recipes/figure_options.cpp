@@ -61,7 +61,7 @@ void FigureOptions::describe(OptionList& list) {
   list.add("site", site, "sites, e.g. values,hidden; default: all");
   list.add("label", label, "models; default: all");
   list.add("layer", layer, "layers of figures with a panel per layer, counted from --layer-base");
-  list.add("head", head, "attention heads; default: all");
+  list.add("head", head, "attention heads, counted from --layer-base; default: all");
   list.add(
       "measure", measure,
       "measures of geometry, lens, similarity, tokens, attention, counterfactual and comparison "
@@ -71,7 +71,8 @@ void FigureOptions::describe(OptionList& list) {
            "weighting of router maps: none, keys, values, or 'keys - none'");
   list.add("by", by, "grouping of BLiMP tasks");
   list.add("over", over, "x axis of loss curves");
-  list.add("layer_base", layer_base, "index of the first layer on axes and in --layer, 0 or 1");
+  list.add("layer_base", layer_base,
+           "index of the first layer and head on axes, in --layer and in --head, 0 or 1");
   list.add("x_limits", x_limits, "limits of the x axis");
   list.add("y_limits", y_limits, "limits of the y axis");
   list.add("log_x", log_x, "logarithmic x axis");

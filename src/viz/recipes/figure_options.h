@@ -38,7 +38,7 @@ struct FigureOptions {
   std::vector<std::string> weighting = {};
   std::optional<BlimpGroups> by = {};  ///< unset: depends on the figure
   TrainingAxis over = TrainingAxis::kSteps;
-  int layer_base = 0;                 ///< index of the first layer on axes: 0 or 1, as in papers
+  int layer_base = 0;                 ///< index of the first layer and head: 0 or 1, as in papers
   std::vector<double> x_limits = {};  ///< two numbers
   std::vector<double> y_limits = {};
   bool log_x = false;

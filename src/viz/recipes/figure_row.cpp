@@ -102,18 +102,23 @@ FigureRows rows_with(const FigureRows& rows, std::initializer_list<ResultRow::Te
   return rows_where(rows, [&](const FigureRow& row) { return row.row->matches(texts); });
 }
 
-std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there) {
+std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& wanted,
+                                  int base, const std::set<int>& there) {
   std::vector<int> shown;
-  for (const int layer : there) shown.push_back(layer + options.layer_base);
+  for (const int number : there) shown.push_back(number + base);
   std::vector<int> selected;
-  for (const int layer : options.layer) {
-    if (!contains(shown, layer)) {
-      throw InvalidArgument("layer: the results contain no layer {} (their layers: {})", layer,
+  for (const int number : wanted) {
+    if (!contains(shown, number)) {
+      throw InvalidArgument("{0}: the results contain no {0} {1} (their {0}s: {2})", option, number,
                             fmt::join(shown, ", "));
     }
-    selected.push_back(layer - options.layer_base);
+    selected.push_back(number - base);
   }
   return selected;
+}
+
+std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there) {
+  return selected_numbers("layer", options.layer, options.layer_base, there);
 }
 
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options) {

@@ -88,8 +88,12 @@ auto distinct_texts(const FigureRows& rows, const Columns&... columns) {
   });
 }
 
-/// Converts the requested layers, numbered as on axes, to the numbering of files, from 0.
-/// @param there  the layers of the results, from 0. @throws InvalidArgument  if one does not exist.
+/// Converts the layers or heads in `wanted`, numbered from `base`, to the numbering of files, from
+/// 0.
+/// @param there  those of the results, from 0.
+/// @throws InvalidArgument that starts with `option`, "layer" or "head", if one does not exist.
+std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& wanted,
+                                  int base, const std::set<int>& there);
 std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
 
 /// Returns the rows of the requested layers; all if none are requested.

@@ -60,8 +60,8 @@ const TokenMeasure& token_measure(const FigureOptions& options) {
 
 /// Returns ticks at the tokens with their texts, or with positions if these do not fit.
 FigureAxis tokens_axis(const std::map<int, std::string>& positions) {
-  const bool has_texts = std::none_of(positions.begin(), positions.end(),
-                                      [](const auto& token) { return token.second.empty(); });
+  const bool has_texts =
+      std::ranges::none_of(positions, [](const auto& token) { return token.second.empty(); });
   FigureAxis axis{.label = "token"};
   CrowdedAxis numbers{.addition = ", position", .ticks = {}};
   for (const auto& [position, text] : positions) {
@@ -144,20 +144,18 @@ void show_signs(Figure& figure) {
 Figure similarity_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_of(sources, options);
   const auto is_there = [&](const std::string& name) {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const FigureRow& row) { return row.has({name}); });
+    return std::ranges::any_of(rows, [&](const FigureRow& row) { return row.has({name}); });
   };
   std::string measure = "cka_debiased";
   for (const char* const usual : {"mutual_knn", "influence", "procrustes", "cka_debiased"}) {
     if (is_there(usual)) measure = usual;
   }
   measure = one_measure(options, "similarity", measure);
-  if (!is_there(measure)) {
-    throw InvalidArgument(
-        "measure: the results contain no '{}'; expected cka, cka_debiased, procrustes, influence, "
-        "angle, mutual_knn or imbalance",
-        measure);
-  }
+  throw_if(
+      !is_there(measure),
+      "measure: the results contain no '{}'; expected cka, cka_debiased, procrustes, influence, "
+      "angle, mutual_knn or imbalance",
+      measure);
   Figure figure;
   const std::vector<std::string> sites = sites_of(rows);
   for (const auto& [label, other, site] :
@@ -181,8 +179,7 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   const TokenMeasure& measure = token_measure(options);
   const FigureRows rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no successor: its cell stays empty.
-  if (std::none_of(rows.begin(), rows.end(),
-                   [&](const FigureRow& row) { return row.has(measure.column); })) {
+  if (std::ranges::none_of(rows, [&](const FigureRow& row) { return row.has(measure.column); })) {
     throw NothingToShow("figure: no row contains the {} of a token", measure.column.name);
   }
   Figure figure;

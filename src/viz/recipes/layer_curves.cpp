@@ -6,8 +6,6 @@
 #include <limits>
 #include <map>
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 
@@ -31,8 +29,8 @@ std::vector<ReferenceLine> references_of(const FigureRows& rows, const LayerCurv
   for (const FigureRow& row : rows) {
     const double value = row.number(columns.ceiling);
     if (!std::isfinite(value)) continue;
-    const bool known = std::any_of(seen.begin(), seen.end(),
-                                   [&](double other) { return std::abs(other - value) < 1e-9; });
+    const bool known =
+        std::ranges::any_of(seen, [&](double other) { return std::abs(other - value) < 1e-9; });
     if (!known) seen.push_back(value);
   }
   if (seen.empty() || seen.size() > 3) return {};
@@ -63,8 +61,8 @@ std::string intervals_note(const Figure& figure, FigureSources sources, const st
   bool has_bars = false;
   const auto see = [&](const Curve& curve) {
     const std::size_t lone = lone_points(curve).size();
-    const auto points = static_cast<std::size_t>(std::count_if(
-        curve.y.begin(), curve.y.end(), [](double value) { return std::isfinite(value); }));
+    const auto points = static_cast<std::size_t>(
+        std::ranges::count_if(curve.y, [](double value) { return std::isfinite(value); }));
     has_bands = has_bands || (curve.spread == Curve::Spread::kBand && lone < points);
     has_bars = has_bars || curve.spread == Curve::Spread::kBars || lone > 0;
   };
@@ -73,8 +71,8 @@ std::string intervals_note(const Figure& figure, FigureSources sources, const st
       for (const Curve& curve : curves->curves) see(curve);
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
       for (const BarPanel::Series& series : bars->series) {
-        has_bars = has_bars || std::any_of(series.low.begin(), series.low.end(),
-                                           [](double low) { return std::isfinite(low); });
+        has_bars = has_bars ||
+                   std::ranges::any_of(series.low, [](double low) { return std::isfinite(low); });
       }
     }
   }
@@ -112,9 +110,9 @@ std::string joined_parts(std::vector<std::string> parts) {
 
 bool has_spread(const FigurePanel& panel) {
   const auto* const curves = std::get_if<CurvePanel>(&panel.content);
-  return curves != nullptr &&
-         std::any_of(curves->curves.begin(), curves->curves.end(),
-                     [](const Curve& curve) { return curve.spread != Curve::Spread::kNone; });
+  return curves != nullptr && std::ranges::any_of(curves->curves, [](const Curve& curve) {
+           return curve.spread != Curve::Spread::kNone;
+         });
 }
 
 Curve layer_curve(const FigureRows& rows, const LayerCurves& columns, int layer_base,

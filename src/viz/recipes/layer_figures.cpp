@@ -44,7 +44,7 @@ std::string bands_note(const Figure& figure, FigureSources sources) {
   }
   const std::string note = intervals_note(figure, sources);
   if (all_have || note.empty()) return note;
-  return fmt::format("{} of {}; the others have none", note, fmt::join(with, ", "));
+  return fmt::format("{} of {}", note, fmt::join(with, ", "));
 }
 
 constexpr std::array kControlPatterns = {LinePattern::kDotted, LinePattern::kDashDotted,
@@ -224,7 +224,6 @@ Figure geometry_figure(FigureSources sources, const FigureOptions& options) {
   const int few = std::min<int>(3, static_cast<int>(figure.panels.size()));
   lay_out(figure, options, few, 3);
   figure.note = site_note(sites);
-  if (has_more_sites) figure.note += " (select others with --site)";
   add_note(figure, bands_note(figure, sources));
   figure.panel_aspect = 0.75;
   return figure;

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/errors.h"
 #include "viz/recipes/layer_curves.h"
 
 namespace lime {
@@ -84,8 +83,8 @@ std::string order_of(const FigureRow& row) {
 }
 
 bool all_agree(const std::vector<EntropyKind>& all, std::string EntropyKind::*part) {
-  return std::all_of(all.begin(), all.end(),
-                     [&](const EntropyKind& kind) { return kind.*part == all.front().*part; });
+  return std::ranges::all_of(
+      all, [&](const EntropyKind& kind) { return kind.*part == all.front().*part; });
 }
 
 }  // namespace

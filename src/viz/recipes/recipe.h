@@ -68,6 +68,7 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options);
 Figure attention_figure(FigureSources sources, const FigureOptions& options);
 Figure attention_heads_figure(FigureSources sources, const FigureOptions& options);
 Figure attention_routed_figure(FigureSources sources, const FigureOptions& options);
+Figure sweep_figure(FigureSources sources, const FigureOptions& options);
 Figure loss_figure(FigureSources sources, const FigureOptions& options);
 Figure cost_table(FigureSources sources, const FigureOptions& options);
 Figure comparison_figure(FigureSources sources, const FigureOptions& options);

@@ -166,7 +166,7 @@ FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int bas
   FigurePanel panel;
   panel.title = fmt::format("layer {}", layer + base);
   panel.x = {.label = "buffered layer", .ticks = layer_ticks(layer + 1, base)};
-  panel.y = {.label = "head", .ticks = layer_ticks(heads, 0)};
+  panel.y = {.label = "head", .ticks = layer_ticks(heads, base)};
   for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
   panel.content = std::move(map);
   return panel;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <QCoreApplication>
 #include <QLabel>
 #include <QListView>
 #include <QProgressBar>
@@ -206,7 +205,7 @@ TEST_F(InterventionsViewTest, DropsAnswersThatWereStoppedWhileTheyWereRead) {
 TEST_F(InterventionsViewTest, DropsTheAnswerToAnOutdatedQuestion) {
   open({checkpointFolder()});
   text().setPlainText("the cat is here");
-  const ModelPrograms real = ModelPrograms::find(QCoreApplication::applicationDirPath());
+  const ModelPrograms real;
   const QString slow =
       script("trap '' TERM; sleep 1; exec '" + real.generate.toStdString() + "' \"$@\"");
   view_.interventions().setPrograms({slow, real.capture});

@@ -98,15 +98,38 @@ TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
   const RouterExploration routers(weights);
   const RouterSubject subject{&routers, nullptr};
   EXPECT_EQ(describeWeight(subject, {}, 1, 0, 0, 1).toStdString(),
-            "layer 1, head 0 reads layer 0, head 1: weight -0.7000, fraction 0.7000, rank 1 of 4 "
-            "sources");
+            "layer 1, head 0 reads layer 0 (embeddings), head 1: weight -0.7000, fraction 0.7000, "
+            "rank 1 of 4 sources");
   EXPECT_EQ(
       describeHeadCell(subject, {}, 1, 0, 1).toStdString(),
-      "layer 1, head 0 reads layer 1: fraction 0.2000, signed weight 0.2000, rank 2 of 2 layers");
+      "layer 1, head 0 reads layer 1: fraction 0.2000, 0.40 times uniform (1/2 = 0.5000); signed "
+      "weight 0.2000, rank 2 of 2 layers");
   RouterDisplay display;
   display.layer_base = 1;
   EXPECT_TRUE(describeLayerCell(subject, display, 1, 0)
-                  .startsWith("layer 2 reads layer 1: fraction 0.9000"));
+                  .startsWith("layer 2 reads layer 1 (embeddings): fraction 0.9000, 1.80 times"));
+  EXPECT_TRUE(describeHeadCell(subject, display, 1, 0, 1).startsWith("layer 2, head 1 reads"))
+      << "heads count like layers";
+}
+
+TEST(RouterFiguresTest, FractionsAreComparedWithThoseOfAUniformRouter) {
+  const RouterExploration routers = randomRouters(5, 3);
+  const RouterSubject subject{&routers, nullptr};
+  RouterDisplay display;
+  const RouterMap shares = layerMap(subject, display);
+  display.is_uniform = true;
+  const RouterMap times = layerMap(subject, display);
+  for (Eigen::Index r = 0; r < times.values.rows(); ++r) {
+    const double count = times.rows[static_cast<std::size_t>(r)] + 1.0;
+    EXPECT_NEAR(times.values(r, 0), count * shares.values(r, 0), 1e-12);
+    EXPECT_NEAR(times.values.row(r).head(static_cast<Eigen::Index>(count)).mean(), 1.0, 1e-12);
+  }
+  const Figure figure = embeddingsFigure(subject, {});
+  const auto& curves = std::get<CurvePanel>(figure.panels.at(0).content).curves;
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_EQ(curves[0].x, (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_NEAR(curves[0].y[3], shares.values(shares.rowOf(4), 0), 1e-12);
+  EXPECT_EQ(curves[1].y, (std::vector<double>{1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5}));
 }
 
 TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {

@@ -7,6 +7,7 @@
 #include <QTabBar>
 #include <QTest>
 #include <QToolButton>
+#include <QToolTip>
 #include <QUndoStack>
 #include <cmath>
 #include <filesystem>
@@ -95,6 +96,8 @@ TEST_F(RouterViewTest, HoverSaysWhatIsUnderThePointer) {
   open({checkpointFolder()});
   QTest::mouseMove(&plot(0), cell(0, 0, 1));
   EXPECT_TRUE(status_.startsWith("layer 2 reads layer 1: fraction")) << status_.toStdString();
+  EXPECT_TRUE(QToolTip::text().startsWith("layer 2 reads layer 1\nfraction"))
+      << QToolTip::text().toStdString();
   QTest::mouseMove(&plot(2), cell(2, 0, 0));
   EXPECT_TRUE(status_.startsWith("layer 2, head 1 reads layer")) << status_.toStdString();
   EXPECT_TRUE(status_.contains("of 6 sources")) << status_.toStdString();
@@ -150,6 +153,22 @@ TEST_F(RouterViewTest, UndoTakesBackTheCheckpointAndWhatItIsComparedWith) {
   undo_.redo();
   EXPECT_EQ(boxes[0]->currentText(), "one");
   EXPECT_EQ(boxes[1]->currentText(), "two");
+}
+
+TEST_F(RouterViewTest, ShowsTheFractionOnTheEmbeddingsBesideThatOfAUniformRouter) {
+  open({checkpointFolder()});
+  view_.findChild<QTabBar*>()->setCurrentIndex(2);
+  ASSERT_EQ(plot(2).figure()->name, "router-embeddings");
+  const auto& curve = std::get<CurvePanel>(plot(2).figure()->panels[0].content).curves[0];
+  QTest::mouseMove(&plot(2), plot(2).toPixel(0, QPointF(curve.x[1], curve.y[1])).toPoint());
+  EXPECT_TRUE(status_.startsWith("layer 2 reads layer 0 (embeddings): fraction"))
+      << status_.toStdString();
+  const Json state = view_.state();
+  EXPECT_EQ(state["detail"], 2);
+  view_.setState(Json{{"detail", 0}, {"uniform", true}});
+  EXPECT_EQ(plot(2).figure()->name, "router-weights");
+  EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R| / uniform");
+  EXPECT_EQ(view_.commandLines().size(), 1) << "lime-figure has no such map";
 }
 
 TEST_F(RouterViewTest, FlowOfAHeadLeadsBackWhenClicked) {
@@ -246,6 +265,7 @@ TEST_F(RouterViewTest, StateReadsItselfBack) {
                       {"normalised", false},
                       {"sorted", true},
                       {"threshold", 0.2},
+                      {"uniform", false},
                       {"detail", 1},
                       {"layer", 1},
                       {"head", 1},

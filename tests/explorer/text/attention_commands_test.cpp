@@ -106,7 +106,12 @@ TEST_F(AttentionCommandsTest, FindsTheTokenizerFromAnotherFolder) {
   fs::create_directory_symlink(lime::testing::source_file("data"), folder_ / "data");
   fs::copy_file(golden, folder_ / "out" / "capture.h5");
   const CaptureReader capture(folder_ / "out" / "capture.h5");
-  EXPECT_EQ(findTokenizer(capture, {}).folder, folder_ / "data/aet-lime");
+  // The folder is also looked for in the working directory; the root of the repository has it.
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_ / "out");
+  const fs::path found = findTokenizer(capture, {}).folder;
+  fs::current_path(before);
+  EXPECT_EQ(found, folder_ / "data/aet-lime");
 }
 
 TEST_F(AttentionCommandsTest, LinesHaveWhatThereIs) {

@@ -14,6 +14,8 @@
 #include <QTimer>
 #include <functional>
 
+#include "analysis/write_capture.h"
+#include "explorer/capture/capture_dialog.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/figure_view.h"
@@ -79,8 +81,12 @@ class KeyboardTest : public WorkspaceTest {
   KeyboardTest() { QSettings().clear(); }
   void openAll(MainWindow& window) {
     window.show();
+    lime::testing::SmallCapture words = lime::testing::example_capture(3);
+    words.class_names = {"one", "two"};
+    for (int row = 0; row < 16; ++row) words.class_id.push_back(static_cast<std::int16_t>(row % 2));
+    lime::testing::write_capture(folder_ / "words.h5", words);
     window.workspace().open({checkpointFolder("one"), checkpointFolder("two"), captureFile("a.h5"),
-                             captureFile("b.h5"), resultsFile()});
+                             captureFile("b.h5"), toQString(folder_ / "words.h5"), resultsFile()});
     ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
   }
   static void idle(MainWindow& window) {
@@ -110,8 +116,10 @@ TEST_F(KeyboardTest, SoItIsOnTheStartPageAndInDialogs) {
   ExportDialog exporting(*window.currentView()->figure(), Json::object());
   PreferencesDialog preferences{Preferences()};
   ShortcutDialog shortcuts({}, window.currentView()->shortcuts());
+  CaptureRun run(jobs_);
+  CaptureDialog capturing(run, {.models = {{"one", "/one"}, {"two", "/two"}}});
   for (QDialog* const dialog :
-       std::initializer_list<QDialog*>{&exporting, &preferences, &shortcuts}) {
+       std::initializer_list<QDialog*>{&exporting, &preferences, &shortcuts, &capturing}) {
     dialog->show();
     expectNames(*dialog, dialog->windowTitle());
     ASSERT_NO_FATAL_FAILURE(expectTabReachesAll(*dialog, dialog->windowTitle()));

@@ -7,6 +7,8 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
+#include <QDesktopServices>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLabel>
@@ -18,6 +20,7 @@
 #include <QSlider>
 #include <QStatusBar>
 #include <QTest>
+#include <QTextBrowser>
 #include <QTreeView>
 #include <chrono>
 #include <filesystem>
@@ -26,6 +29,8 @@
 #include "explorer/models/text.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/window/dialogs.h"
+#include "explorer/window/explanations.h"
+#include "explorer/window/menus.h"
 #include "explorer/window/view_stack.h"
 #include "support/refusal.h"
 
@@ -236,6 +241,58 @@ TEST_F(MainWindowTest, ExportsWhatIsShown) {
   }
 }
 
+TEST_F(MainWindowTest, ExportShowsAPreviewOfTheStyle) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  ExportDialog dialog(*window.currentView()->figure(), Json::object());
+  dialog.show();
+  auto& preview = childCalled<QLabel>(dialog, "preview");
+  ASSERT_TRUE(waitUntil([&] { return !preview.pixmap().isNull(); }));
+  const QImage wide = preview.pixmap().toImage();
+  auto& venue = childCalled<QComboBox>(dialog, "venue");
+  venue.setCurrentText("slides");
+  Q_EMIT venue.textActivated("slides");
+  ASSERT_TRUE(waitUntil([&] { return preview.pixmap().toImage().size() != wide.size(); }));
+  const QSizeF slide = preview.pixmap().size();
+  EXPECT_NEAR(slide.width() / slide.height(), 254.0 / 142.9, 0.02);
+  childCalled<QLineEdit>(dialog, "panel").setText("9");
+  ASSERT_TRUE(waitUntil([&] { return preview.text().startsWith("panel: the figure has panels"); }));
+}
+
+TEST_F(MainWindowTest, WritesAReportOfTheOpenResults) {
+  MainWindow window;
+  openIn(window, {resultsFile()});
+  const std::filesystem::path path = folder_ / "report.html";
+  window.findChild<FileMenu*>()->writeReport(toQString(path));
+  auto& notice = *window.findChild<NoticeBar*>();
+  ASSERT_TRUE(waitUntil([&] { return notice.text() == u"Wrote "_s + toQString(path); }, 20.0))
+      << notice.text().toStdString();
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(MainWindowTest, EveryViewIsExplainedWithItsFormulaCaveatAndPage) {
+  for (const ViewKind& kind : allViews()) {
+    const Explanation& one = explanationOf(kind.id);
+    EXPECT_EQ(one.text.count(u". "_s) + 1, 2) << kind.id.toStdString() << ": two sentences";
+    EXPECT_FALSE(one.formula.isEmpty() || one.caveat.isEmpty()) << kind.id.toStdString();
+    const QString page = manualPage(one.page);
+    ASSERT_FALSE(page.isEmpty()) << one.page.toStdString();
+    EXPECT_NE(lime::testing::read_text(page.toStdString()).find(one.heading.toStdString()),
+              std::string::npos);
+  }
+  MainWindow window;
+  window.resize(1024, 700);
+  window.show();
+  auto& button = childCalled<ExplainButton>(window, "explain this view");
+  EXPECT_FALSE(button.isVisible()) << "on the start page";
+  openIn(window, {checkpointFolder()});
+  ASSERT_TRUE(button.isVisible());
+  button.click();
+  const QString text = childCalled<QLabel>(button, "explanation").text();
+  EXPECT_TRUE(text.contains(explanationOf("router").caveat));
+  EXPECT_TRUE(text.contains("docs/router.md"));
+}
+
 TEST_F(MainWindowTest, ExportSaysWhatIsWrongAndStays) {
   MainWindow window;
   openIn(window, {resultsFile()});
@@ -378,6 +435,17 @@ TEST_F(MainWindowTest, RestoresTheLastSession) {
   EXPECT_TRUE(window.workspace().recent().contains(results));
   EXPECT_EQ(window.workspace().selection().tokens.text, "text");
   EXPECT_EQ(window.workspace().selection().tokens.places, (std::vector<TokenPlace>{{1, 2}}));
+}
+
+TEST_F(MainWindowTest, HasAnIconAndOpensItsManual) {
+  MainWindow window;
+  EXPECT_FALSE(window.windowIcon().pixmap(64).isNull());
+  QTextBrowser opened;  // receives what the desktop would open
+  QDesktopServices::setUrlHandler("file", &opened, "setSource");
+  actionOf(window, "Manual")->trigger();
+  QDesktopServices::unsetUrlHandler("file");
+  EXPECT_TRUE(opened.source().toLocalFile().endsWith("docs/explorer.md"));
+  EXPECT_TRUE(opened.toPlainText().startsWith("LIMe Explorer"));
 }
 
 TEST_F(MainWindowTest, SavesPicturesOfItsViews) {

@@ -137,6 +137,24 @@ def correlations():
     }
 
 
+def nested_bootstrap(first, second, num_resamples=400_000):
+    """Percentile intervals of the mean of `first` and of the difference of the means, over runs and,
+    the same for both models, items. Has its own seed."""
+    rng = np.random.default_rng(2026)
+    items = first.shape[1]
+
+    def drawn_means(runs, counts):
+        chosen = rng.integers(len(runs), size=(len(counts), len(runs)))
+        return (counts @ runs.T / items)[np.arange(len(counts))[:, None], chosen].mean(1)
+
+    counts = rng.multinomial(items, np.full(items, 1 / items), size=num_resamples).astype(float)
+    means = drawn_means(first, counts)
+    return {
+        "both": np.quantile(means, [0.025, 0.975]).tolist(),
+        "difference": np.quantile(drawn_means(second, counts) - means, [0.025, 0.975]).tolist(),
+    }
+
+
 def training_runs(rng):
     first = rng.normal(1.0, 0.3, (3, 1)) + rng.normal(0, 0.5, (3, 12))
     second = rng.normal(1.8, 0.3, (4, 1)) + rng.normal(0, 0.5, (4, 12))
@@ -155,6 +173,7 @@ def training_runs(rng):
     return {
         "first": first.tolist(),
         "second": second.tolist(),
+        "nested": nested_bootstrap(first, second),
         "t_low": low,
         "t_high": high,
         "p": test.pvalue,

@@ -96,7 +96,7 @@ bool BpeModel::can_cut_before(std::string_view token) const {
   const bool has_marks =
       !options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty();
   if (takes_whole_words || has_marks || !vocabulary_.find(token)) return false;
-  return std::none_of(merged_ids_.begin(), merged_ids_.end(), [&](std::int32_t id) {
+  return std::ranges::none_of(merged_ids_, [&](std::int32_t id) {
     std::string_view merged = vocabulary_.token(id);
     while (merged.starts_with(token)) merged.remove_prefix(token.size());
     return merged.find(token) != std::string_view::npos;
@@ -135,10 +135,8 @@ void BpeModel::encode(std::string_view word, BpeScratch& scratch,
 
 void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const {
   constexpr auto kMostSymbols = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  if (word.size() > kMostSymbols) {
-    throw InvalidArgument("tokenizer: a word must be at most {} bytes long, got {}", kMostSymbols,
-                          word.size());
-  }
+  throw_if(word.size() > kMostSymbols, "tokenizer: a word must be at most {} bytes long, got {}",
+           kMostSymbols, word.size());
   if (!options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty()) {
     return split_marked_word(word, symbols);
   }
@@ -165,9 +163,8 @@ void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_
 void BpeModel::fall_back(std::string_view written, UnknownRun& unknown,
                          std::vector<std::int32_t>& symbols) const {
   const auto fallback = [&](char c) { return fallback_ids_[static_cast<unsigned char>(c)]; };
-  const bool falls_back =
-      options_.byte_fallback &&
-      std::all_of(written.begin(), written.end(), [&](char c) { return fallback(c) >= 0; });
+  const bool falls_back = options_.byte_fallback &&
+                          std::ranges::all_of(written, [&](char c) { return fallback(c) >= 0; });
   if (!falls_back) return unknown.add(symbols);
   for (const char c : written) symbols.push_back(fallback(c));
 }

@@ -18,26 +18,23 @@ std::uint64_t edge(std::uint32_t node, char byte) {
 }
 
 std::size_t num_characters(std::string_view text) {
-  return text.size() -
-         static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_continuation));
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
 }
 
 }  // namespace
 
 Vocabulary::Vocabulary(std::vector<std::pair<std::string, std::int32_t>> entries,
                        const std::string& where) {
-  std::sort(entries.begin(), entries.end(),
-            [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::ranges::sort(entries, [](const auto& a, const auto& b) { return a.second < b.second; });
   tokens_.reserve(entries.size());
   for (auto& [token, id] : entries) {
     if (id < size()) {
       throw FormatError("{}: ids must differ, got {} for both '{}' and '{}'", where, id,
                         printable(tokens_.back()), printable(token));
     }
-    if (id > size()) {
-      throw FormatError("{}: ids must run from 0 without gaps, got {} tokens and no id {}", where,
-                        entries.size(), size());
-    }
+    throw_if<FormatError>(id > size(),
+                          "{}: ids must run from 0 without gaps, got {} tokens and no id {}", where,
+                          entries.size(), size());
     tokens_.push_back(std::move(token));
   }
   ids_.reserve(tokens_.size());

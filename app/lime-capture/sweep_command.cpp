@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sweep_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "analysis/engine/analysis.h"
+#include "capture/capture_memory.h"
+#include "capture/capture_options.h"
+#include "capture/sweep.h"
+#include "model/kernels/parallel_tiles.h"
+
+namespace lime {
+namespace {
+
+struct SweepOptions {
+  CaptureOptions input;
+  SweepOver over = SweepOver::kEdits;
+  std::string ablation = "zero";
+  std::string label;
+  std::int64_t batch_size = 8;
+  std::string device = "auto";
+  ComputeType dtype = ComputeType::kFloat32;
+  SummaryOptions summary;
+
+  void describe_inputs(OptionList&) {}
+  void describe(OptionList& list) {
+    input.describe_input(list);
+    list.group("Interventions");
+    list.add("over", over,
+             "edits: all of --edit together; else each component alone: layers, sublayers, heads, "
+             "routes of a LIMe, routes between heads, or positions");
+    list.add("ablation", ablation,
+             "replacement of a component: zero, mean, mean=CAPTURE.h5, resample, scale=F");
+    list.add("label", label, "name of the model in tables and results; default: the folder's");
+    list.add("batch_size", batch_size, "sequences per pass, which mean and resample depend on");
+    list.add("device", device, "auto, cpu, cuda or cuda:N");
+    list.add("dtype", dtype, "data type of the computation");
+    summary.describe(list);
+  }
+  void validate() const {
+    input.validate_input();
+    check_option(batch_size >= 1, "batch_size", ">= 1", batch_size);
+    summary.validate("bootstrap");
+    const bool is_edits = over == SweepOver::kEdits;
+    if (is_edits && input.edit.empty() && input.router_edit.empty()) {
+      throw InvalidArgument("edit: is missing; pass --edit, or e.g. --over heads");
+    }
+    if (!is_edits && !(input.edit.empty() && input.router_edit.empty())) {
+      throw InvalidArgument("edit: --over {} edits each component in turn; omit --edit",
+                            enum_name(over));
+    }
+    const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
+    if (is_routes && ablation != "zero") {
+      throw InvalidArgument("ablation: routes are set to zero, got '{}'", ablation);
+    }
+  }
+};
+
+/// The model, its input and the interventions, which the units share.
+struct SweepRun {
+  std::string label;
+  SummaryOptions summary;
+  CaptureInput input;
+  Decoder decoder;
+  std::vector<SweepItem> items;
+};
+
+CaptureInput read_sequences(const CaptureOptions& options, const ModelConfig& config) {
+  std::unique_ptr<Tokenizer> tokenizer;
+  if (options.tokens.empty()) tokenizer = load_tokenizer(options.checkpoint);
+  InputContext context{.tokenizer = tokenizer.get(),
+                       .vocab_size = config.vocab_size,
+                       .max_position_embeddings = config.max_position_embeddings};
+  if (config.bos_token_id) context.bos_token_id = static_cast<std::int32_t>(*config.bos_token_id);
+  CaptureInput input = read_input(options, context);
+  if (options.max_sequences) input.truncate(*options.max_sequences);
+  return input;
+}
+
+UnitResult measure_batch(const SweepRun& run, std::int64_t first, std::int64_t count,
+                         const UnitContext& context) {
+  std::vector<std::int64_t> sequences(static_cast<std::size_t>(count));
+  std::iota(sequences.begin(), sequences.end(), first);
+  std::int64_t done = 0;
+  const PassThreads threads;
+  SweepResult measured = measure_sweep(run.decoder, run.input, run.items, sequences, [&] {
+    if (context.stop.stop_requested()) throw Interrupted("sweep: interrupted");
+    context.report(++done, std::ssize(run.items));
+  });
+  UnitResult result;
+  result.matrices = {{"loss", std::move(measured.loss)},
+                     {"logit_difference", std::move(measured.logit_difference)},
+                     {"attribution", std::move(measured.attribution)}};
+  return result;
+}
+
+/// Returns the summary over the sequences of all batches of each intervention, the original model
+/// first. @param minus_original  paired differences
+std::vector<Summary> summaries_of(std::span<const UnitResult> units, std::size_t matrix,
+                                  bool minus_original, const SummaryOptions& options) {
+  std::vector<std::vector<double>> samples;
+  for (const UnitResult& unit : units) {
+    const MatrixD& values = unit.matrices[matrix].values;
+    samples.resize(static_cast<std::size_t>(values.rows()));
+    for (Eigen::Index i = 0; i < values.size(); ++i) {
+      const Eigen::Index row = i / values.cols();
+      const Eigen::Index column = i % values.cols();
+      samples[static_cast<std::size_t>(row)].push_back(values(row, column) -
+                                                       (minus_original ? values(0, column) : 0.0));
+    }
+  }
+  return summarize_together(samples, options);
+}
+
+std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> units) {
+  std::vector<ResultRow> rows = {{{col::kLabel, run.label}, {col::kPart, "original"}}};
+  for (const SweepItem& item : run.items) {
+    rows.emplace_back(ResultRow{{col::kLabel, run.label}}).add(item.key);
+  }
+  const auto add = [&](std::size_t matrix, bool is_effect, const NumberColumn& mean,
+                       const NumberColumn& low, const NumberColumn& high) {
+    const std::vector<Summary> all = summaries_of(units, matrix, is_effect, run.summary);
+    for (std::size_t i = is_effect ? 1 : 0; i < rows.size(); ++i) {
+      rows[i].add({{mean, all[i].mean}, {low, all[i].ci_low}, {high, all[i].ci_high}});
+      rows[i].set(col::kN, all[i].n);
+    }
+  };
+  add(0, false, col::kLoss, col::kLossLow, col::kLossHigh);
+  add(0, true, col::kEffect, col::kEffectLow, col::kEffectHigh);
+  add(1, false, col::kLogitDifference, col::kLogitLow, col::kLogitHigh);
+  add(1, true, col::kLogitEffect, col::kLogitEffectLow, col::kLogitEffectHigh);
+  add(2, true, col::kAttribution, col::kAttributionLow, col::kAttributionHigh);
+  for (ResultRow& row : std::span(rows).subspan(1)) {
+    row.set(col::kAttributionError, row.number(col::kAttribution) - row.number(col::kEffect));
+  }
+  return rows;
+}
+
+void present(const SweepRun& run, Report& report) {
+  report.notes = {fmt::format(
+      "Effect of interventions on the loss of '{}' (nats per token, mean over {} sequences{})",
+      run.label, run.input.num_sequences(), interval_legend(run.summary))};
+  std::vector<double> effects, estimates;
+  double size = 0.0, error = 0.0;
+  for (const ResultRow& row : std::span(report.results.rows).subspan(1)) {
+    effects.push_back(row.number(col::kEffect));
+    estimates.push_back(row.number(col::kAttribution));
+    size += std::abs(effects.back());
+    error += std::abs(row.number(col::kAttributionError));
+  }
+  if (effects.size() > 2 && size > 0.0) {
+    report.notes.push_back(fmt::format(
+        "attribution: rank correlation with the effect {:.2f}, mean error {:.0f} % of the mean "
+        "effect; sharing the layers below saves {:.0f} % of the passes through layers",
+        spearman_correlation(effects, estimates), 100.0 * error / size,
+        100.0 * saved_passes(run.items, run.decoder.config())));
+  }
+  report.results.provenance["saved_layer_passes"] = saved_passes(run.items, run.decoder.config());
+  for (const Column& column : std::initializer_list<Column>{
+           col::kPart, col::kLayer, col::kHead, col::kSource, col::kSourceHead, col::kPosition}) {
+    report.columns.push_back(table_column(column));
+  }
+  for (const Column& column : std::initializer_list<Column>{
+           col::kLoss, col::kEffect, col::kEffectLow, col::kEffectHigh, col::kAttribution,
+           col::kAttributionError, col::kLogitDifference, col::kLogitEffect}) {
+    report.columns.push_back(number_column(column, 4));
+  }
+}
+
+Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_options) {
+  options.validate();
+  use_threads(run_options.num_threads());
+  const Checkpoint checkpoint = Checkpoint::open(options.input.checkpoint);
+  const ModelConfig& config = checkpoint.config();
+  config.require_head("sweep");
+  const ModelEdits edits = options.input.edits();
+  CaptureInput input = read_sequences(options.input, config);
+  std::int64_t shortest = input.longest();
+  for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
+    shortest = std::min(shortest, input.length(s));
+  }
+  const auto run = std::make_shared<SweepRun>(
+      options.label.empty() ? checkpoint.path().filename().string() : options.label,
+      options.summary, std::move(input),
+      load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}),
+      sweep_items(options.over, edits, options.ablation, config, shortest));
+  run->summary.seed = run_options.seed;
+  Analysis analysis = analysis_of("sweep", options);
+  analysis.options["edit"] = edits_to_json(edits);
+  AnalysisInput& model = analysis.inputs.emplace_back();
+  model.path = checkpoint.path().string();
+  model.label = run->label;
+  model.sha256 = checkpoint.sha256();
+  model.text_sha256 = run->input.sha256();
+  analysis.warnings = checkpoint.warnings();
+  const std::int64_t all = run->input.num_sequences();
+  for (std::int64_t first = 0; first < all; first += options.batch_size) {
+    const std::int64_t count = std::min(options.batch_size, all - first);
+    Unit& unit = analysis.units.emplace_back();
+    unit.key = {{col::kLabel, run->label}, {col::kSequence, first}};
+    unit.where = fmt::format("sequences {} to {}", first, first + count - 1);
+    unit.work = std::ssize(run->items);
+    // The graph of a backward pass keeps the activations of all layers.
+    unit.bytes = pass_elements_per_token(config) * run->input.longest() * count *
+                 (config.num_hidden_layers + 3) * 4;
+    unit.measure = [run, first, count](const UnitContext& context) {
+      return measure_batch(*run, first, count, context);
+    };
+  }
+  analysis.threads = UnitThreads::kInside;
+  analysis.more_rows = [run](std::span<const UnitResult> units) { return rows_of(*run, units); };
+  analysis.present = [run](Report& report, std::span<const UnitResult>) { present(*run, report); };
+  return analysis;
+}
+
+}  // namespace
+
+void add_sweep_command(MetricCommands& commands) {
+  commands.add(
+      prepare_sweep,
+      {.name = "sweep",
+       .description = "Measures the effect of interventions on the loss: of --edit, or of every "
+                      "layer, head, route or position in turn.",
+       .progress_unit = "interventions",
+       .examples = "lime-capture sweep --checkpoint DIR --lines texts.txt --over heads -o "
+                   "heads.json\n"
+                   "lime-capture sweep --checkpoint DIR --lines texts.txt --edit 'skip "
+                   "mlp layers=3' -o skip.json",
+       .has_samples = false});
+}
+
+}  // namespace lime

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/sweep.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "capture/capture_sizes.h"
+#include "capture/log_likelihood.h"
+#include "checkpoint/parameters.h"
+#include "checkpoint/router_layout.h"
+#include "core/errors.h"
+#include "model/passes/forward_pass.h"
+#include "model/passes/output_head.h"
+
+namespace lime {
+namespace {
+
+/// Returns every route, or every pair of layers that is connected by routes.
+std::vector<SweepItem> route_items(const ModelConfig& config, bool each_head) {
+  check_router_edits({RouterEdit{}}, config);
+  const std::int64_t heads = config.num_key_value_heads;
+  std::vector<SweepItem> items;
+  for (std::int64_t layer = 1; layer < config.num_hidden_layers; ++layer) {
+    for (const std::int64_t source : router_sources(config.lime, layer)) {
+      for (std::int64_t route = 0; route < (each_head ? heads * heads : 1); ++route) {
+        const std::int64_t head = route / heads;
+        const std::int64_t other = route % heads;
+        if (each_head && !config.lime.head_mixing && head != other) continue;
+        SweepItem& item = items.emplace_back();
+        RouterEdit& edit = item.edits.routes.emplace_back();
+        edit.layer = layer;
+        edit.source = source;
+        item.key = {{col::kPart, "route"}, {col::kLayer, layer}, {col::kSource, source}};
+        item.first_layer = static_cast<int>(layer);
+        if (!each_head) continue;
+        edit.head = head;
+        edit.source_head = other;
+        item.key.add({{col::kHead, head}, {col::kSourceHead, other}});
+      }
+    }
+  }
+  return items;
+}
+
+void add_layer(SweepOver over, const std::string& operation, const ModelConfig& config,
+               std::int64_t positions, int layer, std::vector<SweepItem>& items) {
+  const auto add = [&](const char* part, const std::vector<std::string>& sites,
+                       const std::string& rest = "") -> ResultRow& {
+    std::vector<std::string> texts;
+    for (const std::string& site : sites) {
+      texts.push_back(fmt::format("{} {} layers={}{}", operation, site, layer, rest));
+    }
+    SweepItem& item = items.emplace_back();
+    item.edits = read_edits(texts);
+    check_edits(item.edits, config);
+    item.first_layer = layer;
+    return item.key = {{col::kPart, part},
+                       {col::kLayer, layer},
+                       {col::kEdit, fmt::format("{}", fmt::join(texts, "; "))}};
+  };
+  if (over == SweepOver::kLayers) add("layer", {"hook_attn_out", "hook_mlp_out"});
+  if (over == SweepOver::kSublayers) add("attention", {"hook_attn_out"});
+  if (over == SweepOver::kSublayers) add("mlp", {"hook_mlp_out"});
+  for (int h = 0; over == SweepOver::kHeads && h < config.num_attention_heads; ++h) {
+    add("head", {"attn.hook_z"}, fmt::format(" heads={}", h)).set(col::kHead, h);
+  }
+  for (int p = 0; over == SweepOver::kPositions && p < positions; ++p) {
+    add("position", {"hook_resid_pre"}, fmt::format(" positions={}", p)).set(col::kPosition, p);
+  }
+}
+
+SweepItem item_of(const ModelEdits& edits, const ModelConfig& config) {
+  check_edits(edits, config);
+  SweepItem item{edits, {{col::kPart, "edits"}}, static_cast<int>(config.num_hidden_layers)};
+  const auto begin_at = [&](std::int64_t layer) {
+    item.first_layer = std::min(item.first_layer, static_cast<int>(layer));
+  };
+  const EditHooks hooks(edits.activations, config);
+  std::string texts;
+  for (const ActivationEdit& edit : hooks.edits()) {
+    texts += (texts.empty() ? "" : "; ") + edit.text;
+    for (const HookPoint& point : hooks.points_of(edit)) begin_at(point.layer);
+  }
+  if (!texts.empty()) item.key.set(col::kEdit, texts);
+  for (const RouterEdit& edit : edits.routes) begin_at(edit.layer.value_or(1));
+  return item;
+}
+
+/// Scales routers, and restores their weights at the end.
+class ScopedRoutes {
+ public:
+  ScopedRoutes(const std::vector<RouterEdit>& edits, const std::vector<at::Tensor>& routers,
+               const Decoder& decoder)
+      : routers_(routers) {
+    if (edits.empty()) return;
+    for (const at::Tensor& router : routers_) originals_.push_back(router.clone());
+    apply_router_edits(edits, decoder);
+  }
+  ~ScopedRoutes() {
+    for (std::size_t i = 0; i < originals_.size(); ++i) routers_[i].copy_(originals_[i]);
+  }
+  ScopedRoutes(const ScopedRoutes&) = delete;
+  ScopedRoutes& operator=(const ScopedRoutes&) = delete;
+
+  /// Returns the sum of change times gradient.
+  double change_along(const std::vector<at::Tensor>& gradients) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < originals_.size(); ++i) {
+      if (!gradients[i].defined()) continue;
+      sum += ((routers_[i] - originals_[i]) * gradients[i]).sum().item<double>();
+    }
+    return sum;
+  }
+
+ private:
+  const std::vector<at::Tensor>& routers_;
+  std::vector<at::Tensor> originals_;
+};
+
+}  // namespace
+
+std::vector<SweepItem> sweep_items(SweepOver over, const ModelEdits& edits,
+                                   const std::string& operation, const ModelConfig& config,
+                                   std::int64_t positions) {
+  if (over == SweepOver::kEdits) return {item_of(edits, config)};
+  const bool each_head = over == SweepOver::kHeadRoutes;
+  if (each_head || over == SweepOver::kRoutes) return route_items(config, each_head);
+  std::vector<SweepItem> items;
+  for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
+    add_layer(over, operation, config, positions, layer, items);
+  }
+  return items;
+}
+
+double saved_passes(const std::vector<SweepItem>& items, const ModelConfig& config) {
+  std::int64_t saved = 0;
+  for (const SweepItem& item : items) saved += item.first_layer;
+  return static_cast<double>(saved) /
+         static_cast<double>(config.num_hidden_layers * (std::ssize(items) + 1));
+}
+
+namespace {
+
+/// A pass of some sequences, its gradients and the results.
+class SweepBatch {
+ public:
+  SweepBatch(const Decoder& decoder, const CaptureInput& input, const std::vector<SweepItem>& items,
+             const std::vector<std::int64_t>& sequences)
+      : decoder_(decoder),
+        input_(input),
+        items_(items),
+        sequences_(sequences),
+        ids_(batch_ids(input, sequences)) {
+    check_option(decoder.stages().size() == 1, "device", "one device", decoder.stages().size());
+    for (const std::int64_t s : sequences) {
+      lengths_.push_back(input.length(s));
+      const auto is_prepended = input.is_prepended_of(s).subspan(1);
+      scored_.push_back(static_cast<double>(std::ranges::count(is_prepended, 0)));
+      if (scored_.back() > 0.0) continue;
+      throw InvalidArgument("sweep: sequence {} has no token with a predecessor to score", s);
+    }
+    const MatrixD zero = MatrixD::Zero(std::ssize(items) + 1, std::ssize(sequences));
+    result_ = {zero, zero, zero};
+    const auto has_routes = [](const SweepItem& item) { return !item.edits.routes.empty(); };
+    const ModelConfig& config = decoder.config();
+    for (std::int64_t layer = 1;
+         std::ranges::any_of(items, has_routes) && layer < config.num_hidden_layers; ++layer) {
+      routers_.push_back(decoder.parameter(
+          layer_parameter(config, layer, "self_attn.lime_router.static_weights")));
+    }
+  }
+
+  SweepResult run(const std::function<void()>& on_item) {
+    collect_gradients();
+    const at::NoGradGuard no_grad;
+    Workspace workspace;
+    auto state = decoder_.begin_pass(ids_, {.logits = LogitsFor::kNone, .workspace = &workspace});
+    Eigen::Index row = 0;
+    for (int layer = 0; layer < decoder_.config().num_hidden_layers; ++layer) {
+      state = state->fork(nullptr);
+      for (; row < std::ssize(items_) && item(row).first_layer == layer; ++row) {
+        run_item(*state, item(row), row + 1);
+        on_item();
+      }
+      state->run_layers({layer, 1});
+    }
+    score(state->end().hidden, 0);
+    return std::move(result_);
+  }
+
+ private:
+  const SweepItem& item(Eigen::Index row) const { return items_[static_cast<std::size_t>(row)]; }
+
+  void score(const at::Tensor& hidden, Eigen::Index row) {
+    const auto scores = score_each_token(decoder_, hidden, input_, sequences_);
+    for (std::size_t s = 0; s < scores.size(); ++s) {
+      const auto column = static_cast<Eigen::Index>(s);
+      for (const TokenScore& token : scores[s]) {
+        result_.loss(row, column) -= token.log_probability / scored_[s];
+        result_.logit_difference(row, column) += token.logit_difference / scored_[s];
+      }
+    }
+  }
+
+  void run_item(const ForwardPass& state, const SweepItem& own, Eigen::Index row) {
+    const ScopedRoutes routes(own.edits.routes, routers_, decoder_);
+    EditHooks edited(own.edits.activations, decoder_.config());
+    HookSet hooks;
+    const auto registered = edited.attach(hooks);
+    edited.begin_batch(sequences_, lengths_);
+    edited.begin_pass(ids_, 0);
+    attribute(edited, row);
+    for (std::size_t s = 0; s < route_gradients_.size(); ++s) {
+      result_.attribution(row, static_cast<Eigen::Index>(s)) +=
+          routes.change_along(route_gradients_[s]) / scored_[s];
+    }
+    const auto pass = state.fork(&hooks);
+    const auto layers = static_cast<int>(decoder_.config().num_hidden_layers);
+    pass->run_layers({own.first_layer, layers - own.first_layer});
+    score(pass->end().hidden, row);
+  }
+
+  /// Runs a backward pass of the summed loss.
+  void run_backward(std::span<const std::int64_t> sequences, const HookSet* hooks) const {
+    const at::Tensor ids = batch_ids(input_, sequences);
+    const at::Tensor targets = at::full(ids.sizes(), kIgnoredTarget, at::kLong);
+    auto* target = targets.data_ptr<std::int64_t>();
+    for (const std::int64_t s : sequences) {
+      for (std::int64_t t = 1; t < input_.length(s); ++t) {
+        const auto place = static_cast<std::size_t>(t);
+        if (input_.is_prepended_of(s)[place] == 0) target[t - 1] = input_.ids_of(s)[place];
+      }
+      target += ids.size(1);
+    }
+    decoder_.forward(ids, {.hooks = hooks, .logits = LogitsFor::kNone, .targets = targets})
+        .loss.backward();
+  }
+
+  void collect_gradients() {
+    HookSet hooks;
+    std::vector<ScopedHook> registered;
+    for (const SweepItem& item : items_) {
+      const EditHooks own(item.edits.activations, decoder_.config());
+      for (const ActivationEdit& edit : own.edits()) {
+        for (const HookPoint& point : own.points_of(edit)) {
+          if (!probes_.try_emplace(point).second) continue;
+          registered.push_back(hooks.edit(point, [&](const HookPoint& at, const at::Tensor& x) {
+            Probe& probe = probes_.at(at);
+            probe = {x.detach(), at::zeros(x.sizes(), x.options()).requires_grad_()};
+            return x + probe.change;
+          }));
+        }
+      }
+    }
+    if (!probes_.empty()) {
+      // A pass has a graph if a parameter requires gradients: the smallest one.
+      const auto size = [](const NamedTensor& parameter) { return parameter.tensor.numel(); };
+      const at::Tensor any = std::ranges::min_element(decoder_.parameters(), {}, size)->tensor;
+      any.set_requires_grad(true);
+      run_backward(sequences_, &hooks);
+      any.set_requires_grad(false);
+      any.mutable_grad() = at::Tensor();
+    }
+    for (std::size_t s = 0; !routers_.empty() && s < sequences_.size(); ++s) {
+      for (const at::Tensor& router : routers_) router.set_requires_grad(true);
+      run_backward(std::span(sequences_).subspan(s, 1), nullptr);
+      std::vector<at::Tensor>& gradients = route_gradients_.emplace_back();
+      for (const at::Tensor& router : routers_) {
+        gradients.push_back(router.grad());
+        router.set_requires_grad(false);
+        router.mutable_grad() = at::Tensor();
+      }
+    }
+  }
+
+  void attribute(EditHooks& edited, Eigen::Index row) {
+    for (const ActivationEdit& edit : edited.edits()) {
+      for (const HookPoint& point : edited.points_of(edit)) {
+        const Probe& probe = probes_.at(point);
+        if (!probe.change.defined() || !probe.change.grad().defined()) continue;
+        const at::Tensor change = (edited.edited(edit, point, probe.x) - probe.x).to(at::kDouble);
+        const at::Tensor sums = (change * probe.change.grad()).flatten(1).sum(1).to(at::kCPU);
+        for (std::size_t s = 0; s < scored_.size(); ++s) {
+          result_.attribution(row, static_cast<Eigen::Index>(s)) +=
+              sums.data_ptr<double>()[s] / scored_[s];
+        }
+      }
+    }
+  }
+
+  struct Probe {
+    at::Tensor x;
+    at::Tensor change;  ///< 0; its gradient is that of x
+  };
+
+  const Decoder& decoder_;
+  const CaptureInput& input_;
+  const std::vector<SweepItem>& items_;
+  const std::vector<std::int64_t>& sequences_;
+  const at::Tensor ids_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<double> scored_;  // tokens whose loss is computed
+  std::vector<at::Tensor> routers_;
+  std::map<HookPoint, Probe> probes_;
+  std::vector<std::vector<at::Tensor>> route_gradients_;  // of each sequence and router
+  SweepResult result_;
+};
+
+}  // namespace
+
+SweepResult measure_sweep(const Decoder& decoder, const CaptureInput& input,
+                          const std::vector<SweepItem>& items,
+                          const std::vector<std::int64_t>& sequences,
+                          const std::function<void()>& on_item) {
+  return SweepBatch(decoder, input, items, sequences).run(on_item);
+}
+
+}  // namespace lime
