@@ -7,6 +7,7 @@
 #include <QToolButton>
 
 #include "explorer/models/workspace.h"
+#include "explorer/router/source_pane.h"
 #include "explorer/widgets/figure_view.h"
 
 namespace lime::explorer {
@@ -37,7 +38,9 @@ std::vector<FigureMark> cellMark(const RouterMap& map, int row, int col) {
 }  // namespace
 
 RouterControls::RouterControls()
-    : checkpoint_(checkpointBox(u"Checkpoint whose routers are shown"_s)),
+    : checkpoint_(checkpointBox(
+          u"Checkpoint whose routers are shown, or capture of the routing weights of each "
+          u"token"_s)),
       other_(
           checkpointBox(u"Subtract the router weights of another checkpoint of the same shape"_s)),
       sign_(new QComboBox),
@@ -122,6 +125,9 @@ void RouterControls::setCheckpoints(const Workspace& workspace) {
   for (const Document* const document : workspace.documentsOf(DocumentKind::kCheckpoint)) {
     checkpoint_->addItem(document->label, document->id);
     other_->addItem(document->label, document->id);
+  }
+  for (const Document* const document : workspace.documentsOf(DocumentKind::kCapture)) {
+    if (SourcePane::isSource(*document)) checkpoint_->addItem(document->label, document->id);
   }
   selectData(*checkpoint_, wanted);
   selectData(*other_, wanted_other);

@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "explorer/router/router_panes.h"
+#include "explorer/router/source_pane.h"
 
 namespace lime::explorer {
 namespace {
@@ -74,12 +75,16 @@ RouterView::RouterView(const ViewContext& context)
     : View(u"Router"_s, context),
       library_(context.workspace, context.jobs),
       controls_(new RouterControls),
-      maps_(new RouterPanes(context.workspace)) {
+      maps_(new RouterPanes(context.workspace)),
+      sources_(new SourcePane(context.workspace, context.jobs)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(controls_);
   column->addWidget(maps_, 1);
+  column->addWidget(sources_, 1);
+  sources_->hide();
   setFirstFocus(&maps_->layers().plot());
-  for (FigurePane* const pane : {&maps_->layers(), &maps_->heads(), &maps_->detail()}) {
+  for (FigurePane* const pane :
+       {&maps_->layers(), &maps_->heads(), &maps_->detail(), static_cast<FigurePane*>(sources_)}) {
     panes().add(*pane);
   }
   connectAll();
@@ -105,12 +110,14 @@ void RouterView::connectAll() {
           [this](const Selection& selection, const QString& text) {
             changeSelection(text, selection);
           });
+  connect(sources_, &SourcePane::computed, this, &RouterView::draw);
   connect(&library_, &RouterLibrary::changed, this, &RouterView::listCheckpoints);
   connect(&workspace(), &Workspace::documentAdded, this, &RouterView::listCheckpoints);
   connect(&workspace(), &Workspace::documentRemoved, this, &RouterView::listCheckpoints);
   connect(&workspace(), &Workspace::currentChanged, this, [this](int id) {
     const Document* const document = workspace().find(id);
-    if (document == nullptr || !document->checkpoint || controls_->checkpoint() == id) return;
+    if (document == nullptr || controls_->checkpoint() == id) return;
+    if (!document->checkpoint && !SourcePane::isSource(*document, false)) return;
     controls_->setCheckpoint(id);
     controls_->setSeries(library_.seriesOf(id));
     draw();
@@ -136,6 +143,11 @@ RouterDisplay RouterView::display() const {
   RouterDisplay display = controls_->display();
   display.layer_base = preferences().layer_base;
   return display;
+}
+
+const Document* RouterView::source() const {
+  const Document* const document = workspace().find(controls_->checkpoint());
+  return document != nullptr && document->capture ? document : nullptr;
 }
 
 std::optional<RouterSubject> RouterView::subject() const {
@@ -176,6 +188,15 @@ std::optional<double> RouterView::largestOfSeries() const {
 
 void RouterView::draw() {
   panes().setStyle(figureStyle());
+  const Document* const capture = source();
+  maps_->setVisible(capture == nullptr);
+  sources_->setVisible(capture != nullptr);
+  if (capture != nullptr) {
+    panes().activate(sources_);
+    sources_->draw(*capture, preferences().layer_base);
+  } else if (panes().active() == sources_) {
+    panes().activate(&maps_->layers());
+  }
   if (const std::optional<RouterSubject> shown = subject()) {
     maps_->draw(*shown, display(), selected(), largestOfSeries());
   } else {
@@ -271,9 +292,9 @@ void RouterView::setCheckpoints(const Json& state) {
   const std::string checkpoint = state.value("checkpoint", std::string());
   const std::string minus = state.value("minus", std::string());
   int other = 0;
-  for (const Document* const document : workspace().documentsOf(DocumentKind::kCheckpoint)) {
-    if (document->path.string() == checkpoint) showCheckpoint(document->id);
-    if (document->path.string() == minus) other = document->id;
+  for (const Document& document : workspace().documents()) {
+    if (document.path.string() == checkpoint) showCheckpoint(document.id);
+    if (document.path.string() == minus) other = document.id;
   }
   if (state.contains("minus")) controls_->setOther(other);
 }

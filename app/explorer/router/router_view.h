@@ -8,6 +8,7 @@ namespace lime::explorer {
 
 class RouterControls;
 class RouterPanes;
+class SourcePane;
 
 /// Reads the routers of all open checkpoints in jobs, as they are opened. Lives on the GUI thread.
 class RouterLibrary : public QObject {
@@ -66,6 +67,8 @@ class RouterView : public View {
   void showCheckpoint(int id);
   void setCheckpoints(const Json& state);
   RouterDisplay display() const;
+  /// Returns the selected capture with routing weights; null for a checkpoint.
+  const Document* source() const;
   /// Returns nothing where the selected checkpoint has no routers to show.
   std::optional<RouterSubject> subject() const;
   /// Returns the selection as far as it fits the routers.
@@ -76,6 +79,7 @@ class RouterView : public View {
   RouterLibrary library_;
   RouterControls* controls_;
   RouterPanes* maps_;
+  SourcePane* sources_;
   bool is_setting_ = false;  ///< state, in which many signals come at once
 };
 

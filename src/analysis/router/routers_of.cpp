@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/engine/capture_rows.h"
+#include "analysis/router/mixed_inputs.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/router_layout.h"
 
@@ -48,16 +48,16 @@ std::vector<LayerRouter> with_dimensions(const Routers& means, const ModelConfig
 
 Routers routers_of(const Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config();
-  throw_if(
-      config.routing != DepthRouting::kNone && config.routing != DepthRouting::kLime,
-      "'{}': '{}' has no routers: it mixes layers in another way, which router maps do not show; "
-      "use the checkpoint of a LIMe",
-      checkpoint.path().string(), config.name());
+  throw_if(config.routing != DepthRouting::kNone && config.routing != DepthRouting::kLime,
+           "'{}': the weights of '{}' are not parameters; capture them with --sites {} and use the "
+           "capture",
+           checkpoint.path().string(), config.name(), source_site(config));
   Routers routers = Routers::identity(config.num_hidden_layers, config.num_key_value_heads);
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     throw_if(has_dynamic_router(config, layer),
-             "'{}': its routers compute their weights from the token and have no fixed map",
-             checkpoint.path().string());
+             "'{}': its routers compute their weights from the token; capture them with --sites {} "
+             "and use the capture",
+             checkpoint.path().string(), kRouteSite);
     const std::optional<MatrixF> router = read_full_router(checkpoint, layer);
     if (router) routers.weights[static_cast<std::size_t>(layer)] = router->cast<double>();
   }

@@ -9,8 +9,10 @@
 #include <QToolButton>
 #include <QToolTip>
 #include <QUndoStack>
+#include <cmath>
 #include <filesystem>
 
+#include "analysis/write_capture.h"
 #include "checkpoint/checkpoint.h"
 #include "core/json.h"
 #include "explorer/explorer_fixture.h"
@@ -18,6 +20,8 @@
 #include "explorer/router/router_panes.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/dialogs.h"
+#include "store/capture_reader.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -269,6 +273,70 @@ TEST_F(RouterViewTest, StateReadsItselfBack) {
   view_.setState(state);
   EXPECT_EQ(view_.state(), state);
   view_.setState(Json{{"unknown", 1}});
+}
+
+/// Shares of a capture with the weights of each token, then those of a selected token.
+TEST_F(RouterViewTest, ShowsTheSourcesOfACaptureAndOfASelectedToken) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.config = model_config_to_json(lime::testing::tiny_config("attn_res", 2));
+  MatrixF weights = MatrixF::Zero(16, 4);  // inputs attn and mlp of layer 0
+  weights.col(0).setOnes();
+  weights.col(2).setConstant(0.75F);
+  weights.col(3).setConstant(0.25F);
+  weights.row(6) << 1.0F, 0.0F, 0.2F, 0.8F;
+  capture.activations.push_back({"hook_depth_weights", 0, weights});
+  capture.activations.push_back({"hook_depth_weights", 1, MatrixF::Ones(16, 15)});
+  lime::testing::write_capture(folder_ / "attn.h5", capture);
+  open({checkpointFolder(), toQString(folder_ / "attn.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  const auto box = view_.findChildren<QComboBox*>().front();
+  ASSERT_EQ(box->count(), 2);
+  box->setCurrentIndex(1);
+  Q_EMIT box->activated(1);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  ASSERT_TRUE(view_.figure());
+  EXPECT_EQ(view_.figure()->name, "router-sources");
+  auto* const pane = view_.findChild<FigurePane*>("sources of each input");
+  ASSERT_NE(pane, nullptr);
+  EXPECT_TRUE(pane->isVisible());
+  EXPECT_FALSE(plot(0).isVisible());
+  EXPECT_EQ(pane->caption(), u"What each part reads, mean over all tokens"_s);
+  EXPECT_EQ(view_.figure()->colour_label,
+            "fraction of the weight (uniform in the last row: 1/5 = 0.200)");
+  const auto share = [this](int part, int source) {
+    const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
+    return map.values(map.values.rows() - 1 - part, source);
+  };
+  EXPECT_NEAR(share(1, 0), (15 * 0.75 + 0.2) / 16.0, 1e-6);
+  EXPECT_NEAR(share(4, 3), 0.2, 1e-12);
+  EXPECT_TRUE(std::isnan(share(0, 1)));
+
+  workspace_.selectTokens(
+      tokensAt(CaptureReader(folder_ / "attn.h5"), std::vector<std::int64_t>{6}));
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(pane->caption(), u"What each part reads for the selected token"_s);
+  EXPECT_NEAR(share(1, 0), 0.2, 1e-6);
+  QTest::mouseMove(&pane->plot(), pane->plot().toPixel(0, QPointF(1, 3)).toPoint());
+  EXPECT_EQ(status_,
+            u"the MLP of layer 0 reads the attention of layer 0: 0.8000, 1.60 x uniform (1/2)"_s);
+
+  box->setCurrentIndex(0);
+  Q_EMIT box->activated(0);
+  EXPECT_TRUE(plot(0).isVisible());
+  EXPECT_EQ(view_.figure()->name, "router-mean");
+}
+
+TEST_F(RouterViewTest, APlainCaptureShowsUniformShares) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.config = model_config_to_json(lime::testing::tiny_config("llama", 2));
+  lime::testing::write_capture(folder_ / "llama.h5", capture);
+  open({toQString(folder_ / "llama.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  auto* const pane = view_.findChild<FigurePane*>("sources of each input");
+  EXPECT_EQ(pane->caption(),
+            u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s);
+  const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
+  EXPECT_DOUBLE_EQ(map.values(0, 2), 0.2);
 }
 
 }  // namespace
