@@ -30,7 +30,7 @@ QString textOf(const Json& value) {
   return items.join(u',');
 }
 
-constexpr QSize kPreview(420, 520);
+constexpr QSize kPreview(380, 460);
 const QString kLastFolder = u"export/folder"_s;
 
 /// Returns the keys and mouse gestures of every figure.
@@ -124,7 +124,7 @@ FormDialog::FormDialog(const QString& title, QWidget* parent)
     : QDialog(parent), column_(new QVBoxLayout), problem_(new QLabel) {
   (new QHBoxLayout(this))->addLayout(column_);
   setWindowTitle(title);
-  setMinimumWidth(360);
+  column_->addStrut(360);  // a minimum of the dialog would replace that of its layout
   problem_->setWordWrap(true);
   problem_->setForegroundRole(QPalette::BrightText);
   problem_->setTextInteractionFlags(Qt::TextSelectableByMouse);
