@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/window/explanations.h"
 
-#include <QCoreApplication>
 #include <QDialog>
-#include <QDir>
 #include <QFileInfo>
 #include <QHash>
 #include <QKeySequence>
@@ -11,11 +9,12 @@
 #include <QTextBrowser>
 #include <QVBoxLayout>
 
+#include "explorer/window/start_page.h"
+
 namespace lime::explorer {
 namespace {
 
 constexpr int kWidth = 420;
-constexpr int kFoldersUp = 4;
 
 const QHash<QString, Explanation>& explanations() {
   static const QHash<QString, Explanation> all = {
@@ -90,6 +89,14 @@ const QHash<QString, Explanation>& explanations() {
   return all;
 }
 
+}  // namespace
+
+const Explanation& explanationOf(const QString& id) {
+  static const Explanation none;
+  const auto found = explanations().find(id);
+  return found == explanations().end() ? none : *found;
+}
+
 void showPage(const QString& path, const QString& heading, QWidget* parent) {
   auto* const dialog = new QDialog(parent);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -103,23 +110,9 @@ void showPage(const QString& path, const QString& heading, QWidget* parent) {
   dialog->show();
 }
 
-}  // namespace
-
-const Explanation& explanationOf(const QString& id) {
-  static const Explanation none;
-  const auto found = explanations().find(id);
-  return found == explanations().end() ? none : *found;
-}
-
 QString manualPage(const QString& page) {
-  QDir folder(QCoreApplication::applicationDirPath());
-  for (int i = 0; i < kFoldersUp; ++i) {
-    for (const QString& docs : {u"docs/"_s, u"share/doc/lime/"_s}) {
-      if (folder.exists(docs + page)) return folder.filePath(docs + page);
-    }
-    if (!folder.cdUp()) break;
-  }
-  return {};
+  const QString installed = findAbove(u"share/doc/lime/docs/"_s + page);
+  return installed.isEmpty() ? findAbove(u"docs/"_s + page) : installed;
 }
 
 ExplainButton::ExplainButton(QWidget& parent) : QToolButton(&parent) {

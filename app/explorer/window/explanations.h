@@ -23,6 +23,9 @@ const Explanation& explanationOf(const QString& id);
 /// manual is not installed.
 QString manualPage(const QString& page);
 
+/// Shows a page of the manual in a window of its own, at `heading` if it is not empty.
+void showPage(const QString& path, const QString& heading, QWidget* parent);
+
 /// The button "?" in a corner of its parent: explains the current view.
 class ExplainButton : public QToolButton {
   Q_OBJECT

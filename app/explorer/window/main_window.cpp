@@ -5,7 +5,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
-#include <QDesktopServices>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -427,10 +426,11 @@ void MainWindow::showShortcuts() {
 }
 
 void MainWindow::showManual() {
-  QString page = findAbove(u"share/doc/lime/docs/explorer.md"_s);
-  if (page.isEmpty()) page = findAbove(u"docs/explorer.md"_s);
-  if (page.isEmpty() || !QDesktopServices::openUrl(QUrl::fromLocalFile(page))) {
-    notice_->showText(u"'%1': cannot be opened; no program shows it"_s.arg(page));
+  const QString page = manualPage(u"explorer.md"_s);
+  if (!page.isEmpty()) {
+    showPage(page, {}, this);
+  } else {
+    notice_->showText(u"docs/explorer.md: not found; install it with 'cmake --install'"_s);
   }
 }
 

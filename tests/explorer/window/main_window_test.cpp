@@ -8,7 +8,6 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QComboBox>
-#include <QDesktopServices>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLabel>
@@ -452,10 +451,8 @@ TEST_F(MainWindowTest, RestoresTheLastSession) {
 TEST_F(MainWindowTest, HasAnIconAndOpensItsManual) {
   MainWindow window;
   EXPECT_FALSE(window.windowIcon().pixmap(64).isNull());
-  QTextBrowser opened;  // receives what the desktop would open
-  QDesktopServices::setUrlHandler("file", &opened, "setSource");
   actionOf(window, "Manual")->trigger();
-  QDesktopServices::unsetUrlHandler("file");
+  auto& opened = childCalled<QTextBrowser>(window, "manual");
   EXPECT_TRUE(opened.source().toLocalFile().endsWith("docs/explorer.md"));
   EXPECT_TRUE(opened.toPlainText().startsWith("LIMe Explorer"));
 }
