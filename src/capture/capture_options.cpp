@@ -175,21 +175,4 @@ std::optional<BlimpPreset> CaptureOptions::pair_preset() const {
   return BlimpPreset::kLmEval;
 }
 
-Json content_options(const CaptureOptions& options) {
-  Json content = options_to_json(options);
-  for (const char* const name : {"checkpoint", "text", "lines", "tokens", "pairs", "output",
-                                 "resume", "shard", "memory_limit", "threads", "quiet"}) {
-    content.erase(name);
-  }
-  // Omitted so that captures started before this option existed can be resumed.
-  if (options.compress == Compression::kNone) content.erase("compress");
-  if (options.packing == Packing::kEosBetween) content.erase("packing");
-  content.erase("router_edit");
-  // The content of the file, not its path.
-  if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);
-  content.erase("edit");
-  if (!options.edit.empty()) content["edit"] = edits_to_json(read_edits(options.edit));
-  return content;
-}
-
 }  // namespace lime

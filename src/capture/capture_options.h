@@ -143,7 +143,4 @@ struct CaptureOptions {
   void validate_input() const;
 };
 
-/// Returns the options that determine the file's content: equal for all runs of one capture.
-Json content_options(const CaptureOptions& options);
-
 }  // namespace lime

@@ -50,6 +50,9 @@ struct CapturePlace {
   std::function<std::int64_t(const CaptureSetup& setup, std::int64_t most)> largest_batch = {};
 };
 
+/// Returns the options that determine the file's content: equal for all runs of one capture.
+Json content_options(const CaptureOptions& options);
+
 /// Reads the input, determines sites, layers, tokens and rows, and rejects unsupported
 /// combinations.
 /// @return a heap object, because the selection refers to the input.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "capture/capture_setup.h"
 #include "core/errors.h"
 #include "support/refusal.h"
 

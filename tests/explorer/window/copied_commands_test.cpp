@@ -112,14 +112,16 @@ class CopiedCommandsTest : public WorkspaceTest {
   }
   /// Writes a capture of three words that two layers separate.
   QString wordsFile(const std::string& name, std::uint64_t seed = 1) {
-    constexpr int kRows = 90;
+    constexpr int kNumTokens = 90;
     lime::testing::SmallCapture capture;
-    capture.lengths.assign(kRows / 3, 3);
+    capture.lengths.assign(kNumTokens / 3, 3);
     capture.class_names = {" is", " are", " was"};
-    for (int i = 0; i < kRows; ++i) capture.class_id.push_back(static_cast<std::int16_t>(i % 3));
+    for (int i = 0; i < kNumTokens; ++i)
+      capture.class_id.push_back(static_cast<std::int16_t>(i % 3));
     for (const int layer : {0, 1}) {
-      MatrixF rows = lime::testing::random_matrix(kRows, 5, seed + static_cast<unsigned>(layer));
-      for (int i = 0; i < kRows; ++i) rows(i, i % 3) += 1.0F;
+      MatrixF rows =
+          lime::testing::random_matrix(kNumTokens, 5, seed + static_cast<unsigned>(layer));
+      for (int i = 0; i < kNumTokens; ++i) rows(i, i % 3) += 1.0F;
       capture.activations.push_back({"values", layer, rows});
     }
     lime::testing::write_capture(folder_ / name, capture);
