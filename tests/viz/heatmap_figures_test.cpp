@@ -172,7 +172,8 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
   EXPECT_THAT(figure_refusal(sources, {.measure = {"curvature"}}),
               HasSubstr("measure: unknown token measure (supported: norm, relative_norm, "
-                        "next_cosine, entropy_contribution), got 'curvature'"));
+                        "next_cosine, entropy_contribution, lens_probability, lens_rank, lens_kl), "
+                        "got 'curvature'"));
 }
 
 TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {

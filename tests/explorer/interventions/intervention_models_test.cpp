@@ -37,13 +37,13 @@ Routers someRouters() {
 
 TEST(InterventionEditsTest, ScopesNameRoutesAroundTheSelection) {
   const auto text = [](RouteScope scope) { return routesText(routesOf(scope, kSelection), 1); };
-  EXPECT_EQ(text(RouteScope::kWeight), "head 1 of layer 3 from head 1 of layer 1");
-  EXPECT_EQ(text(RouteScope::kHeadSource), "head 1 of layer 3 from layer 1");
-  EXPECT_EQ(text(RouteScope::kHead), "head 1 of layer 3 from all sources");
+  EXPECT_EQ(text(RouteScope::kWeight), "head 2 of layer 3 from head 2 of layer 1");
+  EXPECT_EQ(text(RouteScope::kHeadSource), "head 2 of layer 3 from layer 1");
+  EXPECT_EQ(text(RouteScope::kHead), "head 2 of layer 3 from all sources");
   EXPECT_EQ(text(RouteScope::kLayerSource), "layer 3 from layer 1");
   EXPECT_EQ(text(RouteScope::kLayer), "layer 3 from all sources");
   EXPECT_EQ(text(RouteScope::kSource), "every layer from layer 1");
-  EXPECT_EQ(text(RouteScope::kSourceHead), "every layer from head 1 of layer 1");
+  EXPECT_EQ(text(RouteScope::kSourceHead), "every layer from head 2 of layer 1");
 }
 
 TEST(InterventionEditsTest, OneEditPerSetOfRoutes) {
