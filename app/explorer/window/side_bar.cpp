@@ -226,9 +226,11 @@ void JobPanel::add(JobId id) {
   line.bar = new QProgressBar;
   line.bar->setTextVisible(false);
   line.bar->setMaximumHeight(8);
+  line.bar->setMinimumWidth(40);
   line.bar->setAccessibleName(job->spec.title);
   auto* const cancel = new QToolButton;
-  cancel->setText(u"Cancel"_s);
+  cancel->setText(u"\u00d7"_s);  // as a word, it would push a window of 1024 pixels wider
+  cancel->setToolTip(u"Cancel"_s);
   cancel->setAccessibleName(u"cancel %1"_s.arg(job->spec.title));
   connect(cancel, &QToolButton::clicked, this, [this, id] { jobs_.cancel(id); });
   auto* const grid = new QGridLayout(line.widget);
