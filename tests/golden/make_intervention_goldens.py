@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/golden/interventions.json: losses of edited models, in float64.
 
-Run:  /tmp/venv/bin/python make_intervention_goldens.py      (torch, transformers 5.23, numpy, h5py)
+Run:  python3 make_intervention_goldens.py      (torch, transformers 5.23, numpy, h5py)
 
 The models are tests/golden/model/llama-plain, run by transformers with plain PyTorch hooks, and
 lime-last and lime-no-head-mixing, run by the numpy program of make_decoder_goldens.py. Each entry has
