@@ -47,17 +47,13 @@ struct SweepOptions {
     check_option(batch_size >= 1, "batch_size", ">= 1", batch_size);
     summary.validate("bootstrap");
     const bool is_edits = over == SweepOver::kEdits;
-    if (is_edits && input.edit.empty() && input.router_edit.empty()) {
-      throw InvalidArgument("edit: is missing; pass --edit, or e.g. --over heads");
-    }
-    if (!is_edits && !(input.edit.empty() && input.router_edit.empty())) {
-      throw InvalidArgument("edit: --over {} edits each component in turn; omit --edit",
-                            enum_name(over));
-    }
+    throw_if(is_edits && input.edit.empty() && input.router_edit.empty(),
+             "edit: is missing; pass --edit, or e.g. --over heads");
+    throw_if(!is_edits && !(input.edit.empty() && input.router_edit.empty()),
+             "edit: --over {} edits each component in turn; omit --edit", enum_name(over));
     const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
-    if (is_routes && ablation != "zero") {
-      throw InvalidArgument("ablation: routes are set to zero, got '{}'", ablation);
-    }
+    throw_if(is_routes && ablation != "zero", "ablation: routes are set to zero, got '{}'",
+             ablation);
   }
 };
 
@@ -69,18 +65,6 @@ struct SweepRun {
   Decoder decoder;
   std::vector<SweepItem> items;
 };
-
-CaptureInput read_sequences(const CaptureOptions& options, const ModelConfig& config) {
-  std::unique_ptr<Tokenizer> tokenizer;
-  if (options.tokens.empty()) tokenizer = load_tokenizer(options.checkpoint);
-  InputContext context{.tokenizer = tokenizer.get(),
-                       .vocab_size = config.vocab_size,
-                       .max_position_embeddings = config.max_position_embeddings};
-  if (config.bos_token_id) context.bos_token_id = static_cast<std::int32_t>(*config.bos_token_id);
-  CaptureInput input = read_input(options, context);
-  if (options.max_sequences) input.truncate(*options.max_sequences);
-  return input;
-}
 
 UnitResult measure_batch(const SweepRun& run, std::int64_t first, std::int64_t count,
                          const UnitContext& context) {
@@ -179,7 +163,8 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   const ModelConfig& config = checkpoint.config();
   config.require_head("sweep");
   const ModelEdits edits = options.input.edits();
-  CaptureInput input = read_sequences(options.input, config);
+  CaptureInput input = read_input(options.input, config, tokenizer_for(options.input).get());
+  input.truncate(options.input.max_sequences.value_or(input.num_sequences()));
   std::int64_t shortest = input.longest();
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
     shortest = std::min(shortest, input.length(s));

@@ -64,10 +64,8 @@ struct GenerateCommand {
   void validate() const {
     if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
     if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
-    if (each_token && next_tokens == 0) {
-      throw InvalidArgument(
-          "each_token: requires next-token predictions; pass --next-tokens K as well");
-    }
+    throw_if(each_token && next_tokens == 0,
+             "each_token: requires next-token predictions; pass --next-tokens K as well");
     check_threads(threads);
     generation.validate();
   }
@@ -77,11 +75,9 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
   const std::vector<std::int32_t> ids = tokenizer.encode(prompt, {.add_special_tokens = true});
   std::vector<std::int64_t> wide(ids.begin(), ids.end());
   if (wide.empty() && tokenizer.bos_id()) wide.push_back(*tokenizer.bos_id());
-  if (wide.empty()) {
-    throw InvalidArgument(
-        "prompt: must contain at least one token because the tokenizer has no beginning-of-text "
-        "token");
-  }
+  throw_if(wide.empty(),
+           "prompt: must contain at least one token because the tokenizer has no beginning-of-text "
+           "token");
   return wide;
 }
 

@@ -171,17 +171,14 @@ struct CaptureLocks {
 /// Rejects an output that exists, is not writable or is being written, before any long computation.
 CaptureLocks claim_output(const CaptureOptions& options) {
   std::error_code error;
-  if (fs::is_directory(options.output, error)) {
-    throw InvalidArgument("capture: '{}' is a folder, expected a file; pass e.g. -o '{}'",
-                          options.output.string(), (options.output / "capture.h5").string());
-  }
+  throw_if(fs::is_directory(options.output, error),
+           "capture: '{}' is a folder, expected a file; pass e.g. -o '{}'", options.output.string(),
+           (options.output / "capture.h5").string());
   CaptureLocks locks{OutputLock(options.output, options.share()),
                      OutputLock(shard_folder_of(options.output), options.share(), options.output)};
-  if (!options.resumes() && fs::exists(options.output, error)) {
-    throw InvalidArgument(
-        "capture: '{}' already exists; use --resume to continue, remove it, or use another -o",
-        options.output.string());
-  }
+  throw_if(!options.resumes() && fs::exists(options.output, error),
+           "capture: '{}' already exists; use --resume to continue, remove it, or use another -o",
+           options.output.string());
   const AtomicFile probe(options.output);
   return locks;
 }

@@ -80,16 +80,12 @@ void CaptureOptions::describe(OptionList& list) {
 }
 
 void CaptureOptions::validate_input() const {
-  if (checkpoint.empty()) {
-    throw InvalidArgument("checkpoint: a folder must be given with --checkpoint");
-  }
+  throw_if(checkpoint.empty(), "checkpoint: a folder must be given with --checkpoint");
   const int inputs =
       int(!text.empty()) + int(!lines.empty()) + int(!tokens.empty()) + int(!pairs.empty());
-  if (inputs != 1) {
-    throw InvalidArgument(
-        "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
-        inputs);
-  }
+  throw_if(inputs != 1,
+           "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
+           inputs);
   const auto at_least_one = [](const char* name, std::int64_t value) {
     check_option(value >= 1, name, ">= 1", value);
   };
@@ -99,15 +95,11 @@ void CaptureOptions::validate_input() const {
                           pairs.empty() ? "lines" : "pairs");
   }
   if (packing != Packing::kEosBetween) {
-    if (text.empty()) {
-      throw InvalidArgument("packing: applies to --text only; omit --packing");
-    }
-    if (bos != BosPolicy::kAuto) {
-      throw InvalidArgument(
-          "bos: must be auto with --packing {}, which sets the tokens around a document itself, "
-          "got {}",
-          enum_name(packing), enum_name(bos));
-    }
+    throw_if(text.empty(), "packing: applies to --text only; omit --packing");
+    throw_if(bos != BosPolicy::kAuto,
+             "bos: must be auto with --packing {}, which sets the tokens around a document itself, "
+             "got {}",
+             enum_name(packing), enum_name(bos));
   }
   if (max_sequences) at_least_one("max_sequences", *max_sequences);
   if (max_sequences && !pairs.empty()) {
@@ -126,34 +118,26 @@ void CaptureOptions::validate() const {
     throw InvalidArgument("batch_size: must be from 1 to {}, got {}", kLargestBatch,
                           batch_size->sequences);
   }
-  if (batch_size && batch_size->is_automatic && !share().is_whole()) {
-    throw InvalidArgument(
-        "batch_size: auto depends on the memory of one process, but processes that share a capture "
-        "must use the same batch size; pass a number");
-  }
+  throw_if(
+      batch_size && batch_size->is_automatic && !share().is_whole(),
+      "batch_size: auto depends on the memory of one process, but processes that share a capture "
+      "must use the same batch size; pass a number");
   at_least_one("max_per_class", max_per_class);
   check_threads(threads);
   find_sites(selected_sites());
-  if (blimp_preset && pairs.empty()) {
-    throw InvalidArgument("blimp_preset: applies to --pairs only; omit --blimp-preset");
-  }
-  if (pair_preset() && bos != BosPolicy::kAuto) {
-    throw InvalidArgument(
-        "bos: must be auto with --log-likelihood of --pairs, because the token before a sentence "
-        "is part of the preset, got {}",
-        enum_name(bos));
-  }
-  if (!only.empty() && rows != RowKind::kTokens) {
-    throw InvalidArgument("only: selects tokens, but --rows {} makes one row per sequence",
-                          enum_name(rows));
-  }
+  throw_if(blimp_preset && pairs.empty(),
+           "blimp_preset: applies to --pairs only; omit --blimp-preset");
+  throw_if(
+      pair_preset() && bos != BosPolicy::kAuto,
+      "bos: must be auto with --log-likelihood of --pairs, because the token before a sentence "
+      "is part of the preset, got {}",
+      enum_name(bos));
+  throw_if(!only.empty() && rows != RowKind::kTokens,
+           "only: selects tokens, but --rows {} makes one row per sequence", enum_name(rows));
   const std::set<std::string> distinct(only.begin(), only.end());
-  if (distinct.size() != only.size()) {
-    throw InvalidArgument("only: every token must be given only once");
-  }
-  if (output.empty() || !output.has_filename()) {
-    throw InvalidArgument("output: must name a file, got '{}'", output.string());
-  }
+  throw_if(distinct.size() != only.size(), "only: every token must be given only once");
+  throw_if(output.empty() || !output.has_filename(), "output: must name a file, got '{}'",
+           output.string());
 }
 
 int CaptureOptions::compress_threads() const {

@@ -18,30 +18,13 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownIds = 16;
 constexpr std::int64_t kTableBytesPerRow = 12;  // sequence, position, token
 
-/// Returns the folder's tokenizer, or null if it has none and token ids do not need one.
-std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
-  if (options.tokens.empty() || !options.only.empty()) return load_tokenizer(options.checkpoint);
-  try {
-    return load_tokenizer(options.checkpoint);
-  } catch (const IoError&) {
-    return nullptr;
-  }
-}
-
-std::optional<std::int32_t> bos_token_of(const ModelConfig& config) {
-  if (!config.bos_token_id) return std::nullopt;
-  return static_cast<std::int32_t>(*config.bos_token_id);
-}
-
 std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const CaptureInput& input,
                                           const std::vector<TokenClass>& classes) {
   if (!options.keeps_activations()) return std::make_unique<RowSelection>(input);
   if (options.only.empty()) return std::make_unique<RowSelection>(input, options.rows);
   auto selection = std::make_unique<RowSelection>(input, classes, options.max_per_class);
-  if (selection->num_rows() == 0) {
-    throw InvalidArgument(
-        "only: none of the tokens occurs in the input; use more text or other words");
-  }
+  throw_if(selection->num_rows() == 0,
+           "only: none of the tokens occurs in the input; use more text or other words");
   return selection;
 }
 
@@ -219,20 +202,14 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
     setup->passes.edits = std::make_shared<EditHooks>(setup->edits.activations, setup->config);
   }
   if (options.keeps_activations()) setup->sites = find_sites(options.selected_sites());
-  if (options.rows != RowKind::kTokens && has_lens(setup->sites)) {
-    throw InvalidArgument(
-        "sites: logit_lens has a row per token; use --rows tokens, or omit the site");
-  }
+  throw_if(options.rows != RowKind::kTokens && has_lens(setup->sites),
+           "sites: logit_lens has a row per token; use --rows tokens, or omit the site");
   setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
 
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options);
   std::vector<TokenClass> classes;
   if (!options.only.empty()) classes = find_token_classes(options.only, *tokenizer);
-  setup->input =
-      read_input(options, {.tokenizer = tokenizer.get(),
-                           .vocab_size = setup->config.vocab_size,
-                           .max_position_embeddings = setup->config.max_position_embeddings,
-                           .bos_token_id = bos_token_of(setup->config)});
+  setup->input = read_input(options, setup->config, tokenizer.get());
   setup->selection = select_rows(options, setup->input, classes);
   setup->input.truncate(setup->selection->num_sequences());
   widen_patterns(setup->plan.activations, setup->sites, setup->input.longest());

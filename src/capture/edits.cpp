@@ -55,12 +55,10 @@ void set_value(ActivationEdit& edit, const std::string& value) {
   using enum EditOperation;
   const bool has_none = edit.operation == kZero || edit.operation == kSkip;
   const bool may_lack = has_none || edit.operation == kMean || edit.operation == kResample;
-  if (value.empty() ? !may_lack : has_none) {
-    throw InvalidArgument("{} {}", enum_name(edit.operation),
-                          has_none ? "has no value"
-                                   : "needs a value: patch=CAPTURE.h5, scale=FACTOR or "
-                                     "project=DIRECTION.json");
-  }
+  throw_if(value.empty() ? !may_lack : has_none, "{} {}", enum_name(edit.operation),
+           has_none ? "has no value"
+                    : "needs a value: patch=CAPTURE.h5, scale=FACTOR or "
+                      "project=DIRECTION.json");
   if (edit.operation == kScale) {
     edit.factor = OptionCodec<double>::parse(value, "scale");
     check_option(std::isfinite(edit.factor), "scale", "finite", value);
@@ -84,15 +82,13 @@ void set_site(ActivationEdit& edit) {
   if (edit.site.empty()) throw InvalidArgument("a site is missing, e.g. 'zero attn.hook_z'");
   if (edit.site == "route") return;
   const CaptureSite site = find_sites({edit.site}).front();
-  if (site.kind == HookKind::kRoute || site.kind == HookKind::kAttnProfile ||
-      site.kind == HookKind::kDepthWeights || site.kind == HookKind::kLogitLens) {
-    throw InvalidArgument("'{}' can be read, not edited{}", site.name,
-                          site.kind == HookKind::kRoute ? "; use route" : "");
-  }
-  if (site.kind == HookKind::kPattern && edit.operation != EditOperation::kZero &&
-      edit.operation != EditOperation::kScale) {
-    throw InvalidArgument("'{}' can be edited by zero and scale only", site.name);
-  }
+  throw_if(site.kind == HookKind::kRoute || site.kind == HookKind::kAttnProfile ||
+               site.kind == HookKind::kDepthWeights || site.kind == HookKind::kLogitLens,
+           "'{}' can be read, not edited{}", site.name,
+           site.kind == HookKind::kRoute ? "; use route" : "");
+  throw_if(site.kind == HookKind::kPattern && edit.operation != EditOperation::kZero &&
+               edit.operation != EditOperation::kScale,
+           "'{}' can be edited by zero and scale only", site.name);
   edit.site = site.name;
   edit.kinds = {site.kind};
 }
@@ -140,9 +136,8 @@ std::vector<int> up_to(std::int64_t count) {
 
 /// Returns an edit of every combination of the selected parts of routes.
 std::vector<RouterEdit> route_edits(const ActivationEdit& edit) {
-  if (edit.operation != EditOperation::kZero && edit.operation != EditOperation::kScale) {
-    throw InvalidArgument("routes can be edited by zero and scale only");
-  }
+  throw_if(edit.operation != EditOperation::kZero && edit.operation != EditOperation::kScale,
+           "routes can be edited by zero and scale only");
   std::vector<RouterEdit> edits(1);
   edits.front().scale = edit.factor;
   const auto split = [&](const LayerSelection& selection, auto part, const char* name) {
@@ -196,10 +191,9 @@ void check_edit(const ActivationEdit& edit, const ModelConfig& config) {
   edit.positions.choose_from(up_to(config.max_position_embeddings), "positions");
   const std::int64_t heads = num_heads(kind, config);
   if (heads > 0) edit.heads.choose_from(up_to(heads), "heads");
-  if (!(edit.sources.is_all() && edit.source_heads.is_all() &&
-        (heads > 0 || edit.heads.is_all()))) {
-    throw InvalidArgument("only route has sources, and only q, k, v, z and pattern have heads");
-  }
+  throw_if(
+      !(edit.sources.is_all() && edit.source_heads.is_all() && (heads > 0 || edit.heads.is_all())),
+      "only route has sources, and only q, k, v, z and pattern have heads");
   const std::int64_t row = site_dim(kind, config, 0);
   const std::int64_t size = std::ssize(edit.direction);
   if (size == 0 || size == row || (heads > 0 && size == config.head_dim)) return;

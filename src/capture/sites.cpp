@@ -51,10 +51,8 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
     }
     // The first of the same kind is its short name.
     const auto first = std::ranges::find(known, entry->kind, &CaptureSite::kind);
-    if (std::ranges::find(sites, *first) != sites.end()) {
-      throw InvalidArgument("sites: '{}' is given twice{}", first->name,
-                            name == first->name ? "" : "; '" + name + "' is another name of it");
-    }
+    throw_if(std::ranges::find(sites, *first) != sites.end(), "sites: '{}' is given twice{}",
+             first->name, name == first->name ? "" : "; '" + name + "' is another name of it");
     sites.push_back(*first);
   }
   return sites;
@@ -103,11 +101,9 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
   const std::vector<int> selected = layers.choose_from(available, "layers");
   std::vector<ActivationInfo> activations;
   for (const CaptureSite& site : sites) {
-    if (site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp) {
-      throw InvalidArgument(
-          "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
-          config.family);
-    }
+    throw_if(site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp,
+             "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
+             config.family);
     for (const int layer : is_per_layer(site.kind) ? selected : std::vector<int>{0}) {
       activations.push_back({.site = site.name,
                              .layer = layer,

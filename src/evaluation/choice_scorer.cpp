@@ -68,14 +68,11 @@ ChoiceTokens encode_choice(const Tokenizer& tokenizer, const std::string& contex
       targets.assign(whole.begin() + std::ssize(before), whole.end());
     }
   }
-  if (targets.empty() || before.empty()) {
-    throw InvalidArgument("the continuation '{}' has no tokens after its context",
-                          printable(continuation));
-  }
-  if (std::ssize(targets) > max_length) {
-    throw InvalidArgument("the continuation '{}' must have at most {} tokens, got {}",
-                          printable(continuation), max_length, targets.size());
-  }
+  throw_if(targets.empty() || before.empty(),
+           "the continuation '{}' has no tokens after its context", printable(continuation));
+  throw_if(std::ssize(targets) > max_length,
+           "the continuation '{}' must have at most {} tokens, got {}", printable(continuation),
+           max_length, targets.size());
   ChoiceTokens tokens{std::move(before), std::move(targets)};
   tokens.input.insert(tokens.input.end(), tokens.targets.begin(), tokens.targets.end());
   const std::int64_t surplus = std::ssize(tokens.input) - max_length - 1;

@@ -155,10 +155,9 @@ Question hellaswag_question(const TaskDocument& document) {
 
 Question copa_question(const TaskDocument& document) {
   const std::string kind = text_of(document, "question");
-  if (kind != "cause" && kind != "effect") {
-    throw FormatError("{}: 'question' must be cause or effect, got '{}'", document.where,
-                      printable(kind));
-  }
+  throw_if<FormatError>(kind != "cause" && kind != "effect",
+                        "{}: 'question' must be cause or effect, got '{}'", document.where,
+                        printable(kind));
   std::string premise = python_strip(text_of(document, "premise"));
   if (!premise.empty()) premise.pop_back();  // the period
   const auto choice = [&](const char* key) {

@@ -46,10 +46,8 @@ void add_choice(OptionField& field, std::vector<std::string> choices) {
   field.type = fmt::format("{}", fmt::join(choices, "|"));
   field.assign = [assign = field.assign, name = field.name,
                   choices](const std::vector<std::string>& texts) {
-    if (std::ranges::find(choices, texts.back()) == choices.end()) {
-      throw InvalidArgument("{}: expected one of {}, got '{}'", name, join_words(choices),
-                            texts.back());
-    }
+    throw_if(std::ranges::find(choices, texts.back()) == choices.end(),
+             "{}: expected one of {}, got '{}'", name, join_words(choices), texts.back());
     assign(texts);
   };
   field.choices = std::move(choices);

@@ -115,10 +115,8 @@ std::vector<TensorView> tensor_views(const std::vector<NamedTensor>& tensors) {
   for (const auto& [name, tensor] : tensors) {
     const auto* const found = std::ranges::find_if(
         kTypes, [&](const auto& type) { return type.second == tensor.scalar_type(); });
-    if (found == std::end(kTypes)) {
-      throw InvalidArgument("tensor '{}': must have a floating-point type, got {}", name,
-                            c10::toString(tensor.scalar_type()));
-    }
+    throw_if(found == std::end(kTypes), "tensor '{}': must have a floating-point type, got {}",
+             name, c10::toString(tensor.scalar_type()));
     views.push_back({name,
                      found->first,
                      tensor.sizes().vec(),
@@ -176,9 +174,7 @@ void restore_training_state(const std::filesystem::path& path, Trainer& trainer)
 
 TrainLog::TrainLog(const std::filesystem::path& path)
     : path_(path), stream_(path, std::ios::binary | std::ios::app) {
-  if (!stream_) {
-    throw IoError("'{}': cannot be written: {}", path.string(), describe_errno(errno));
-  }
+  throw_if<IoError>(!stream_, "'{}': cannot be written: {}", path.string(), describe_errno(errno));
 }
 
 TrainLog TrainLog::create(const std::filesystem::path& path) {

@@ -67,11 +67,9 @@ class Run {
   /// Makes all processes start at the same step with the same weights.
   void agree_on_start() {
     const auto steps = static_cast<double>(trainer_.steps_done());
-    if (job_.group->sum(steps) != steps * job_.group->size()) {
-      throw InvalidArgument(
-          "training: all processes must read the same '{}', got step {} in process {}",
-          options_.output.string(), trainer_.steps_done(), job_.group->rank());
-    }
+    throw_if(job_.group->sum(steps) != steps * job_.group->size(),
+             "training: all processes must read the same '{}', got step {} in process {}",
+             options_.output.string(), trainer_.steps_done(), job_.group->rank());
     std::vector<at::Tensor> weights;
     for (const NamedTensor& parameter : job_.decoder.parameters()) {
       weights.push_back(parameter.tensor);

@@ -19,7 +19,7 @@ CaptureInput input_of(const std::vector<int>& lengths, const std::vector<int>& l
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(lengths[i]), 7);
     ids.back() = last[i];
-    input.add(ids, 0, {});
+    input.add({}, ids, {});
   }
   return input;
 }

@@ -19,7 +19,8 @@ TEST(LogitLensTest, EqualsTransformersAndEndsAtTheFinalDistribution) {
   CaptureInput input;
   std::int64_t longest = 0;
   for (const Json& ids : golden.at("ids")) {
-    input.add(ids.get<std::vector<std::int32_t>>(), 1, {});
+    const auto row = ids.get<std::vector<std::int32_t>>();
+    input.add(std::span(row).first(1), std::span(row).subspan(1), {});
     longest = std::max(longest, std::ssize(ids));
   }
   at::Tensor ids = at::zeros({2, longest}, at::kLong);

@@ -14,9 +14,9 @@ using ::testing::IsEmpty;
 
 CaptureInput three_sequences() {
   CaptureInput input;
-  input.add(std::vector<std::int32_t>{7, 8, 7}, 0, {});
-  input.add(std::vector<std::int32_t>{9, 7}, 0, {});
-  input.add(std::vector<std::int32_t>{8, 7, 8}, 0, {});
+  input.add({}, std::vector<std::int32_t>{7, 8, 7}, {});
+  input.add({}, std::vector<std::int32_t>{9, 7}, {});
+  input.add({}, std::vector<std::int32_t>{8, 7, 8}, {});
   return input;
 }
 

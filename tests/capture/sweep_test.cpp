@@ -34,7 +34,7 @@ CaptureInput input_of(const at::Tensor& ids) {
   for (std::int64_t s = 0; s < ids.size(0); ++s) {
     std::vector<std::int32_t> row;
     for (std::int64_t t = 0; t < ids.size(1); ++t) row.push_back(ids[s][t].item<std::int32_t>());
-    input.add(row, 0, {});
+    input.add({}, row, {});
   }
   return input;
 }
@@ -45,7 +45,7 @@ CaptureInput ragged_input(const at::Tensor& ids, std::int64_t length) {
   CaptureInput input;
   for (std::int64_t s = 0; s < all.num_sequences(); ++s) {
     const auto own = all.ids_of(s);
-    input.add(s + 1 == all.num_sequences() ? own : own.first(static_cast<std::size_t>(length)), 0,
+    input.add({}, s + 1 == all.num_sequences() ? own : own.first(static_cast<std::size_t>(length)),
               {});
   }
   return input;

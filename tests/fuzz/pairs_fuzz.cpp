@@ -2,7 +2,7 @@
 // Minimal pairs in BLiMP's format, one JSON object per line.
 #include <memory>
 
-#include "capture/input/input_pairs.h"
+#include "capture/input/input_text.h"
 #include "checkpoint/tokenizer.h"
 #include "fuzz/fuzz_target.h"
 #include "support/tiny_checkpoint.h"
@@ -24,8 +24,10 @@ const Tokenizer& tiny_tokenizer() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Tokenizer& tokenizer = tiny_tokenizer();
   const auto path = fuzz::scratch_file("pairs.jsonl", fuzz::text_of(data, size));
+  CaptureOptions options;
+  options.pairs = {path};
   fuzz::reads_or_refuses([&] {
-    const CaptureInput input = read_pair_input({path}, tokenizer, {});
+    const CaptureInput input = read_pair_input(options, tokenizer);
     fuzz::require(input.num_sequences() % 2 == 0, "pairs are two sentences each");
     fuzz::require(input.offsets.back() == input.num_tokens(), "sequences cover all tokens");
     for (const Sequence& sequence : input.sequences) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "capture/input/input_pairs.h"
 #include "capture/input/input_text.h"
 #include "capture/input/input_tokens.h"
 #include "core/files/sha256.h"
@@ -19,11 +18,11 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-const Tokenizer& required_tokenizer(const CaptureOptions& options, const InputContext& context) {
-  throw_if<IoError>(context.tokenizer == nullptr,
+const Tokenizer& required_tokenizer(const CaptureOptions& options, const Tokenizer* tokenizer) {
+  throw_if<IoError>(tokenizer == nullptr,
                     "'{}': contains no tokenizer; pass token ids with --tokens",
                     options.checkpoint.string());
-  return *context.tokenizer;
+  return *tokenizer;
 }
 
 /// Checks the ids. A tokenizer may have more tokens than the model.
@@ -58,12 +57,12 @@ std::int64_t CaptureInput::longest() const {
   return longest;
 }
 
-void CaptureInput::add(std::span<const std::int32_t> sequence_ids, std::size_t num_prepended,
+void CaptureInput::add(std::span<const std::int32_t> prepended, std::span<const std::int32_t> own,
                        Sequence about) {
-  ids.insert(ids.end(), sequence_ids.begin(), sequence_ids.end());
+  ids.insert(ids.end(), prepended.begin(), prepended.end());
+  is_prepended.resize(ids.size(), 1);
+  ids.insert(ids.end(), own.begin(), own.end());
   is_prepended.resize(ids.size(), 0);
-  std::fill_n(is_prepended.end() - static_cast<std::ptrdiff_t>(sequence_ids.size()), num_prepended,
-              std::uint8_t{1});
   offsets.push_back(num_tokens());
   sequences.push_back(std::move(about));
 }
@@ -90,32 +89,38 @@ std::string CaptureInput::sha256() const {
   return digest.hex_digest();
 }
 
-CaptureInput read_input(const CaptureOptions& options, const InputContext& context) {
-  const std::int64_t limit = context.max_position_embeddings;
-  if (options.seq_len && *options.seq_len > limit) {
-    throw InvalidArgument(
-        "seq_len: must be <= max_position_embeddings = {}, got {}; use a smaller value, or raise "
-        "max_position_embeddings in config.json to exceed it deliberately",
-        limit, *options.seq_len);
-  }
-  const InputShape shape{.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit)),
-                         .max_sequences = options.max_sequences,
-                         .bos = options.bos,
-                         .packing = options.packing,
-                         .blimp_preset = options.pair_preset()};
+CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
+                        const Tokenizer* tokenizer) {
+  const std::int64_t limit = config.max_position_embeddings;
+  CaptureOptions packed = options;
+  packed.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit));
+  throw_if(
+      *packed.seq_len > limit,
+      "seq_len: must be <= max_position_embeddings = {}, got {}; use a smaller value, or raise "
+      "max_position_embeddings in config.json to exceed it deliberately",
+      limit, *packed.seq_len);
   CaptureInput input;
-  if (!options.text.empty()) {
-    input = read_text_input(options.text, required_tokenizer(options, context), shape);
+  if (!options.tokens.empty()) {
+    input = read_token_input(packed, config, tokenizer);
+  } else if (!options.text.empty()) {
+    input = read_text_input(packed, required_tokenizer(options, tokenizer));
   } else if (!options.lines.empty()) {
-    input = read_line_input(options.lines, required_tokenizer(options, context), shape, limit);
-  } else if (!options.pairs.empty()) {
-    input = read_pair_input(options.pairs, required_tokenizer(options, context), shape);
+    input = read_line_input(options, required_tokenizer(options, tokenizer), limit);
   } else {
-    input = read_token_input(options.tokens, context, shape);
+    input = read_pair_input(options, required_tokenizer(options, tokenizer));
   }
-  check_ids(input, context.vocab_size);
+  check_ids(input, config.vocab_size);
   check_lengths(input, limit);
   return input;
+}
+
+std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
+  try {
+    return load_tokenizer(options.checkpoint);
+  } catch (const IoError&) {
+    if (options.tokens.empty() || !options.only.empty()) throw;
+    return nullptr;
+  }
 }
 
 std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy bos) {

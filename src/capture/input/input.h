@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "capture/capture_options.h"
+#include "checkpoint/model_config.h"
 #include "checkpoint/tokenizer.h"
 #include "store/capture_info.h"
 
@@ -43,34 +44,25 @@ struct CaptureInput {
   }
   std::int64_t longest() const;
 
-  /// Appends one sequence. @param num_prepended  number of prepended tokens at its start.
-  void add(std::span<const std::int32_t> sequence_ids, std::size_t num_prepended, Sequence about);
+  /// Appends one sequence. @param prepended  tokens before its own
+  void add(std::span<const std::int32_t> prepended, std::span<const std::int32_t> own,
+           Sequence about);
   void truncate(std::int64_t count);
   /// Returns the SHA-256 of the model's input and its labels: per sequence the number of tokens
   /// (int64), the ids (int32), label (int8), pair (int32) and task (int16), little-endian.
   std::string sha256() const;
 };
 
-struct InputContext {
-  const Tokenizer* tokenizer = nullptr;  ///< null if the checkpoint has none; ids need none
-  std::int64_t vocab_size = 0;
-  std::int64_t max_position_embeddings = 0;
-  std::optional<std::int32_t> bos_token_id = std::nullopt;  ///< from config.json
-};
-
 /// Reads the input given by `options`.
-/// @throws InvalidArgument, FormatError, IoError  as the functions below; for a sequence longer
-///         than max_position_embeddings; for an id outside the vocabulary (reports the first).
-CaptureInput read_input(const CaptureOptions& options, const InputContext& context);
+/// @param tokenizer  null if the checkpoint has none; ids need none
+/// @throws InvalidArgument, FormatError, IoError  as the functions for each kind of input; for a
+///         sequence longer than max_position_embeddings; for an id outside the vocabulary (reports
+///         the first).
+CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
+                        const Tokenizer* tokenizer);
 
-struct InputShape {
-  std::int64_t seq_len = 2048;  ///< of packed input; lines and pairs keep their lengths
-  std::optional<std::int64_t> max_sequences = std::nullopt;
-  BosPolicy bos = BosPolicy::kAuto;
-  Packing packing = Packing::kEosBetween;  ///< of text
-  /// Encoding of pairs; none: unchanged sentences, prefixed according to `bos`.
-  std::optional<BlimpPreset> blimp_preset = std::nullopt;
-};
+/// Returns the tokenizer of the checkpoint; null if it has none and token ids do not need one.
+std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options);
 
 /// Returns the tokens that `bos` prepends to every document, line or sentence.
 /// @throws InvalidArgument  for kAlways if the tokenizer has no such token.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,10 +51,10 @@ void append_eos(TokenStream& stream, const Tokenizer& tokenizer) {
   stream.is_prepended.push_back(0);
 }
 
-/// The number of sequences that `shape` asks for, without overflow of the tokens in them.
-std::int64_t wanted_sequences(const InputShape& shape) {
-  const std::int64_t most = INT64_MAX / shape.seq_len - 1;
-  return std::min(shape.max_sequences.value_or(most), most);
+/// Returns the number of requested sequences, without overflow of the tokens in them.
+std::int64_t wanted_sequences(const CaptureOptions& options) {
+  const std::int64_t most = INT64_MAX / *options.seq_len - 1;
+  return std::min(options.max_sequences.value_or(most), most);
 }
 
 /// Cuts the first `count` sequences of `length` tokens off the stream.
@@ -67,107 +68,208 @@ void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t 
     const bool at_start = std::ranges::binary_search(stream.document_starts, start);
     Sequence about;
     about.text = tokenizer.decode(ids, {.at_text_start = at_start});
-    input.add(ids, 0, std::move(about));
+    input.add({}, ids, std::move(about));
   }
   std::copy_n(stream.is_prepended.begin(), count * length,
               input.is_prepended.end() - count * length);
 }
 
-CaptureInput pack_with_eos_between(const std::vector<std::filesystem::path>& files,
-                                   const Tokenizer& tokenizer, const InputShape& shape) {
+CaptureInput pack_with_eos_between(const CaptureOptions& options, const Tokenizer& tokenizer) {
   CaptureInput input;
-  input.prepended_ids = prepended_tokens(tokenizer, shape.bos);
-  const std::int64_t enough = wanted_sequences(shape);
+  input.prepended_ids = prepended_tokens(tokenizer, options.bos);
+  const std::int64_t enough = wanted_sequences(options);
   TokenStream stream;
-  for (const std::filesystem::path& file : files) {
-    const auto missing = enough * shape.seq_len - std::ssize(stream.ids);
+  for (const std::filesystem::path& file : options.text) {
+    const auto missing = enough * *options.seq_len - std::ssize(stream.ids);
     if (missing <= 0) break;
     const std::vector<std::int32_t> document = encode_file(file, tokenizer, missing);
-    refuse_double_bos(document, input.prepended_ids, shape.bos, "'" + file.string() + "'");
+    refuse_double_bos(document, input.prepended_ids, options.bos, "'" + file.string() + "'");
     if (!stream.ids.empty()) append_eos(stream, tokenizer);
     append_document(stream, document, input.prepended_ids);
   }
   const std::int64_t total = std::ssize(stream.ids);
-  const std::int64_t length = std::min(shape.seq_len, total);
+  const std::int64_t length = std::min(*options.seq_len, total);
   const std::int64_t count = std::min(total / length, enough);
   add_sequences(input, stream, length, count, tokenizer);
   input.dropped_tokens = count < enough ? total % length : 0;
   return input;
 }
 
-CaptureInput pack_as_lime_code(const std::vector<std::filesystem::path>& files,
-                               const Tokenizer& tokenizer, const InputShape& shape) {
-  if (!tokenizer.bos_id() || !tokenizer.eos_id()) {
-    throw InvalidArgument(
-        "packing: lime-code needs a tokenizer with a beginning- and an end-of-sequence token, this "
-        "one has no {}; use eos-between",
-        tokenizer.bos_id() ? "end" : "beginning");
-  }
+CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& tokenizer) {
+  throw_if(
+      !tokenizer.bos_id() || !tokenizer.eos_id(),
+      "packing: lime-code needs a tokenizer with a beginning- and an end-of-sequence token, this "
+      "one has no {}; use eos-between",
+      tokenizer.bos_id() ? "end" : "beginning");
   CaptureInput input;
   input.prepended_ids = {*tokenizer.bos_id()};
-  const std::int64_t enough = wanted_sequences(shape);
-  for (std::size_t first = 0; first < files.size(); first += kBatchOfLimeCode) {
+  const std::int64_t enough = wanted_sequences(options);
+  for (std::size_t first = 0; first < options.text.size(); first += kBatchOfLimeCode) {
     const std::int64_t wanted = enough - input.num_sequences();
     if (wanted <= 0) break;
     TokenStream stream;
-    for (std::size_t i = first; i < std::min(first + kBatchOfLimeCode, files.size()); ++i) {
-      const auto missing = wanted * shape.seq_len + 1 - std::ssize(stream.ids);
+    for (std::size_t i = first; i < std::min(first + kBatchOfLimeCode, options.text.size()); ++i) {
+      const auto missing = wanted * *options.seq_len + 1 - std::ssize(stream.ids);
       if (missing <= 0) break;
-      append_document(stream, encode_file(files[i], tokenizer, missing), input.prepended_ids);
+      append_document(stream, encode_file(options.text[i], tokenizer, missing),
+                      input.prepended_ids);
       append_eos(stream, tokenizer);
     }
     // The token after a piece is the last one's label.
-    const std::int64_t complete = (std::ssize(stream.ids) - 1) / shape.seq_len;
+    const std::int64_t complete = (std::ssize(stream.ids) - 1) / *options.seq_len;
     const std::int64_t count = std::min(complete, wanted);
-    add_sequences(input, stream, shape.seq_len, count, tokenizer);
-    if (complete < wanted) input.dropped_tokens += std::ssize(stream.ids) - count * shape.seq_len;
+    add_sequences(input, stream, *options.seq_len, count, tokenizer);
+    if (complete < wanted)
+      input.dropped_tokens += std::ssize(stream.ids) - count * *options.seq_len;
   }
   if (input.num_sequences() > 0) return input;
   throw InvalidArgument(
       "packing: lime-code drops texts of fewer than {} tokens, got {}; use more text, a smaller "
       "--seq-len, or eos-between",
-      shape.seq_len + 1, input.dropped_tokens);
+      *options.seq_len + 1, input.dropped_tokens);
+}
+
+class PairCollector {
+ public:
+  PairCollector(const CaptureOptions& options, const Tokenizer& tokenizer)
+      : tokenizer_(tokenizer),
+        bos_(options.bos),
+        space_(options.pair_preset() == BlimpPreset::kLmEval ? " " : ""),
+        max_pairs_(options.max_sequences ? *options.max_sequences / 2
+                                         : std::numeric_limits<std::int32_t>::max()) {
+    input_.prepended_ids =
+        options.pair_preset() ? scoring_prefix(tokenizer) : prepended_tokens(tokenizer, bos_);
+  }
+
+  bool is_full() const { return num_pairs_ >= max_pairs_; }
+
+  void add(std::string_view line, const std::string& default_task, const std::string& where) {
+    const Json object = parse_json(line, where);
+    if (!object.is_object()) throw FormatError("{}: must be a JSON object", where);
+    const std::string task =
+        object.contains("UID") ? text_field(object, "UID", where) : default_task;
+    Sequence about;
+    about.pair = static_cast<std::int32_t>(num_pairs_);
+    about.task = task_index(task, where);
+    set_group(input_.task_fields, "field", object, about.task, where);
+    set_group(input_.task_terms, "linguistics_term", object, about.task, where);
+    for (const auto& [field, label] :
+         {std::pair("sentence_good", 1), std::pair("sentence_bad", 0)}) {
+      about.text = text_field(object, field, where);
+      about.label = static_cast<std::int8_t>(label);
+      add_sentence(about, where);
+    }
+    ++num_pairs_;
+  }
+
+  CaptureInput take() {
+    for (std::vector<std::string>* const groups : {&input_.task_fields, &input_.task_terms}) {
+      const bool has_any =
+          std::ranges::any_of(*groups, [](const std::string& group) { return !group.empty(); });
+      if (!has_any) groups->clear();
+    }
+    return std::move(input_);
+  }
+
+ private:
+  static std::string text_field(const Json& object, const char* field, const std::string& where) {
+    throw_if<FormatError>(!object.contains(field) || !object[field].is_string(),
+                          "{}: must have the string '{}'; expected minimal pairs in BLiMP format",
+                          where, field);
+    return object[field].get<std::string>();
+  }
+
+  std::int16_t task_index(const std::string& task, const std::string& where) {
+    const auto [entry, is_new] = tasks_.try_emplace(task, tasks_.size());
+    if (is_new) {
+      if (tasks_.size() > std::size_t{std::numeric_limits<std::int16_t>::max()}) {
+        throw FormatError("{}: the number of tasks must be at most 32767", where);
+      }
+      input_.task_names.push_back(task);
+    }
+    return static_cast<std::int16_t>(entry->second);
+  }
+
+  void add_sentence(const Sequence& about, const std::string& where) {
+    const std::vector<std::int32_t> sentence = tokenizer_.encode(space_ + about.text);
+    if (about.text.empty() || sentence.empty())
+      throw FormatError("{}: a sentence must not be empty", where);
+    refuse_double_bos(sentence, input_.prepended_ids, bos_, where);
+    input_.add(input_.prepended_ids, sentence, about);
+  }
+
+  /// Stores `key` of the first pair of a task; the others must have the same value.
+  void set_group(std::vector<std::string>& groups, const char* key, const Json& object,
+                 std::int16_t task, const std::string& where) {
+    const std::string group = object.contains(key) ? text_field(object, key, where) : "";
+    const auto index = static_cast<std::size_t>(task);
+    if (index == groups.size()) {
+      groups.push_back(group);
+    } else if (groups[index] != group) {
+      throw FormatError("{}: '{}' must be the same in all pairs of {}, got '{}' after '{}'", where,
+                        key, input_.task_names[index], group, groups[index]);
+    }
+  }
+
+  const Tokenizer& tokenizer_;
+  BosPolicy bos_;
+  std::string space_;  // before each sentence
+  std::int64_t max_pairs_;
+  std::int64_t num_pairs_ = 0;
+  std::map<std::string, std::size_t> tasks_;
+  CaptureInput input_;
+};
+
+void read_pairs(const std::filesystem::path& file, PairCollector& collector) {
+  if (collector.is_full()) return;
+  bool has_pairs = false;
+  for_each_line(file, [&](std::string_view line, std::int64_t number) {
+    collector.add(line, file.stem().string(), fmt::format("'{}' line {}", file.string(), number));
+    has_pairs = true;
+    return !collector.is_full();
+  });
+  throw_if<FormatError>(!has_pairs, "'{}': contains no minimal pairs", file.string());
 }
 
 }  // namespace
 
-CaptureInput read_text_input(const std::vector<std::filesystem::path>& files,
-                             const Tokenizer& tokenizer, const InputShape& shape) {
-  return shape.packing == Packing::kLimeCode ? pack_as_lime_code(files, tokenizer, shape)
-                                             : pack_with_eos_between(files, tokenizer, shape);
+CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tokenizer) {
+  return options.packing == Packing::kLimeCode ? pack_as_lime_code(options, tokenizer)
+                                               : pack_with_eos_between(options, tokenizer);
 }
 
-CaptureInput read_line_input(const std::vector<std::filesystem::path>& files,
-                             const Tokenizer& tokenizer, const InputShape& shape,
+CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tokenizer,
                              std::int64_t max_tokens) {
   const std::int64_t enough =
-      shape.max_sequences.value_or(std::numeric_limits<std::int64_t>::max());
+      options.max_sequences.value_or(std::numeric_limits<std::int64_t>::max());
   CaptureInput input;
-  input.prepended_ids = prepended_tokens(tokenizer, shape.bos);
-  const std::size_t num_prepended = input.prepended_ids.size();
-  const auto add = [&](std::string_view line, const std::string& where) {
-    const std::vector<std::int32_t> text_ids = tokenizer.encode(line);
-    refuse_double_bos(text_ids, input.prepended_ids, shape.bos, where);
-    std::vector<std::int32_t> ids = input.prepended_ids;
-    ids.insert(ids.end(), text_ids.begin(), text_ids.end());
-    throw_if(static_cast<std::int64_t>(ids.size()) > max_tokens,
-             "{}: must have at most max_position_embeddings = {} tokens, has {}", where, max_tokens,
-             ids.size());
-    Sequence about;
-    about.text = line;
-    input.add(ids, num_prepended, std::move(about));
-  };
-  for (const std::filesystem::path& file : files) {
+  input.prepended_ids = prepended_tokens(tokenizer, options.bos);
+  for (const std::filesystem::path& file : options.lines) {
     const std::int64_t before = input.num_sequences();
     if (before >= enough) break;
     for_each_line(file, [&](std::string_view line, std::int64_t number) {
-      add(line, fmt::format("'{}' line {}", file.string(), number));
+      const std::string where = fmt::format("'{}' line {}", file.string(), number);
+      const std::vector<std::int32_t> ids = tokenizer.encode(line);
+      refuse_double_bos(ids, input.prepended_ids, options.bos, where);
+      const auto length = std::ssize(input.prepended_ids) + std::ssize(ids);
+      throw_if(length > max_tokens,
+               "{}: must have at most max_position_embeddings = {} tokens, has {}", where,
+               max_tokens, length);
+      Sequence about;
+      about.text = line;
+      input.add(input.prepended_ids, ids, std::move(about));
       return input.num_sequences() < enough;
     });
     throw_if<FormatError>(input.num_sequences() == before,
                           "'{}': must have a line of text, has none", file.string());
   }
   return input;
+}
+
+CaptureInput read_pair_input(const CaptureOptions& options, const Tokenizer& tokenizer) {
+  PairCollector collector(options, tokenizer);
+  for (const std::filesystem::path& file : options.pairs) read_pairs(file, collector);
+  return collector.take();
 }
 
 }  // namespace lime

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -37,12 +35,11 @@ std::vector<std::int32_t> checked_ids(const NpyIntegers& numbers, std::int64_t v
   return ids;
 }
 
-std::vector<std::int32_t> prepended_ids(const InputContext& context, BosPolicy bos) {
-  if (bos != BosPolicy::kAlways) return {};
-  if (context.tokenizer != nullptr && context.tokenizer->bos_id()) {
-    return {*context.tokenizer->bos_id()};
-  }
-  if (context.bos_token_id) return {*context.bos_token_id};
+std::vector<std::int32_t> prepended_ids(const CaptureOptions& options, const ModelConfig& config,
+                                        const Tokenizer* tokenizer) {
+  if (options.bos != BosPolicy::kAlways) return {};
+  if (tokenizer != nullptr && tokenizer->bos_id()) return {*tokenizer->bos_id()};
+  if (config.bos_token_id) return {static_cast<std::int32_t>(*config.bos_token_id)};
   throw InvalidArgument(
       "bos: neither the tokenizer nor config.json defines a beginning-of-sequence token; use auto "
       "or never");
@@ -62,31 +59,29 @@ std::string text_of(std::span<const std::int32_t> ids, const Tokenizer* tokenize
 
 }  // namespace
 
-CaptureInput read_token_input(const std::filesystem::path& file, const InputContext& context,
-                              const InputShape& shape) {
-  const std::string name = file.string();
-  const NpyIntegers numbers = read_npy_integers(file);
-  if (numbers.values.empty()) throw FormatError("'{}': contains no token ids", name);
-  std::vector<std::int32_t> ids = checked_ids(numbers, context.vocab_size, name);
+CaptureInput read_token_input(const CaptureOptions& options, const ModelConfig& config,
+                              const Tokenizer* tokenizer) {
+  const std::string name = options.tokens.string();
+  const NpyIntegers numbers = read_npy_integers(options.tokens);
+  throw_if<FormatError>(numbers.values.empty(), "'{}': contains no token ids", name);
+  std::vector<std::int32_t> ids = checked_ids(numbers, config.vocab_size, name);
 
   CaptureInput input;
-  input.prepended_ids = prepended_ids(context, shape.bos);
+  input.prepended_ids = prepended_ids(options, config, tokenizer);
   const bool is_flat = numbers.shape.size() == 1;
   if (is_flat) ids.insert(ids.begin(), input.prepended_ids.begin(), input.prepended_ids.end());
-  const auto total = static_cast<std::int64_t>(ids.size());
-  const std::int64_t length = is_flat ? std::min(shape.seq_len, total) : numbers.shape[1];
-  const std::int64_t count = std::min(total / length, shape.max_sequences.value_or(total / length));
-  std::vector<std::int32_t> sequence;
+  const std::int64_t total = std::ssize(ids);
+  const std::int64_t length = is_flat ? std::min(*options.seq_len, total) : numbers.shape[1];
+  const std::int64_t count =
+      std::min(total / length, options.max_sequences.value_or(total / length));
   for (std::int64_t s = 0; s < count; ++s) {
-    const auto part = std::span(ids).subspan(static_cast<std::size_t>(s * length),
-                                             static_cast<std::size_t>(length));
-    sequence.clear();
-    if (!is_flat) sequence = input.prepended_ids;
-    const bool starts_with_prepended = !is_flat || s == 0;
-    sequence.insert(sequence.end(), part.begin(), part.end());
+    const auto own = std::span(ids).subspan(static_cast<std::size_t>(s * length),
+                                            static_cast<std::size_t>(length));
+    const std::size_t num_prepended = is_flat && s == 0 ? input.prepended_ids.size() : 0;
     Sequence about;
-    about.text = text_of(part, context.tokenizer);
-    input.add(sequence, starts_with_prepended ? input.prepended_ids.size() : 0, std::move(about));
+    about.text = text_of(own, tokenizer);
+    input.add(is_flat ? own.first(num_prepended) : std::span(input.prepended_ids),
+              own.subspan(num_prepended), std::move(about));
   }
   input.dropped_tokens = total % length;
   return input;
@@ -98,114 +93,34 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kPreamble = 10;      // magic, version, length of version 1
 constexpr std::size_t kMaxHeader = 65536;  // maximum of version 1; a shape needs 100 bytes
 
-struct Header {
-  std::string_view descr;
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-};
-
-/// Parses the header: a Python dictionary of two strings, a bool and a tuple of numbers.
-class HeaderParser {
- public:
-  HeaderParser(std::string_view text, std::string_view file) : text_(text), file_(file) {}
-
-  Header parse() {
-    Header header;
-    std::array<bool, 3> seen{};
-    expect('{');
-    while (!take('}')) {
-      const std::string_view key = quoted();
-      expect(':');
-      if (key == "descr" && !seen[0]) {
-        seen[0] = true;
-        header.descr = peek() == '[' ? skip_structure() : quoted();
-      } else if (key == "fortran_order" && !seen[1]) {
-        seen[1] = true;
-        header.fortran_order = boolean();
-      } else if (key == "shape" && !seen[2]) {
-        seen[2] = true;
-        header.shape = tuple();
-      } else {
-        refuse();
-      }
-      if (!take(',') && peek() != '}') refuse();
-    }
-    if (peek() != '\0' || seen != std::array{true, true, true}) refuse();
-    return header;
+/// Parses the header, a Python dictionary of a type, a bool and a tuple, as JSON.
+Json parse_header(std::string_view text, std::string_view file) {
+  std::string json;
+  for (const char letter : text) {
+    // Python allows a comma before the end of a dictionary or tuple.
+    if (letter == '}' || letter == ')') json.erase(json.find_last_not_of(", \n") + 1);
+    // Of the letters, only True and False begin with T and F.
+    constexpr std::string_view kPython = "()'TF";
+    const std::size_t place = kPython.find(letter);
+    json += place == kPython.npos ? letter : std::string_view("[]\"tf")[place];
   }
-
- private:
-  [[noreturn]] void refuse() const {
-    throw FormatError("'{}': the .npy header is malformed: '{}'", file_, printable(text_, 100));
-  }
-
-  char peek() {
-    position_ = std::min(text_.find_first_not_of(" \n", position_), text_.size());
-    return position_ < text_.size() ? text_[position_] : '\0';
-  }
-
-  bool take(char letter) {
-    if (peek() != letter || position_ == text_.size()) return false;
-    ++position_;
+  int num_keys = 0;
+  const auto count_keys = [&](int, Json::parse_event_t event, const Json&) {
+    num_keys += event == Json::parse_event_t::key ? 1 : 0;
     return true;
-  }
-
-  void expect(char letter) {
-    if (!take(letter)) refuse();
-  }
-
-  bool take_word(std::string_view word) {
-    peek();
-    if (!text_.substr(position_).starts_with(word)) return false;
-    position_ += word.size();
-    return true;
-  }
-
-  std::string_view quoted() {
-    const char quote = peek();
-    if (quote != '\'' && quote != '"') refuse();
-    const std::size_t end = text_.find(quote, position_ + 1);
-    if (end == std::string_view::npos) refuse();
-    const std::string_view content = text_.substr(position_ + 1, end - position_ - 1);
-    position_ = end + 1;
-    return content;
-  }
-
-  /// Skips the fields of a structured array; only their presence matters.
-  std::string_view skip_structure() {
-    const std::size_t start = position_;
-    const std::size_t end = text_.find("]", start);
-    if (end == std::string_view::npos) refuse();
-    position_ = end + 1;
-    return text_.substr(start, end + 1 - start);
-  }
-
-  bool boolean() {
-    if (take_word("True")) return true;
-    if (!take_word("False")) refuse();
-    return false;
-  }
-
-  std::vector<std::int64_t> tuple() {
-    std::vector<std::int64_t> shape;
-    expect('(');
-    while (!take(')')) {
-      peek();
-      std::int64_t size = 0;
-      const char* const begin = text_.data() + position_;
-      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), size);
-      if (error != std::errc() || size < 0) refuse();
-      position_ += static_cast<std::size_t>(end - begin);
-      shape.push_back(size);
-      if (!take(',') && peek() != ')') refuse();
-    }
-    return shape;
-  }
-
-  std::string_view text_;
-  std::string_view file_;
-  std::size_t position_ = 0;
-};
+  };
+  Json header = Json::parse(json, count_keys, /*allow_exceptions=*/false);
+  const auto is_size = [](const Json& size) {
+    return size.is_number_unsigned() && size.get<std::uint64_t>() <= INT64_MAX;
+  };
+  const bool is_valid = header.is_object() && num_keys == 3 && header.contains("descr") &&
+                        header.value("fortran_order", Json()).is_boolean() &&
+                        header.value("shape", Json()).is_array() &&
+                        std::ranges::all_of(header["shape"], is_size);
+  throw_if<FormatError>(!is_valid, "'{}': the .npy header is malformed: '{}'", file,
+                        printable(text, 100));
+  return header;
+}
 
 struct IntegerType {
   bool big_endian = false;
@@ -213,16 +128,15 @@ struct IntegerType {
   std::size_t size = 0;
 };
 
-IntegerType integer_type(std::string_view descr, std::string_view file) {
+IntegerType integer_type(const Json& type, std::string_view file) {
+  const std::string descr = type.is_string() ? type.get<std::string>() : type.dump();
   const bool is_integer = descr.size() == 3 && (descr[1] == 'i' || descr[1] == 'u') &&
                           std::string_view("1248").find(descr[2]) != std::string_view::npos &&
                           std::string_view("<>|").find(descr[0]) != std::string_view::npos;
-  if (!is_integer) {
-    throw FormatError(
-        "'{}': token ids must be whole numbers, got type '{}'; save "
-        "ids.astype('int32')",
-        file, printable(descr, 40));
-  }
+  throw_if<FormatError>(!is_integer,
+                        "'{}': token ids must be whole numbers, got type '{}'; save "
+                        "ids.astype('int32')",
+                        file, printable(descr, 40));
   return {.big_endian = descr[0] == '>',
           .is_signed = descr[1] == 'i',
           .size = static_cast<std::size_t>(descr[2] - '0')};
@@ -262,25 +176,24 @@ std::pair<std::string_view, std::span<const std::byte>> split(const MappedFile& 
 }
 
 /// Returns the number of elements implied by the shape, checked against the data.
-std::size_t checked_count(const Header& header, std::size_t item_size, std::size_t num_bytes,
-                          std::string_view file) {
-  throw_if<FormatError>(header.shape.empty() || header.shape.size() > 2,
-                        "'{}': token ids must have 1 or 2 dimensions, got {}", file,
-                        header.shape.size());
-  throw_if<FormatError>(header.fortran_order && header.shape.size() == 2,
+std::size_t checked_count(const std::vector<std::int64_t>& shape, bool fortran_order,
+                          std::size_t item_size, std::size_t num_bytes, std::string_view file) {
+  throw_if<FormatError>(shape.empty() || shape.size() > 2,
+                        "'{}': token ids must have 1 or 2 dimensions, got {}", file, shape.size());
+  throw_if<FormatError>(fortran_order && shape.size() == 2,
                         "'{}': must be in C order, got Fortran order; save "
                         "numpy.ascontiguousarray(ids)",
                         file);
   std::size_t count = 1;
   bool fits = true;
-  for (const std::int64_t size : header.shape) {
+  for (const std::int64_t size : shape) {
     fits = fits && !__builtin_mul_overflow(count, static_cast<std::size_t>(size), &count);
   }
   std::size_t expected = 0;
   fits = fits && !__builtin_mul_overflow(count, item_size, &expected);
   if (!fits || expected != num_bytes) {
     throw FormatError("'{}': contains {} bytes of numbers, but its shape ({}) requires {}", file,
-                      num_bytes, fmt::join(header.shape, ", "),
+                      num_bytes, fmt::join(shape, ", "),
                       fits ? std::to_string(expected) : "more than 2^64");
   }
   return count;
@@ -292,11 +205,12 @@ NpyIntegers read_npy_integers(const std::filesystem::path& path) {
   const std::string file = path.string();
   const MappedFile mapped(path);
   const auto [text, data] = split(mapped, file);
-  const Header header = HeaderParser(text, file).parse();
-  const IntegerType type = integer_type(header.descr, file);
-  const std::size_t count = checked_count(header, type.size, data.size(), file);
+  const Json header = parse_header(text, file);
+  const IntegerType type = integer_type(header["descr"], file);
   NpyIntegers result;
-  result.shape = header.shape;
+  result.shape = header["shape"].get<std::vector<std::int64_t>>();
+  const std::size_t count =
+      checked_count(result.shape, header["fortran_order"], type.size, data.size(), file);
   result.values.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     result.values[i] = load(data.data() + i * type.size, type);

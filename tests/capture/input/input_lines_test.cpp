@@ -26,9 +26,12 @@ class InputLinesTest : public ::testing::Test {
     return folder_ / name;
   }
 
-  std::string refusal(const std::string& content, const InputShape& shape = {}) {
-    return testing::refusal_of(
-        [&] { read_line_input({file("bad.txt", content)}, ToyTokenizer(), shape, 8); });
+  static CaptureInput read(const CaptureOptions& options) {
+    return read_line_input(options, ToyTokenizer(), 8);
+  }
+
+  std::string refusal(const std::string& content, BosPolicy bos = BosPolicy::kAuto) {
+    return testing::refusal_of([&] { read({.lines = {file("bad.txt", content)}, .bos = bos}); });
   }
 
   testing::TemporaryFolder folder_;
@@ -37,8 +40,8 @@ class InputLinesTest : public ::testing::Test {
 constexpr std::int32_t id_of_letter(char letter) { return 2 + letter; }
 
 TEST_F(InputLinesTest, EveryLineIsASequence) {
-  const CaptureInput input = read_line_input(
-      {file("a.txt", "ab\n \t\n\n c\r\n"), file("b.txt", "d")}, ToyTokenizer(), {}, 8);
+  const CaptureInput input =
+      read({.lines = {file("a.txt", "ab\n \t\n\n c\r\n"), file("b.txt", "d")}});
   ASSERT_EQ(input.num_sequences(), 3);
   EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of_letter('a'), id_of_letter('b')));
   EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of_letter(' '), id_of_letter('c')));
@@ -50,8 +53,8 @@ TEST_F(InputLinesTest, EveryLineIsASequence) {
 
 TEST_F(InputLinesTest, ReadsNoMoreLinesThanAskedFor) {
   const std::filesystem::path long_line = file("a.txt", "a\nb\ntoo long for the model");
-  const CaptureInput input = read_line_input({long_line, folder_ / "absent.txt"}, ToyTokenizer(),
-                                             {.max_sequences = 2, .bos = BosPolicy::kNever}, 8);
+  const CaptureInput input = read(
+      {.lines = {long_line, folder_ / "absent.txt"}, .bos = BosPolicy::kNever, .max_sequences = 2});
   ASSERT_EQ(input.num_sequences(), 2);
   EXPECT_THAT(input.ids, ElementsAre(id_of_letter('a'), id_of_letter('b')));
 }
@@ -62,7 +65,7 @@ TEST_F(InputLinesTest, NamesTheLineAtFault) {
       EndsWith("bad.txt' line 3: must have at most max_position_embeddings = 8 tokens, has 9"));
   EXPECT_THAT(refusal("a\n<s>b\n"),
               HasSubstr("bad.txt' line 2: already starts with the beginning-of-sequence token"));
-  EXPECT_EQ(refusal("<s>b\n", {.bos = BosPolicy::kAlways}), "");
+  EXPECT_EQ(refusal("<s>b\n", BosPolicy::kAlways), "");
   EXPECT_THAT(refusal("\n \n"), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal(""), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal("a\xff"), HasSubstr("bad.txt': text must be UTF-8, byte 1 is not"));

@@ -30,10 +30,11 @@ class InputTest : public ::testing::Test {
   }
 
   CaptureInput read(const Tokenizer* tokenizer) {
-    return read_input(options_, {.tokenizer = tokenizer,
-                                 .vocab_size = 300,
-                                 .max_position_embeddings = 64,
-                                 .bos_token_id = 0});
+    ModelConfig config;
+    config.vocab_size = 300;
+    config.max_position_embeddings = 64;
+    config.bos_token_id = 0;
+    return read_input(options_, config, tokenizer);
   }
 
   std::string refusal(const Tokenizer* tokenizer) {
