@@ -47,9 +47,8 @@ struct SweepOptions {
     check_option(batch_size >= 1, "batch_size", ">= 1", batch_size);
     summary.validate("bootstrap");
     const bool is_edits = over == SweepOver::kEdits;
-    throw_if(is_edits && input.edit.empty() && input.router_edit.empty(),
-             "edit: is missing; pass --edit, or e.g. --over heads");
-    throw_if(!is_edits && !(input.edit.empty() && input.router_edit.empty()),
+    throw_if(is_edits && input.edit.empty(), "edit: is missing; pass --edit, or e.g. --over heads");
+    throw_if(!is_edits && !input.edit.empty(),
              "edit: --over {} edits each component in turn; omit --edit", enum_name(over));
     const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
     throw_if(is_routes && ablation != "zero", "ablation: routes are set to zero, got '{}'",
@@ -162,7 +161,7 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   const Checkpoint checkpoint = Checkpoint::open(options.input.checkpoint);
   const ModelConfig& config = checkpoint.config();
   config.require_head("sweep");
-  const ModelEdits edits = options.input.edits();
+  const ModelEdits edits = read_edits(options.input.edit);
   CaptureInput input = read_input(options.input, config, tokenizer_for(options.input).get());
   input.truncate(options.input.max_sequences.value_or(input.num_sequences()));
   std::int64_t shortest = input.longest();

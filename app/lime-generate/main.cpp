@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "capture/capture_options.h"
 #include "capture/edits.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/router_edit.h"
 #include "checkpoint/tokenizer.h"
 #include "core/json.h"
 #include "core/program/command_line.h"
@@ -31,7 +31,6 @@ namespace {
 struct GenerateCommand {
   std::filesystem::path checkpoint;
   std::string prompt;
-  std::filesystem::path router_edit;
   std::vector<std::string> edit;
   std::int64_t next_tokens = 0;
   bool each_token = false;
@@ -43,12 +42,7 @@ struct GenerateCommand {
   void describe(OptionList& list) {
     list.add("checkpoint", checkpoint, "checkpoint folder in Hugging Face format");
     list.add("prompt", prompt, "text to continue; empty: start with the beginning-of-text token");
-    list.add("router_edit", router_edit,
-             "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
-    list.add("edit", edit,
-             "replaces activations, e.g. 'skip mlp layers=3'; or a JSON file of edits "
-             "(docs/interventions.md)")
-        .splits_commas = false;
+    describe_edits(list, edit);
     list.add("next_tokens", next_tokens,
              "print the K most likely next tokens as JSON instead of text; 0 prints text");
     list.add("each_token", each_token,
@@ -168,7 +162,7 @@ int run_generate(GenerateCommand command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   checkpoint.config().require_head("checkpoint");
-  const ModelEdits edits = read_edits(command.edit, command.router_edit);
+  const ModelEdits edits = read_edits(command.edit);
   check_edits(edits, checkpoint.config(), /*generates=*/command.next_tokens == 0);
   print_warnings(checkpoint.warnings());
   const auto tokenizer = load_tokenizer(command.checkpoint);

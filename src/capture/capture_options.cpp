@@ -10,15 +10,24 @@
 
 namespace lime {
 
-void CaptureOptions::describe_input(OptionList& list) {
-  list.group("Input");
-  list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
-  list.add("router_edit", router_edit, "JSON file of LIMe routes to ablate or scale (docs/cli.md)");
+void describe_edits(OptionList& list, std::vector<std::string>& edit) {
   list.add(
           "edit", edit,
           "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of edits "
           "(docs/interventions.md)")
       .splits_commas = false;
+  OptionField& routes = list.add("router_edit", edit, "the same as --edit FILE");
+  routes.type = "PATH";
+  routes.splits_commas = false;
+  routes.assign = [&edit](const std::vector<std::string>& files) {
+    edit.insert(edit.end(), files.begin(), files.end());
+  };
+}
+
+void CaptureOptions::describe_input(OptionList& list) {
+  list.group("Input");
+  list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
+  describe_edits(list, edit);
   list.add("text", text, "UTF-8 text files, one document each");
   list.add("lines", lines, "UTF-8 text files, one sequence per line");
   list.add("tokens", tokens,
@@ -152,11 +161,6 @@ bool CaptureOptions::keeps_activations() const {
 
 std::vector<std::string> CaptureOptions::selected_sites() const {
   return sites.empty() ? std::vector<std::string>{"values", "hidden"} : sites;
-}
-
-std::optional<BlimpPreset> CaptureOptions::pair_preset() const {
-  if (blimp_preset || pairs.empty() || !log_likelihood) return blimp_preset;
-  return BlimpPreset::kLmEval;
 }
 
 }  // namespace lime

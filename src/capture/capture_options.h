@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "capture/edits.h"
 #include "core/errors.h"
 #include "core/layer_selection.h"
 #include "core/memory.h"
@@ -80,6 +79,9 @@ constexpr auto names_of(BlimpPreset) {
   return names_in_order<BlimpPreset>("lm-eval", "blimp-paper");
 }
 
+/// Adds `--edit`, and `--router-edit` as another spelling of it.
+void describe_edits(OptionList& list, std::vector<std::string>& edit);
+
 /// Options of a capture; describe() explains every field.
 struct CaptureOptions {
   std::filesystem::path checkpoint = {};
@@ -88,7 +90,6 @@ struct CaptureOptions {
   std::vector<std::filesystem::path> lines = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
-  std::filesystem::path router_edit = {};
   std::vector<std::string> edit = {};  ///< see read_edits()
   BosPolicy bos = BosPolicy::kAuto;
   Packing packing = Packing::kEosBetween;
@@ -132,12 +133,13 @@ struct CaptureOptions {
   bool keeps_activations() const;
   std::vector<std::string> selected_sites() const;
   /// Returns blimp_preset or its default; nothing if sentences are encoded unchanged.
-  std::optional<BlimpPreset> pair_preset() const;
+  std::optional<BlimpPreset> pair_preset() const {
+    if (blimp_preset || pairs.empty() || !log_likelihood) return blimp_preset;
+    return BlimpPreset::kLmEval;
+  }
   void describe(OptionList& list);
   /// Describes the model and its input only.
   void describe_input(OptionList& list);
-  /// Returns the interventions of both options. @throws as read_edits()
-  ModelEdits edits() const { return read_edits(edit, router_edit); }
   /// @throws InvalidArgument  naming the first field that is invalid or conflicts with another.
   void validate() const;
   void validate_input() const;

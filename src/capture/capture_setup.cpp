@@ -180,11 +180,12 @@ Json content_options(const CaptureOptions& options) {
   // Omitted so that captures started before this option existed can be resumed.
   if (options.compress == Compression::kNone) content.erase("compress");
   if (options.packing == Packing::kEosBetween) content.erase("packing");
-  content.erase("router_edit");
-  // The content of the file, not its path.
-  if (!options.router_edit.empty()) content["router_edit"] = read_json_file(options.router_edit);
+  // The content of files, not their paths.
+  const ModelEdits edits = read_edits(options.edit);
   content.erase("edit");
-  if (!options.edit.empty()) content["edit"] = edits_to_json(read_edits(options.edit));
+  content.erase("router_edit");
+  if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
+  if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
   return content;
 }
 
@@ -196,7 +197,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   setup->config = checkpoint.config();
   setup->allow_nan = options.allow_nan;
   setup->scores = options.log_likelihood;
-  setup->edits = options.edits();
+  setup->edits = read_edits(options.edit);
   check_edits(setup->edits, setup->config);
   if (!setup->edits.activations.empty()) {
     setup->passes.edits = std::make_shared<EditHooks>(setup->edits.activations, setup->config);

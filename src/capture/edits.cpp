@@ -157,13 +157,16 @@ std::vector<RouterEdit> route_edits(const ActivationEdit& edit) {
   return edits;
 }
 
-/// Adds the name of an edit to what `run` throws.
+/// Adds the name of an edit to the errors of `run`.
 template <typename Run>
 void naming(const std::string& text, const Run& run) {
   try {
     run();
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument("edit '{}': {}", printable(text), error.what());
+    // The site of an edit is not that of the option --sites.
+    std::string_view what = error.what();
+    if (what.starts_with("sites: ")) what.remove_prefix(what.find(' ') + 1);
+    throw InvalidArgument("edit '{}': {}", printable(text), what);
   }
 }
 
@@ -203,20 +206,19 @@ void check_edit(const ActivationEdit& edit, const ModelConfig& config) {
 
 }  // namespace
 
-ModelEdits read_edits(const std::vector<std::string>& specs,
-                      const std::filesystem::path& router_edit) {
+ModelEdits read_edits(const std::vector<std::string>& specs) {
   ModelEdits edits;
-  const auto add_routes = [&](const std::filesystem::path& path) {
-    std::ranges::move(read_router_edits(path), std::back_inserter(edits.routes));
-  };
   for (const std::string& spec : specs) {
-    if (!spec.ends_with(".json") || spec.find_first_of(" =") != std::string::npos) {
+    const bool is_text = !spec.ends_with(".json") || spec.find_first_of(" =") != std::string::npos;
+    std::error_code error;
+    if (is_text && !std::filesystem::is_regular_file(spec, error)) {
       add_edit(spec, edits);
       continue;
     }
     const Json json = read_json_file(spec);
     if (!json.is_object() || json.value("format", Json()) != "lime-edit/1") {
-      add_routes(spec);
+      std::ranges::move(parse_router_edits(json, "'" + spec + "'"),
+                        std::back_inserter(edits.routes));
       continue;
     }
     const Json list = json.value("edits", Json());
@@ -226,7 +228,6 @@ ModelEdits read_edits(const std::vector<std::string>& specs,
     if (list.is_array() && !list.empty() && std::ranges::all_of(list, &Json::is_string)) continue;
     throw FormatError("'{}': edits must be a non-empty list of texts, e.g. \"zero hidden\"", spec);
   }
-  if (!router_edit.empty()) add_routes(router_edit);
   return edits;
 }
 

@@ -63,14 +63,12 @@ struct ModelEdits {
   std::vector<RouterEdit> routes;
 };
 
-/// Reads edits, `OPERATION[=VALUE] SITE [KEY=LIST ...]` (docs/interventions.md), and those of
-/// `router_edit` unless it is empty.
+/// Reads edits, `OPERATION[=VALUE] SITE [KEY=LIST ...]` (docs/interventions.md).
 /// @param specs  such texts, or files: {"format": "lime-edit/1", "edits": ["zero hidden", ...]} or
 ///               those of read_router_edits()
 /// @throws InvalidArgument, IoError, FormatError  that names the edit and its first fault; unknown
 ///         names with the closest one.
-ModelEdits read_edits(const std::vector<std::string>& specs,
-                      const std::filesystem::path& router_edit = {});
+ModelEdits read_edits(const std::vector<std::string>& specs);
 
 /// Checks that the model has every layer, head, token and route, and that directions have the size
 /// of a row or of a head. @param generates  token by token @throws InvalidArgument

@@ -136,6 +136,9 @@ TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
     const ProgramRun run =
         generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --router-edit edit.json");
     EXPECT_EQ(run.status, 0) << run.errors;
+    EXPECT_EQ(
+        generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --edit edit.json").output,
+        run.output);
     return Json::parse(run.output);
   };
   const Json same = next("1");

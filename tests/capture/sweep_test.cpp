@@ -225,7 +225,7 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
                 ThrowsMessage<InvalidArgument>("edit '" + text + "': " + message));
   };
   refuses("zerro hidden", "unknown operation 'zerro'; did you mean 'zero'?", false);
-  refuses("zero attn.hook_zz", "sites: unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?",
+  refuses("zero attn.hook_zz", "unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?",
           false);
   refuses("zero", "a site is missing, e.g. 'zero attn.hook_z'", false);
   refuses("zero hidden layer=3", "unknown key 'layer'; did you mean 'layers'?", false);
