@@ -53,21 +53,31 @@ void add_choice(OptionField& field, std::vector<std::string> choices) {
   field.choices = std::move(choices);
 }
 
+/// Adds a flag that sets `target` to false.
+void add_negation(OptionList& list, const char* name, bool& target, const char* help) {
+  OptionField& field = list.add(name, target, help);
+  field.assign = [&target, assign = field.assign](const std::vector<std::string>& texts) {
+    assign(texts);
+    target = !target;
+  };
+  field.value = [&target] { return Json(!target); };
+}
+
 std::vector<OwnedOptions> owned_options(const ModelOptions& options) {
   constexpr std::string_view kWeights = "--decoder lime and a router with weights";
   const auto is = [&](std::string_view decoder) { return options.decoder == decoder; };
-  const bool has_weights = is("lime") && router_has_weights(options.router);
+  const bool has_weights = is("lime") && router_has_weights(options.lime.router);
   return {
       {"a --decoder that is a routing, such as lime",
        find_enum<DepthRouting>(options.decoder).has_value(),
        {"blocks"}},
       {"--decoder lime", is("lime"), {"router"}},
       {"--decoder lime and --router last, first, first-and-previous or dilated",
-       is("lime") && router_has_j(options.router),
+       is("lime") && router_has_j(options.lime.router),
        {"router_j"}},
       {kWeights, has_weights, {"no_head_mixing", "per_dimension", "dynamic_router"}},
       {"--decoder lime and a static router with weights",
-       has_weights && !options.dynamic_router,
+       has_weights && !options.lime.dynamic,
        {"router_initializer_scale"}},
       {kWeights, has_weights, {"router_learning_rate"}},
       {"--decoder denseformer", is("denseformer"), {"dwa_dilation", "dwa_period"}},
@@ -89,26 +99,14 @@ ModelOptions ModelOptions::of(const ModelConfig& config) {
   options.decoder =
       config.routing == DepthRouting::kNone ? config.family : enum_name(config.routing);
   if (config.routing != DepthRouting::kNone) options.blocks = config.family;
-  options.router = config.lime.router;
-  options.router_j = config.lime.j;
-  options.no_head_mixing = !config.lime.head_mixing;
-  options.per_dimension = config.lime.per_dimension;
-  options.dynamic_router = config.lime.dynamic;
-  options.router_initializer_scale = config.lime.initializer_scale;
-  options.dwa_dilation = config.denseformer.dilation;
-  options.dwa_period = config.denseformer.period;
-  options.hyper_rate = config.hyper_connections.rate;
-  options.hyper_static = !config.hyper_connections.dynamic;
+  options.lime = config.lime;
+  options.denseformer = config.denseformer;
+  options.hyper_connections = config.hyper_connections;
   options.first_layer_only = config.first_layer_values_only;
-  options.attn_res_blocks = config.attn_res.num_blocks;
-  options.attn_res_sources = config.attn_res.sources;
-  options.attn_res_recency_bias = config.attn_res.recency_bias_init;
-  options.hc_mult = config.mhc.hc_mult;
-  options.hc_sinkhorn_iters = config.mhc.hc_sinkhorn_iters;
-  options.hc_eps = config.mhc.hc_eps;
-  options.depth_stride = config.depth_attention.stride;
-  options.depth_recent_window = config.depth_attention.recent_window;
-  options.mudd_exact_size = !config.mudd.round64;
+  options.attn_res = config.attn_res;
+  options.mhc = config.mhc;
+  options.depth_attention = config.depth_attention;
+  options.mudd = config.mudd;
   options.num_hidden_layers = config.num_hidden_layers;
   options.num_attention_heads = config.num_attention_heads;
   options.num_key_value_heads = config.num_key_value_heads;
@@ -125,7 +123,7 @@ void ModelOptions::require_used(const std::set<std::string>& given) const {
     for (const std::string_view name : names) {
       if (is_used || !given.contains(std::string(name))) continue;
       const std::string router_here =
-          decoder == "lime" ? fmt::format(" --router {}", enum_name(router)) : "";
+          decoder == "lime" ? fmt::format(" --router {}", enum_name(lime.router)) : "";
       throw InvalidArgument("{}: requires {}, got --decoder {}{}; omit it", name, owner, decoder,
                             router_here);
     }
@@ -139,36 +137,41 @@ void ModelOptions::describe(OptionList& list) {
                       "family of the blocks of a decoder that is a routing, such as lime; llama if "
                       "not given"),
              family_names());
-  list.add("router", router, "earlier layers that the LIMe routers read");
+  list.add("router", lime.router, "earlier layers that the LIMe routers read");
   list.add(
-      "router_j", router_j,
+      "router_j", lime.j,
       "number of layers of the routers last, first and first-and-previous, or step of dilated");
-  list.add("no_head_mixing", no_head_mixing, "a routed head reads only its own buffered heads");
-  list.add("per_dimension", per_dimension, "routers have one weight for each dimension of a head");
-  list.add("dynamic_router", dynamic_router, "routers compute their weights from the token");
-  list.add("router_initializer_scale", router_initializer_scale,
+  add_negation(list, "no_head_mixing", lime.head_mixing,
+               "a routed head reads only its own buffered heads");
+  list.add("per_dimension", lime.per_dimension,
+           "routers have one weight for each dimension of a head");
+  list.add("dynamic_router", lime.dynamic, "routers compute their weights from the token");
+  list.add("router_initializer_scale", lime.initializer_scale,
            "scale of the random initialization of LIMe routers, relative to the paper, >= 0; 0 "
            "starts as a LLaMA");
-  list.add("dwa_dilation", dwa_dilation, "denseformer: averages read every N-th output, >= 1");
-  list.add("dwa_period", dwa_period, "denseformer: every N-th layer averages, >= 1");
-  list.add("hyper_rate", hyper_rate, "hyper_connections: number of residual streams, >= 1");
-  list.add("hyper_static", hyper_static, "hyper_connections: use the same weights for all tokens");
+  list.add("dwa_dilation", denseformer.dilation,
+           "denseformer: averages read every N-th output, >= 1");
+  list.add("dwa_period", denseformer.period, "denseformer: every N-th layer averages, >= 1");
+  list.add("hyper_rate", hyper_connections.rate,
+           "hyper_connections: number of residual streams, >= 1");
+  add_negation(list, "hyper_static", hyper_connections.dynamic,
+               "hyper_connections: use the same weights for all tokens");
   list.add("first_layer_only", first_layer_only,
            "resformer: all layers read the values of layer 0 (SVFormer)");
-  list.add("attn_res_blocks", attn_res_blocks,
+  list.add("attn_res_blocks", attn_res.num_blocks,
            "attn_res: number of blocks, a divisor of the layers; 0: attend to every output");
-  list.add("attn_res_sources", attn_res_sources, "attn_res: sources that routers attend to");
-  list.add("attn_res_recency_bias", attn_res_recency_bias,
+  list.add("attn_res_sources", attn_res.sources, "attn_res: sources that routers attend to");
+  list.add("attn_res_recency_bias", attn_res.recency_bias_init,
            "attn_res: initial value of a learned bias of the latest source; no bias if not given");
-  list.add("hc_mult", hc_mult, "mhc: number of residual streams, 1 to 16");
-  list.add("hc_sinkhorn_iters", hc_sinkhorn_iters, "mhc: Sinkhorn iterations, >= 1");
-  list.add("hc_eps", hc_eps, "mhc: added to the sums that Sinkhorn iterations divide by, >= 0");
-  list.add("depth_stride", depth_stride,
+  list.add("hc_mult", mhc.hc_mult, "mhc: number of residual streams, 1 to 16");
+  list.add("hc_sinkhorn_iters", mhc.hc_sinkhorn_iters, "mhc: Sinkhorn iterations, >= 1");
+  list.add("hc_eps", mhc.hc_eps, "mhc: added to the sums that Sinkhorn iterations divide by, >= 0");
+  list.add("depth_stride", depth_attention.stride,
            "depth_attention: later layers read every N-th layer; 0: half the layers");
-  list.add("depth_recent_window", depth_recent_window,
+  list.add("depth_recent_window", depth_attention.recent_window,
            "depth_attention: layers also read the N preceding ones");
-  list.add("mudd_exact_size", mudd_exact_size,
-           "mudd: do not round the generators' hidden size up to a multiple of 64");
+  add_negation(list, "mudd_exact_size", mudd.round64,
+               "mudd: do not round the generators' hidden size up to a multiple of 64");
   list.add("num_hidden_layers", num_hidden_layers, "number of layers");
   list.add("num_attention_heads", num_attention_heads, "number of query heads");
   list.add("num_key_value_heads", num_key_value_heads,
@@ -190,8 +193,8 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
            "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
            hidden_size, num_attention_heads);
   require_start(initializer_range > 0.0, "initializer_range", "> 0", initializer_range);
-  require_start(router_initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
-                router_initializer_scale);
+  require_start(lime.initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
+                lime.initializer_scale);
   Json keys = {{"vocab_size", vocab_size},
                {"hidden_size", hidden_size},
                {"intermediate_size", intermediate_size.value_or(4 * hidden_size)},
@@ -208,21 +211,14 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
                {"torch_dtype", "float32"}};
   if (blocks) keys[decoder] = Json::object();
   ModelConfig config = make_model_config(blocks.value_or(decoder), keys, kWhere);
-  config.lime = {.router = router,
-                 .j = router_j,
-                 .head_mixing = !no_head_mixing,
-                 .per_dimension = per_dimension,
-                 .dynamic = dynamic_router,
-                 .initializer_scale = router_initializer_scale};
-  config.denseformer = {.dilation = dwa_dilation, .period = dwa_period};
-  config.hyper_connections = {.dynamic = !hyper_static, .rate = hyper_rate};
+  config.lime = lime;
+  config.denseformer = denseformer;
+  config.hyper_connections = hyper_connections;
   config.first_layer_values_only = first_layer_only;
-  config.attn_res = {.num_blocks = attn_res_blocks,
-                     .sources = attn_res_sources,
-                     .recency_bias_init = attn_res_recency_bias};
-  config.mhc = {.hc_mult = hc_mult, .hc_sinkhorn_iters = hc_sinkhorn_iters, .hc_eps = hc_eps};
-  config.depth_attention = {.stride = depth_stride, .recent_window = depth_recent_window};
-  config.mudd.round64 = !mudd_exact_size;
+  config.attn_res = attn_res;
+  config.mhc = mhc;
+  config.depth_attention = depth_attention;
+  config.mudd = mudd;
   config.validate(kWhere);
   return config;
 }

@@ -16,29 +16,15 @@ namespace lime {
 struct ModelOptions {
   std::string decoder = "llama";                     ///< one of decoder_names()
   std::optional<std::string> blocks = std::nullopt;  ///< of a decoder that is a routing
-  // Of lime:
-  RouterKind router = RouterKind::kFull;
-  std::int64_t router_j = 0;
-  bool no_head_mixing = false;
-  bool per_dimension = false;
-  bool dynamic_router = false;
-  double router_initializer_scale = 1.0;
-  // Of denseformer, hyper_connections and resformer:
-  std::int64_t dwa_dilation = 1;
-  std::int64_t dwa_period = 1;
-  std::int64_t hyper_rate = 4;
-  bool hyper_static = false;
-  bool first_layer_only = false;
-  // Of attn_res, mhc, depth_attention and mudd:
-  std::int64_t attn_res_blocks = 0;
-  AttnResSources attn_res_sources = AttnResSources::kOutputs;
-  std::optional<double> attn_res_recency_bias = std::nullopt;
-  std::int64_t hc_mult = 4;
-  std::int64_t hc_sinkhorn_iters = 20;
-  double hc_eps = 1e-6;
-  std::int64_t depth_stride = 0;
-  std::int64_t depth_recent_window = 0;
-  bool mudd_exact_size = false;
+  // Of a routing, as in config.json.
+  LimeConfig lime;
+  DenseFormerConfig denseformer;
+  HyperConnectionsConfig hyper_connections;
+  bool first_layer_only = false;  ///< of resformer
+  AttnResConfig attn_res;
+  MhcConfig mhc;
+  DepthAttentionConfig depth_attention;
+  MuddConfig mudd;
   // Of all:
   std::int64_t num_hidden_layers = 4;
   std::int64_t num_attention_heads = 4;

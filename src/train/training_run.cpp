@@ -28,17 +28,17 @@ double seconds_since(Clock::time_point start) {
 /// State of one run: the steps of run_training().
 class Run {
  public:
-  Run(const TrainingJob& job, const TrainingRunOptions& options, const ProgressFn& on_progress,
-      std::stop_token stop)
+  Run(const TrainingJob& job, const ProgressFn& on_progress, std::stop_token stop)
       : job_(job),
-        options_(options),
+        options_(job.setup.run),
+        group_(job.setup.group),
         on_progress_(on_progress),
         stop_(std::move(stop)),
         description_(job.description),
-        trainer_(job.decoder, job.data, job.options, job.compute, job.group),
-        state_path_(options.output / kStateFile) {
+        trainer_(job.decoder, job.data, job.setup.training, job.setup.compute, group_),
+        state_path_(options_.output / kStateFile) {
     description_["model"] = model_config_to_json(job.decoder.config());
-    description_["training"] = options_to_json(job.options);
+    description_["training"] = options_to_json(job.setup.training);
   }
 
   TrainingOutcome run() {
@@ -48,7 +48,7 @@ class Run {
     }
     restore();
     if (writes()) write_descriptions();
-    if (job_.group != nullptr) agree_on_start();
+    if (group_ != nullptr) agree_on_start();
     train();
     save();
     evaluate();
@@ -58,7 +58,7 @@ class Run {
 
  private:
   /// Returns true in the one process that writes files.
-  bool writes() const { return job_.group == nullptr || job_.group->rank() == 0; }
+  bool writes() const { return group_ == nullptr || group_->rank() == 0; }
 
   void write_log(const Json& line) {
     if (log_) log_->write(line);
@@ -67,22 +67,22 @@ class Run {
   /// Makes all processes start at the same step with the same weights.
   void agree_on_start() {
     const auto steps = static_cast<double>(trainer_.steps_done());
-    throw_if(job_.group->sum(steps) != steps * job_.group->size(),
+    throw_if(group_->sum(steps) != steps * group_->size(),
              "training: all processes must read the same '{}', got step {} in process {}",
-             options_.output.string(), trainer_.steps_done(), job_.group->rank());
+             options_.output.string(), trainer_.steps_done(), group_->rank());
     std::vector<at::Tensor> weights;
     for (const NamedTensor& parameter : job_.decoder.parameters()) {
       weights.push_back(parameter.tensor);
     }
-    job_.group->broadcast(weights);
+    group_->broadcast(weights);
   }
 
   /// Returns true in all processes if one was asked to stop.
   bool is_stopped() const {
     const bool here = stop_.stop_requested();
-    if (job_.group == nullptr) return here;
+    if (group_ == nullptr) return here;
     try {
-      return job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+      return group_->sum(here ? 1.0 : 0.0) > 0.0;
     } catch (const Interrupted&) {
       return true;  // the others have exited; the local state can be kept
     }
@@ -228,7 +228,7 @@ class Run {
   bool lacks_validation(std::int64_t step) const {
     if (step == 0 || !is_validated(step)) return false;
     const bool here = writes() && !log_->holds("validation", step);
-    return job_.group == nullptr ? here : job_.group->sum(here ? 1.0 : 0.0) > 0.0;
+    return group_ == nullptr ? here : group_->sum(here ? 1.0 : 0.0) > 0.0;
   }
 
   /// Runs in the writing process; the others wait for its answer to a stop request.
@@ -315,6 +315,7 @@ class Run {
 
   const TrainingJob& job_;
   const TrainingRunOptions& options_;
+  ProcessGroup* const group_;
   const ProgressFn& on_progress_;
   std::stop_token stop_;
   Json description_;
@@ -350,10 +351,10 @@ void TrainingRunOptions::validate() const {
   check_option(validate_every >= 1, "validate_every", ">= 1", validate_every);
 }
 
-TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
-                             const ProgressFn& on_progress, std::stop_token stop) {
-  options.validate();
-  return Run(job, options, on_progress, std::move(stop)).run();
+TrainingOutcome run_training(const TrainingJob& job, const ProgressFn& on_progress,
+                             std::stop_token stop) {
+  job.setup.run.validate();
+  return Run(job, on_progress, std::move(stop)).run();
 }
 
 void TrainingSetup::validate() const {

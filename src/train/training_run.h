@@ -33,14 +33,36 @@ struct TrainingRunOptions {
   void validate() const;
 };
 
+/// Settings that all tasks share: a decoder, an optimiser, an output folder.
+struct TrainingSetup {
+  /// Seed of the initial weights and the data order; also of the data if a task generates it.
+  std::uint64_t seed = 0;
+  /// Checkpoint folder to start from, instead of `model` with random weights.
+  std::filesystem::path from;
+  ModelOptions model;
+  TrainingOptions training;
+  TrainingRunOptions run;
+  ComputeOptions compute;
+  /// Other processes in the training, of which only rank 0 writes; null for none.
+  /// training.batch_size is the total over all processes.
+  ProcessGroup* group = nullptr;
+
+  void validate() const;
+
+  /// Returns the initial decoder for a tokenizer with `vocab_size` tokens.
+  /// @throws InvalidArgument  if the checkpoint has fewer.
+  /// @throws as Checkpoint::open(), load_decoder() and ModelOptions::config()
+  Decoder first_decoder(std::int64_t vocab_size, std::int64_t bos_token_id,
+                        std::int64_t eos_token_id) const;
+  /// Returns TrainingJob::description of a task: its data, the checkpoint to start from, the seed.
+  Json describe(const char* task, Json data) const;
+};
+
 struct TrainingJob {
   Decoder& decoder;
   BatchSource& data;
   BatchSource* validation = nullptr;  ///< held-out data; null for none
-  TrainingOptions options;
-  ComputeOptions compute;
-  /// Other processes in the training; only rank 0 writes. Null for none.
-  ProcessGroup* group = nullptr;
+  const TrainingSetup& setup;
   /// Properties that a resumed run must share, in groups, e.g. {"task": {...}, "data": {...}}.
   Json description;
   /// Other files of the checkpoint folder, by name: tokenizer.json, ...
@@ -77,32 +99,7 @@ struct TrainingOutcome {
 /// @throws Interrupted      if `stop` was requested; the state is saved.
 /// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.
 /// @throws IoError          if writing fails.
-TrainingOutcome run_training(const TrainingJob& job, const TrainingRunOptions& options,
-                             const ProgressFn& on_progress = {}, std::stop_token stop = {});
-
-/// Settings that all tasks share: a decoder, an optimiser, an output folder.
-struct TrainingSetup {
-  /// Seed of the initial weights and the data order; also of the data if a task generates it.
-  std::uint64_t seed = 0;
-  /// Checkpoint folder to start from, instead of `model` with random weights.
-  std::filesystem::path from;
-  ModelOptions model;
-  TrainingOptions training;
-  TrainingRunOptions run;
-  ComputeOptions compute;
-  /// Other processes in the training; null for none. training.batch_size is the total over all
-  /// processes.
-  ProcessGroup* group = nullptr;
-
-  void validate() const;
-
-  /// Returns the initial decoder for a tokenizer with `vocab_size` tokens.
-  /// @throws InvalidArgument  if the checkpoint has fewer.
-  /// @throws as Checkpoint::open(), load_decoder() and ModelOptions::config()
-  Decoder first_decoder(std::int64_t vocab_size, std::int64_t bos_token_id,
-                        std::int64_t eos_token_id) const;
-  /// Returns TrainingJob::description of a task: its data, the checkpoint to start from, the seed.
-  Json describe(const char* task, Json data) const;
-};
+TrainingOutcome run_training(const TrainingJob& job, const ProgressFn& on_progress = {},
+                             std::stop_token stop = {});
 
 }  // namespace lime

@@ -219,8 +219,7 @@ TEST(TrainingRunTest, SavesNoStateOfAStepThatLeftTheFiniteNumbers) {
 TrainingJob plain_job(Decoder& decoder, BatchSource& data, const TrainingSetup& setup) {
   return {.decoder = decoder,
           .data = data,
-          .options = setup.training,
-          .compute = {},
+          .setup = setup,
           .description = {},
           .files = {},
           .evaluate = {}};
@@ -241,7 +240,7 @@ TEST(TrainingRunTest, AGoodStateIsNeverReplacedByOneThatIsNotFinite) {
     decoder.parameter("model.layers.1.mlp.up_proj.weight")[0][0].fill_(
         std::numeric_limits<float>::quiet_NaN());
   };
-  EXPECT_THAT([&] { run_training(job, setup.run, on_progress); },
+  EXPECT_THAT([&] { run_training(job, on_progress); },
               ThrowsMessage<NumericalError>(
                   AllOf(HasSubstr("training: the weights must stay finite, got nan in "
                                   "'model.layers.1.mlp.up_proj.weight' after step 10; lower"),
@@ -295,20 +294,20 @@ TEST(TrainingRunTest, AStopEndsAValidationWhichTheNextRunMakesUpFor) {
   const std::stop_source stop;
   StoppingBatches stopping(stop);
   job.validation = &stopping;
-  EXPECT_THAT([&] { run_training(job, setup.run, nullptr, stop.get_token()); },
+  EXPECT_THAT([&] { run_training(job, nullptr, stop.get_token()); },
               ThrowsMessage<Interrupted>(HasSubstr("training: stopped after step 4 of 12")));
   EXPECT_TRUE(testing::log_lines(folder / "model", "validation").empty());
 
   job.validation = &held_out;
   setup.run.resume = true;
-  run_training(job, setup.run);
+  run_training(job);
   std::vector<std::int64_t> validated;
   for (const Json& line : testing::log_lines(folder / "model", "validation")) {
     validated.push_back(line["step"]);
   }
   EXPECT_THAT(validated, ElementsAre(4, 8, 12));
 
-  run_training(job, setup.run);
+  run_training(job);
   EXPECT_EQ(testing::log_lines(folder / "model", "validation").size(), 3U) << "none twice";
 }
 
@@ -322,8 +321,8 @@ TEST(TrainingRunTest, RatesCountTokensAndTargetsAndNoTimeOfValidation) {
   TrainingJob job = plain_job(decoder, data, setup);
   job.validation = &validation;
   std::string note;
-  const TrainingOutcome outcome = run_training(
-      job, setup.run, [&](const Progress& progress) { note = std::string(progress.note); });
+  const TrainingOutcome outcome =
+      run_training(job, [&](const Progress& progress) { note = std::string(progress.note); });
   EXPECT_LT(outcome.seconds, std::chrono::duration<double>(12 * SlowBatches::kPause).count());
   EXPECT_THAT(note, HasSubstr(" tokens/s"));
 
@@ -375,11 +374,11 @@ TEST(TrainingRunTest, RefusesModelsThatCannotBe) {
               ThrowsMessage<InvalidArgument>("model: hidden_size must be a multiple of "
                                              "num_attention_heads, got 16 and 3"));
   options.setup.model.num_attention_heads = 2;
-  options.setup.model.router_initializer_scale = -1.0;
+  options.setup.model.lime.initializer_scale = -1.0;
   EXPECT_THAT(
       [&] { testing::train(options); },
       ThrowsMessage<InvalidArgument>("model: router_initializer_scale must be >= 0, got -1"));
-  options.setup.model.router_initializer_scale = 0.0;
+  options.setup.model.lime.initializer_scale = 0.0;
   options.setup.model.initializer_range = 0.0;
   EXPECT_THAT([&] { testing::train(options); },
               ThrowsMessage<InvalidArgument>("model: initializer_range must be > 0, got 0"));

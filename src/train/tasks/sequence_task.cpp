@@ -74,13 +74,11 @@ TrainingOutcome train_on_sequences(Decoder& decoder, const TrainingSetup& setup,
   const TrainingJob job = {.decoder = decoder,
                            .data = batches,
                            .validation = validation ? &*validation : nullptr,
-                           .options = setup.training,
-                           .compute = setup.compute,
-                           .group = setup.group,
+                           .setup = setup,
                            .description = std::move(task.description),
                            .files = std::move(task.files),
                            .evaluate = std::move(task.evaluate)};
-  return run_training(job, setup.run, on_progress, std::move(stop));
+  return run_training(job, on_progress, std::move(stop));
 }
 
 namespace {

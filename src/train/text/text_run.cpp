@@ -128,13 +128,11 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
   const TrainingJob job = {.decoder = decoder,
                            .data = batches,
                            .validation = validation ? &*validation : nullptr,
-                           .options = setup.training,
-                           .compute = setup.compute,
-                           .group = setup.group,
+                           .setup = setup,
                            .description = describe_run(prepared.text.description, data, setup),
                            .files = prepared.files,
                            .evaluate = {}};
-  return run_training(job, setup.run, on_progress, std::move(stop));
+  return run_training(job, on_progress, std::move(stop));
 }
 
 namespace {
@@ -163,7 +161,6 @@ TextPair pair_of(const Json& line, const std::string& where) {
 
 std::vector<TextPair> read_pairs(const std::filesystem::path& file) {
   std::vector<TextPair> pairs;
-  if (file.empty()) return pairs;
   for_each_line(file, [&](std::string_view text, std::int64_t number) {
     const std::string where = fmt::format("'{}' line {}", file.string(), number);
     pairs.push_back(pair_of(parse_json(text, where), where));
@@ -178,9 +175,8 @@ std::vector<TokenSequence> sequences_of(const std::vector<TextPair>& pairs,
   std::vector<TokenSequence> sequences;
   for (const TextPair& pair : pairs) {
     const auto encode = [&](const std::string& text) {
-      std::vector<std::int32_t> ids(tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end());
-      const std::vector<std::int32_t> own = tokenizer.encode(text);
-      ids.insert(ids.end(), own.begin(), own.end());
+      std::vector<std::int32_t> ids = tokenizer.encode(text);
+      ids.insert(ids.begin(), tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end());
       return ids;
     };
     TokenSequence sequence;
@@ -206,21 +202,17 @@ TrainingOutcome train_on_pairs(const TaskFiles& files, const TrainingSetup& setu
   throw_if(!tokenizer->eos_id(), "from: the tokenizer of '{}' must have an end-of-text token",
            setup.from.string());
   const std::int32_t eos = *tokenizer->eos_id();
-  const std::vector<TextPair> training = read_pairs(files.train_file);
-  const std::vector<TextPair> test = read_pairs(files.test_file);
-  const auto keys_of = [](const std::vector<TextPair>& pairs) {
-    std::vector<std::string> keys;
-    for (const TextPair& pair : pairs) keys.push_back(pair.prompt + " " + pair.answer);
-    return keys;
-  };
-  if (!test.empty()) files.require_apart(keys_of(training), keys_of(test));
+  const auto samples = take_samples<TextPair>(
+      files, read_pairs,
+      [](TaskSplit, std::span<const TextPair>) { return std::vector<TextPair>(); },
+      [](const TextPair& pair) { return pair.prompt + " " + pair.answer; });
   Decoder decoder =
       setup.first_decoder(tokenizer->vocab_size(), tokenizer->bos_id().value_or(eos), eos);
   const std::int64_t longest = decoder.config().max_position_embeddings;
   return train_on_sequences(
       decoder, setup,
-      {.training = sequences_of(training, *tokenizer, longest),
-       .test = sequences_of(test, *tokenizer, longest),
+      {.training = sequences_of(samples.training, *tokenizer, longest),
+       .test = sequences_of(samples.test, *tokenizer, longest),
        .pad_id = eos,
        .description =
            setup.describe("text-pairs", {{"train_sha256", TaskFiles::digest_of(files.train_file)},
