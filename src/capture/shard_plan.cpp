@@ -55,9 +55,7 @@ std::vector<std::vector<std::int64_t>> sorted_batches(const CaptureInput& input,
                                                       const WindowLimits& limits) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(range.count));
   std::iota(order.begin(), order.end(), range.first);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-    return input.length(a) < input.length(b);
-  });
+  std::ranges::stable_sort(order, {}, [&](std::int64_t s) { return input.length(s); });
   std::vector<std::vector<std::int64_t>> batches;
   for (const std::int64_t sequence : order) {
     const auto fits = [&](const std::vector<std::int64_t>& batch) {

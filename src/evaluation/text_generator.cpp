@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <regex>
 #include <utility>
 
+#include "checkpoint/tokenizer/text_maps.h"
 #include "core/threads/threads.h"
+#include "evaluation/python.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"
 
@@ -136,9 +139,8 @@ GeneratedTexts generate_texts(const Decoder& decoder, const Tokenizer& tokenizer
   const PassThreads threads;
   std::vector<std::size_t> order(prompts.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return prompts[a].ids.size() > prompts[b].ids.size();
-  });
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t p) { return prompts[p].ids.size(); });
   GeneratedTexts results;
   results.texts.resize(prompts.size());
   if (prompts.empty()) return results;
@@ -156,6 +158,43 @@ GeneratedTexts generate_texts(const Decoder& decoder, const Tokenizer& tokenizer
     }
   }
   return results;
+}
+
+namespace {
+
+constexpr const char* kInvalid = "[invalid]";
+constexpr std::string_view kMark = "#### ";
+
+/// Returns the text that exact_match compares.
+std::string normalised(std::string_view text) {
+  std::string kept = replaced(replaced(std::string(text), ",", ""), "$", "");
+  const std::size_t mark = kept.rfind(kMark);
+  if (mark != std::string::npos) kept.erase(0, mark + kMark.size());
+  // The pattern `\.$` also matches before a final line break.
+  const std::size_t end = kept.ends_with('\n') ? kept.size() - 1 : kept.size();
+  if (end > 0 && kept[end - 1] == '.') kept.erase(end - 1, 1);
+  return lowercase(kept);
+}
+
+}  // namespace
+
+std::string strict_answer(const std::string& text) {
+  static const std::regex pattern("#### (-?[0-9.,]+)");
+  std::smatch match;
+  return std::regex_search(text, match, pattern) ? match.str(1) : kInvalid;
+}
+
+std::string flexible_answer(const std::string& text) {
+  static const std::regex pattern("-?[$0-9.,]{2,}|-?[0-9]+");
+  std::string last = kInvalid;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    last = match->str();
+  }
+  return last;
+}
+
+bool is_exact_match(std::string_view answer, std::string_view reference) {
+  return normalised(answer) == normalised(reference);
 }
 
 }  // namespace lime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/capture_memory.h"
+#include "capture/capture_sizes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

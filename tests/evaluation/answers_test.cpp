@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluation/answers.h"
+#include "evaluation/text_generator.h"
 
 #include <gtest/gtest.h>
 
