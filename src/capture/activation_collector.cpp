@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <numeric>
-#include <utility>
 
 #include "core/threads/threads.h"
 #include "model/kernels/parallel_tiles.h"

@@ -7,9 +7,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
-#include <memory>
-#include <optional>
 #include <system_error>
 
 #include "capture/activation_collector.h"

@@ -4,8 +4,6 @@
 #include <ATen/Functions.h>
 
 #include <cassert>
-#include <optional>
-#include <utility>
 
 #include "capture/activation_collector.h"
 #include "model/passes/pipeline.h"

@@ -2,9 +2,7 @@
 #include "capture/capture_setup.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "capture/capture_sizes.h"
 #include "checkpoint/router_layout.h"

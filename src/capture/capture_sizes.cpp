@@ -7,10 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <optional>
-#include <string>
 
 #include "capture/log_likelihood.h"
 #include "checkpoint/parameters.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/log_likelihood.h"
 
-#include <cstddef>
-
 namespace lime {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "capture/row_selection.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
 #include <unordered_map>
 
 #include "core/utf8.h"

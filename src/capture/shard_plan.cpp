@@ -2,9 +2,7 @@
 #include "capture/shard_plan.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
-#include <string_view>
 #include <unordered_map>
 
 namespace lime {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string_view>
-#include <utility>
 
 #include "checkpoint/router_layout.h"
 #include "core/program/suggest.h"

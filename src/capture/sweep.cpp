@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <span>
 
 #include "capture/capture_sizes.h"
 #include "capture/log_likelihood.h"

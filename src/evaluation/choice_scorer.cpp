@@ -6,9 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <utility>
 
 #include "core/errors.h"
 #include "core/utf8.h"

@@ -7,11 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <map>
-#include <string>
-#include <utility>
 
-#include "core/json.h"
 #include "core/threads/thread_pool.h"
 #include "evaluation/choice_scorer.h"
 #include "evaluation/python.h"

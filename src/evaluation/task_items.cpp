@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 #include <unordered_map>
-#include <utility>
 
 #include "core/errors.h"
 #include "core/files/input_file.h"

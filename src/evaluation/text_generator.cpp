@@ -5,10 +5,8 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 #include <regex>
-#include <utility>
 
 #include "checkpoint/tokenizer/text_maps.h"
 #include "core/threads/threads.h"

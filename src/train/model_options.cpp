@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
-#include <vector>
 
 #include "checkpoint/families/family.h"
 #include "core/program/suggest.h"

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstring>
 #include <sstream>
-#include <string>
 
 #include "core/files/atomic_file.h"
 

@@ -2,7 +2,6 @@
 #include "capture/input/input.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "capture/input/input_text.h"
 #include "capture/input/input_tokens.h"

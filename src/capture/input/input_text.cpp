@@ -3,11 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "core/files/input_file.h"
 #include "core/utf8.h"

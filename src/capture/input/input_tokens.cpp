@@ -4,10 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "core/files/input_file.h"
 #include "core/utf8.h"

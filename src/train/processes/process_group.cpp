@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <thread>
-#include <utility>
 
 #if defined(LIME_HAS_GLOO) || defined(LIME_HAS_NCCL) || defined(LIME_HAS_MPI)
 #define LIME_HAS_PROCESS_GROUPS

@@ -2,9 +2,6 @@
 #include "train/tasks/arithmetic_run.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <string>
 
 #include "checkpoint/tokenizer.h"
 #include "train/tasks/word_vocabulary.h"

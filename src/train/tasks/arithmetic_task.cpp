@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 #include <sstream>
-#include <string>
 #include <unordered_set>
 
 namespace lime {

@@ -2,10 +2,6 @@
 #include "train/tasks/prosqa_run.h"
 
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "checkpoint/tokenizer.h"
 #include "train/tasks/prosqa.h"

@@ -5,9 +5,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <optional>
 #include <unordered_set>
-#include <utility>
 
 #include "core/files/sha256.h"
 

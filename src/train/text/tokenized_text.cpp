@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/text/tokenizer_files.h"
 
-#include <cstddef>
-#include <optional>
-#include <string_view>
-
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "core/files/atomic_file.h"
