@@ -11,19 +11,7 @@
 
 namespace lime {
 
-struct ArithmeticExpression::Node {
-  int value = 0;  // of a number
-  ArithmeticOperation operation = ArithmeticOperation::kAdd;
-  std::shared_ptr<const Node> left;  // null for a number
-  std::shared_ptr<const Node> right;
-
-  bool is_number() const { return left == nullptr; }
-};
-
 namespace {
-
-using Node = ArithmeticExpression::Node;
-using NodePtr = std::shared_ptr<const Node>;
 
 constexpr int kSumRank = 1;
 constexpr int kProductRank = 2;
@@ -35,24 +23,8 @@ int rank_of(ArithmeticOperation operation) {
              : kProductRank;
 }
 
-int rank_of(const Node& node) { return node.is_number() ? kNumberRank : rank_of(node.operation); }
-
 std::string_view token_of(ArithmeticOperation operation) {
   return kArithmeticOperationTokens[static_cast<std::size_t>(operation)];
-}
-
-NodePtr make_number(int value) {
-  auto node = std::make_shared<Node>();
-  node->value = value;
-  return node;
-}
-
-NodePtr make_operation(ArithmeticOperation operation, NodePtr left, NodePtr right) {
-  auto node = std::make_shared<Node>();
-  node->operation = operation;
-  node->left = std::move(left);
-  node->right = std::move(right);
-  return node;
 }
 
 /// Returns the result of one operation, or nothing if a division is not exact.
@@ -83,61 +55,6 @@ std::int64_t apply_exactly(ArithmeticOperation operation, std::int64_t a, std::i
   return *result;
 }
 
-std::int64_t evaluate(const Node& node) {
-  if (node.is_number()) return node.value;
-  return apply_exactly(node.operation, evaluate(*node.left), evaluate(*node.right));
-}
-
-/// Returns the value, or nothing if a part of it leaves the range or a division is not exact.
-std::optional<std::int64_t> evaluate_within(const Node& node, const IntegerRange& range) {
-  std::optional<std::int64_t> value = node.value;
-  if (!node.is_number()) {
-    const auto left = evaluate_within(*node.left, range);
-    const auto right = left ? evaluate_within(*node.right, range) : std::nullopt;
-    value = right ? apply(node.operation, *left, *right) : std::nullopt;
-  }
-  return value && range.contains(*value) ? value : std::nullopt;
-}
-
-void append_text(const Node& node, std::string& text);
-
-void append_operand(const Node& node, bool brackets, std::string& text) {
-  if (brackets) text += "( ";
-  append_text(node, text);
-  if (brackets) text += " )";
-}
-
-void append_text(const Node& node, std::string& text) {
-  if (node.is_number()) {
-    text += std::to_string(node.value);
-    return;
-  }
-  const int rank = rank_of(node.operation);
-  const bool is_inverse = node.operation == ArithmeticOperation::kSubtract ||
-                          node.operation == ArithmeticOperation::kDivide;
-  append_operand(*node.left, rank_of(*node.left) < rank, text);
-  text += ' ';
-  text += token_of(node.operation);
-  text += ' ';
-  const int right_rank = rank_of(*node.right);
-  append_operand(*node.right, right_rank < rank || (is_inverse && right_rank == rank), text);
-}
-
-int count_operands(const Node& node) {
-  return node.is_number() ? 1 : count_operands(*node.left) + count_operands(*node.right);
-}
-
-NodePtr simplify(const Node& node) {
-  if (!node.left->is_number()) {
-    return make_operation(node.operation, simplify(*node.left), node.right);
-  }
-  if (!node.right->is_number()) {
-    return make_operation(node.operation, node.left, simplify(*node.right));
-  }
-  return make_number(
-      static_cast<int>(apply_exactly(node.operation, node.left->value, node.right->value)));
-}
-
 /// Recursive descent parser for:
 ///   sum = product { (+|-) product },  product = operand { (x|/) operand },
 ///   operand = integer | "(" sum ")"
@@ -145,8 +62,8 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) { advance(); }
 
-  NodePtr parse() {
-    NodePtr sum = parse_ranked(kSumRank);
+  ArithmeticExpression parse() {
+    ArithmeticExpression sum = parse_ranked(kSumRank);
     if (!word_.empty()) refuse("an operation or the end");
     return sum;
   }
@@ -154,21 +71,21 @@ class Parser {
  private:
   static constexpr int kMaxDepth = 1000;
 
-  NodePtr parse_ranked(int rank) {
+  ArithmeticExpression parse_ranked(int rank) {
     if (rank == kNumberRank) return parse_operand();
-    NodePtr left = parse_ranked(rank + 1);
+    ArithmeticExpression left = parse_ranked(rank + 1);
     while (const auto operation = operation_of_rank(rank)) {
       advance();
-      left = make_operation(*operation, std::move(left), parse_ranked(rank + 1));
+      left = ArithmeticExpression(*operation, left, parse_ranked(rank + 1));
     }
     return left;
   }
 
-  NodePtr parse_operand() {
+  ArithmeticExpression parse_operand() {
     if (word_ == "(") {
       if (++depth_ > kMaxDepth) refuse("fewer nested brackets");
       advance();
-      NodePtr inner = parse_ranked(kSumRank);
+      ArithmeticExpression inner = parse_ranked(kSumRank);
       if (word_ != ")") refuse("')' or an operation");
       advance();
       --depth_;
@@ -181,7 +98,7 @@ class Parser {
       refuse("an integer or '('");
     }
     advance();
-    return make_number(value);
+    return ArithmeticExpression(value);
   }
 
   std::optional<ArithmeticOperation> operation_of_rank(int rank) const {
@@ -220,42 +137,73 @@ class Parser {
 
 }  // namespace
 
-ArithmeticExpression::ArithmeticExpression(int value) : node_(make_number(value)) {}
-
 ArithmeticExpression::ArithmeticExpression(ArithmeticOperation operation,
                                            const ArithmeticExpression& left,
                                            const ArithmeticExpression& right)
-    : node_(make_operation(operation, left.node_, right.node_)) {}
-
-ArithmeticExpression::ArithmeticExpression(std::shared_ptr<const Node> node)
-    : node_(std::move(node)) {}
+    : operation_(operation),
+      left_(std::make_shared<ArithmeticExpression>(left)),
+      right_(std::make_shared<ArithmeticExpression>(right)) {}
 
 ArithmeticExpression ArithmeticExpression::parse(std::string_view text) {
-  return ArithmeticExpression(Parser(text).parse());
+  return Parser(text).parse();
+}
+
+int ArithmeticExpression::rank() const { return is_number() ? kNumberRank : rank_of(operation_); }
+
+void ArithmeticExpression::append_text(std::string& text) const {
+  if (is_number()) {
+    text += std::to_string(value_);
+    return;
+  }
+  const auto append = [&](const ArithmeticExpression& operand, bool brackets) {
+    if (brackets) text += "( ";
+    operand.append_text(text);
+    if (brackets) text += " )";
+  };
+  const bool is_inverse =
+      operation_ == ArithmeticOperation::kSubtract || operation_ == ArithmeticOperation::kDivide;
+  append(*left_, left_->rank() < rank());
+  text += ' ';
+  text += token_of(operation_);
+  text += ' ';
+  append(*right_, right_->rank() < rank() || (is_inverse && right_->rank() == rank()));
 }
 
 std::string ArithmeticExpression::text() const {
   std::string text;
-  append_text(*node_, text);
+  append_text(text);
   return text;
 }
 
-bool ArithmeticExpression::is_number() const { return node_->is_number(); }
+int ArithmeticExpression::num_operands() const {
+  return is_number() ? 1 : left_->num_operands() + right_->num_operands();
+}
 
-int ArithmeticExpression::num_operands() const { return count_operands(*node_); }
+std::int64_t ArithmeticExpression::value() const {
+  return is_number() ? value_ : apply_exactly(operation_, left_->value(), right_->value());
+}
 
-std::int64_t ArithmeticExpression::value() const { return evaluate(*node_); }
+/// Returns the value, or nothing if a part of it leaves the range or a division is not exact.
+std::optional<std::int64_t> ArithmeticExpression::value_within(const IntegerRange& range) const {
+  std::optional<std::int64_t> value = value_;
+  if (!is_number()) {
+    const auto left = left_->value_within(range);
+    const auto right = left ? right_->value_within(range) : std::nullopt;
+    value = right ? apply(operation_, *left, *right) : std::nullopt;
+  }
+  return value && range.contains(*value) ? value : std::nullopt;
+}
 
 bool ArithmeticExpression::is_exact_within(const IntegerRange& range) const {
-  return evaluate_within(*node_, range).has_value();
+  return value_within(range).has_value();
 }
 
 ArithmeticExpression ArithmeticExpression::simplified() const {
-  if (is_number()) {
-    throw InvalidArgument("arithmetic expression: only operations can be simplified, got {}",
-                          node_->value);
-  }
-  return ArithmeticExpression(simplify(*node_));
+  throw_if(is_number(), "arithmetic expression: only operations can be simplified, got {}", value_);
+  if (!left_->is_number()) return {operation_, left_->simplified(), *right_};
+  if (!right_->is_number()) return {operation_, *left_, right_->simplified()};
+  return ArithmeticExpression(
+      static_cast<int>(apply_exactly(operation_, left_->value_, right_->value_)));
 }
 
 std::vector<ArithmeticExpression> ArithmeticExpression::steps() const {
@@ -268,7 +216,7 @@ std::string ArithmeticExpression::solution() const {
   std::string text;
   for (const ArithmeticExpression& step : steps()) {
     if (!text.empty()) text += " = ";
-    append_text(*step.node_, text);
+    step.append_text(text);
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,7 @@ struct IntegerRange {
 /// thread-safe.
 class ArithmeticExpression {
  public:
-  explicit ArithmeticExpression(int value);
+  explicit ArithmeticExpression(int value) : value_(value) {}
   ArithmeticExpression(ArithmeticOperation operation, const ArithmeticExpression& left,
                        const ArithmeticExpression& right);
 
@@ -43,7 +44,7 @@ class ArithmeticExpression {
   /// c) becomes `a + b - c`; parse(text()) then groups it from the left.
   std::string text() const;
 
-  bool is_number() const;
+  bool is_number() const { return left_ == nullptr; }
   int num_operands() const;
 
   /// @throws NumericalError  for a division by zero or with a remainder.
@@ -65,12 +66,15 @@ class ArithmeticExpression {
 
   std::string solution() const;
 
-  struct Node;
-
  private:
-  explicit ArithmeticExpression(std::shared_ptr<const Node> node);
+  int rank() const;
+  void append_text(std::string& text) const;
+  std::optional<std::int64_t> value_within(const IntegerRange& range) const;
 
-  std::shared_ptr<const Node> node_;
+  int value_ = 0;  // of a number
+  ArithmeticOperation operation_ = ArithmeticOperation::kAdd;
+  std::shared_ptr<const ArithmeticExpression> left_;  // null for a number
+  std::shared_ptr<const ArithmeticExpression> right_;
 };
 
 }  // namespace lime
