@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -67,14 +69,14 @@ constexpr int kMaxSteps = 6;
 /// Bit mask of the names that a node follows from: bit 0 for the first, bit 1 for the second.
 using Origin = int;
 
-/// Nodes 0 and 1 are the candidate subjects of the question.
-struct Graph {
-  std::vector<std::vector<int>> premises = {{}, {}};
-  std::vector<Origin> origins = {1, 2};
-  std::vector<int> depths = {0, 0};
-
-  int size() const { return static_cast<int>(premises.size()); }
+struct Node {
+  std::vector<std::size_t> premises = {};
+  Origin origin = 0;
+  int depth = 0;
 };
+
+/// Nodes in topological order; 0 and 1 are the candidate subjects of the question.
+using Graph = std::vector<Node>;
 
 int poisson(double mean, Random& random) {
   const double end = std::exp(-mean);
@@ -84,90 +86,86 @@ int poisson(double mean, Random& random) {
 }
 
 /// Removes and returns one of `candidates`, deeper ones with higher probability.
-int take_weighted(std::vector<int>& candidates, const Graph& graph, Random& random) {
-  const auto weight = [&](int node) {
-    return 1.0 + 1.5 * graph.depths[static_cast<std::size_t>(node)];
-  };
+std::size_t take_weighted(std::vector<std::size_t>& candidates, const Graph& graph,
+                          Random& random) {
+  const auto weight = [&](std::size_t node) { return 1.0 + 1.5 * graph[node].depth; };
   double total = 0.0;
-  for (const int node : candidates) total += weight(node);
+  for (const std::size_t node : candidates) total += weight(node);
   double rest = random.uniform() * total;
   auto selected = candidates.begin();
   while (selected + 1 != candidates.end() && (rest -= weight(*selected)) >= 0.0) ++selected;
-  const int node = *selected;
+  const std::size_t node = *selected;
   candidates.erase(selected);
   return node;
 }
 
 void add_node(Graph& graph, Random& random) {
   const double draw = random.uniform();
-  std::vector<int> candidates;
-  for (int node = 0; node < graph.size(); ++node) {
-    const Origin origin = graph.origins[static_cast<std::size_t>(node)];
+  std::vector<std::size_t> candidates;
+  for (std::size_t node = 0; node < graph.size(); ++node) {
+    const Origin origin = graph[node].origin;
     if (draw < 0.35 ? origin == 1 : draw < 0.7 ? origin == 2 : true) candidates.push_back(node);
   }
   const int wanted =
       random.uniform() < kShareWithoutPremise ? 0 : 1 + poisson(kMeanFurtherPremises, random);
-  std::vector<int> premises;
-  Origin origin = 0;
-  int depth = 0;
-  while (static_cast<int>(premises.size()) < wanted && !candidates.empty()) {
-    const int premise = take_weighted(candidates, graph, random);
-    premises.push_back(premise);
-    origin |= graph.origins[static_cast<std::size_t>(premise)];
-    depth = std::max(depth, 1 + graph.depths[static_cast<std::size_t>(premise)]);
+  Node added;
+  while (std::ssize(added.premises) < wanted && !candidates.empty()) {
+    const std::size_t premise = take_weighted(candidates, graph, random);
+    added.premises.push_back(premise);
+    added.origin |= graph[premise].origin;
+    added.depth = std::max(added.depth, 1 + graph[premise].depth);
   }
-  graph.premises.push_back(std::move(premises));
-  graph.origins.push_back(origin);
-  graph.depths.push_back(depth);
+  graph.push_back(std::move(added));
 }
 
-/// Returns per node its predecessor on a shortest path from `root`, -1 without a path; nodes are in
-/// topological order. @param distances  steps from `root`, filled here.
-std::vector<int> shortest_ways(const Graph& graph, int root, std::vector<int>& distances) {
+/// Returns per node its predecessor on a shortest path from `root`, or itself without a path.
+/// @param distances  steps from `root`, filled here.
+std::vector<std::size_t> shortest_ways(const Graph& graph, std::size_t root,
+                                       std::vector<int>& distances) {
   constexpr int kFar = 1 << 20;
-  distances.assign(static_cast<std::size_t>(graph.size()), kFar);
-  std::vector<int> before(distances.size(), -1);
-  distances[static_cast<std::size_t>(root)] = 0;
-  for (std::size_t node = 2; node < distances.size(); ++node) {
-    for (const int premise : graph.premises[node]) {
-      const int distance = distances[static_cast<std::size_t>(premise)] + 1;
-      if (distance < distances[node]) {
-        distances[node] = distance;
-        before[node] = premise;
-      }
+  distances.assign(graph.size(), kFar);
+  std::vector<std::size_t> before(graph.size());
+  std::iota(before.begin(), before.end(), 0);
+  distances[root] = 0;
+  for (std::size_t node = 2; node < graph.size(); ++node) {
+    for (const std::size_t premise : graph[node].premises) {
+      const int distance = distances[premise] + 1;
+      if (distance >= distances[node]) continue;
+      distances[node] = distance;
+      before[node] = premise;
     }
   }
   return before;
 }
 
 struct Question {
-  int root = 0;
-  std::vector<int> way;  ///< path from the root to the answer
-  int other = -1;        ///< the incorrect candidate
+  std::size_t root = 0;
+  std::vector<std::size_t> way;  ///< path from the root to the answer
+  std::size_t other = 0;         ///< the incorrect candidate
 };
 
-/// Selects a question with an answer 3 to 6 steps away; other == -1 if the graph has none.
-Question choose_question(const Graph& graph, Random& random) {
+/// Selects a question with an answer 3 to 6 steps away; none if the graph lacks one.
+std::optional<Question> choose_question(const Graph& graph, Random& random) {
   Question question;
-  question.root = static_cast<int>(random.below(2));
+  question.root = random.below(2);
+  const Origin own = question.root == 0 ? 1 : 2;
   std::vector<int> distances;
-  const std::vector<int> before = shortest_ways(graph, question.root, distances);
-  std::vector<int> targets;
-  std::vector<int> others;
+  const std::vector<std::size_t> before = shortest_ways(graph, question.root, distances);
+  std::vector<std::size_t> targets;
+  std::vector<std::size_t> others;
   int farthest = 0;
-  for (int node = 2; node < graph.size(); ++node) {
-    const auto index = static_cast<std::size_t>(node);
-    if (graph.origins[index] == 2 - question.root) others.push_back(node);
-    if (graph.origins[index] != 1 + question.root || distances[index] < farthest) continue;
-    if (distances[index] > farthest) targets.clear();
-    farthest = distances[index];
+  for (std::size_t node = 2; node < graph.size(); ++node) {
+    if (graph[node].origin == 3 - own) others.push_back(node);
+    if (graph[node].origin != own || distances[node] < farthest) continue;
+    if (distances[node] > farthest) targets.clear();
+    farthest = distances[node];
     targets.push_back(node);
   }
-  if (others.empty() || farthest < kMinSteps || farthest > kMaxSteps) return question;
+  if (others.empty() || farthest < kMinSteps || farthest > kMaxSteps) return std::nullopt;
   question.other = others[random.below(others.size())];
-  for (int node = targets[random.below(targets.size())]; node != -1;
-       node = before[static_cast<std::size_t>(node)]) {
-    question.way.insert(question.way.begin(), node);
+  question.way = {targets[random.below(targets.size())]};
+  while (question.way.front() != question.root) {
+    question.way.insert(question.way.begin(), before[question.way.front()]);
   }
   return question;
 }
@@ -180,8 +178,8 @@ std::vector<std::string> name_nodes(const Graph& graph, Random& random) {
   random.shuffle<std::string>(names);
   random.shuffle<std::string>(concepts);
   std::vector<std::string> symbols;
-  for (const auto& premises : graph.premises) {
-    auto& from = premises.empty() ? names : concepts;
+  for (const Node& node : graph) {
+    auto& from = node.premises.empty() ? names : concepts;
     symbols.push_back(std::move(from.back()));
     from.pop_back();
   }
@@ -190,14 +188,13 @@ std::vector<std::string> name_nodes(const Graph& graph, Random& random) {
 
 ProsQaProblem write_problem(const Graph& graph, const Question& question, Random& random) {
   const std::vector<std::string> symbols = name_nodes(graph, random);
-  const auto symbol = [&](int node) { return symbols[static_cast<std::size_t>(node)]; };
-  const auto statement = [&](int premise, int node) {
-    const bool is_name = graph.premises[static_cast<std::size_t>(premise)].empty();
-    return fmt::format("{}{} is a {}.", is_name ? "" : "Every ", symbol(premise), symbol(node));
+  const auto statement = [&](std::size_t premise, std::size_t node) {
+    const bool is_name = graph[premise].premises.empty();
+    return fmt::format("{}{} is a {}.", is_name ? "" : "Every ", symbols[premise], symbols[node]);
   };
   std::vector<std::string> statements;
-  for (int node = 2; node < graph.size(); ++node) {
-    for (const int premise : graph.premises[static_cast<std::size_t>(node)]) {
+  for (std::size_t node = 2; node < graph.size(); ++node) {
+    for (const std::size_t premise : graph[node].premises) {
       statements.push_back(statement(premise, node));
     }
   }
@@ -207,9 +204,9 @@ ProsQaProblem write_problem(const Graph& graph, const Question& question, Random
   for (std::size_t i = 1; i < question.way.size(); ++i) {
     problem.steps.push_back(statement(question.way[i - 1], question.way[i]));
   }
-  const std::string name = symbol(question.root);
-  std::pair<std::string, std::string> candidates = {symbol(question.way.back()),
-                                                    symbol(question.other)};
+  const std::string name = symbols[question.root];
+  std::pair<std::string, std::string> candidates = {symbols[question.way.back()],
+                                                    symbols[question.other]};
   problem.answer = fmt::format("{} is a {}.", name, candidates.first);
   if (random.below(2) == 1) std::swap(candidates.first, candidates.second);
   problem.question = fmt::format("{} Is {} a {} or {}?", fmt::join(statements, " "), name,
@@ -305,10 +302,10 @@ ProsQaProblem ProsQaGenerator::draw(std::int64_t index) const {
   Random random = Random(seed_).fork(static_cast<std::uint64_t>(index));
   while (true) {
     const int num_nodes = std::clamp(2 + poisson(kMeanNodes - 2.0, random), kMinNodes, kMaxNodes);
-    Graph graph;
-    while (graph.size() < num_nodes) add_node(graph, random);
-    const Question question = choose_question(graph, random);
-    if (question.other >= 0) return write_problem(graph, question, random);
+    Graph graph = {{.origin = 1}, {.origin = 2}};
+    while (std::ssize(graph) < num_nodes) add_node(graph, random);
+    const auto question = choose_question(graph, random);
+    if (question) return write_problem(graph, *question, random);
   }
 }
 
