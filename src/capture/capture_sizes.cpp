@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "capture/log_likelihood.h"
+#include "capture/scores.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "core/program/progress.h"

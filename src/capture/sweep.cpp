@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "capture/capture_sizes.h"
-#include "capture/log_likelihood.h"
+#include "capture/scores.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"

@@ -55,29 +55,6 @@ class ResumableLines {
   std::size_t number_ = 0;   ///< of these lines
 };
 
-/// Tasks to evaluate and their files.
-struct TaskOptions {
-  /// Names of task_rules(), `mmlu` for all its subjects in a folder, or `lime-paper`.
-  std::vector<std::string> tasks;
-  /// A file per task, or one folder: TASK.eval.jsonl, TASK.jsonl, TASK/test.jsonl,
-  /// TASK/validation*.jsonl or TASK/task.json in it.
-  std::vector<std::filesystem::path> data;
-  /// A file per task, or one folder with TASK.fewshot.jsonl or TASK/train.jsonl; default: that of
-  /// `data`.
-  std::vector<std::filesystem::path> fewshot_data;
-  /// Files of `lm-eval --log_samples` or of lime-eval, instead of tasks.
-  std::vector<std::filesystem::path> samples;
-  ItemOptions items;
-
-  void describe(OptionList& list);
-  /// @throws InvalidArgument
-  void validate() const;
-};
-
-/// Reads the items of all tasks.
-/// @throws IoError, FormatError, InvalidArgument
-std::vector<EvalTask> read_tasks(const TaskOptions& options);
-
 /// Limits of the model and of generated text.
 struct EvaluationOptions {
   /// Positions of the model; longer contexts lose their start. Unset: max_position_embeddings.

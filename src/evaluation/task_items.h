@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/options.h"
 #include "evaluation/task_rules.h"
 #include "store/samples_file.h"
 
@@ -46,5 +47,28 @@ EvalTask read_task(const std::string& name, const std::filesystem::path& data,
 /// @throws FormatError  names the line.
 std::vector<EvalTask> read_samples(const std::filesystem::path& file,
                                    std::optional<std::int64_t> limit);
+
+/// Tasks to evaluate and their files.
+struct TaskOptions {
+  /// Names of task_rules(), `mmlu` for all its subjects in a folder, or `lime-paper`.
+  std::vector<std::string> tasks;
+  /// A file per task, or one folder: TASK.eval.jsonl, TASK.jsonl, TASK/test.jsonl,
+  /// TASK/validation*.jsonl or TASK/task.json in it.
+  std::vector<std::filesystem::path> data;
+  /// A file per task, or one folder with TASK.fewshot.jsonl or TASK/train.jsonl; default: that of
+  /// `data`.
+  std::vector<std::filesystem::path> fewshot_data;
+  /// Files of `lm-eval --log_samples` or of lime-eval, instead of tasks.
+  std::vector<std::filesystem::path> samples;
+  ItemOptions items;
+
+  void describe(OptionList& list);
+  /// @throws InvalidArgument
+  void validate() const;
+};
+
+/// Reads the items of all tasks.
+/// @throws IoError, FormatError, InvalidArgument
+std::vector<EvalTask> read_tasks(const TaskOptions& options);
 
 }  // namespace lime

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Log-likelihoods of sequences: comparison with transformers, and invariances.
-#include "capture/log_likelihood.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "capture/capture_fixture.h"
+#include "capture/scores.h"
 #include "core/json.h"
 #include "model/decoders/decoder.h"
 #include "support/sanitizers.h"

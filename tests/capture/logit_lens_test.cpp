@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares with tests/golden/make_lens_goldens.py (transformers).
-#include "capture/logit_lens.h"
-
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <vector>
 
+#include "capture/scores.h"
 #include "core/json.h"
 #include "support/test_data.h"
 

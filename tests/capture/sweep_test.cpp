@@ -9,7 +9,7 @@
 
 #include "capture/capture.h"
 #include "capture/capture_sizes.h"
-#include "capture/log_likelihood.h"
+#include "capture/scores.h"
 #include "core/errors.h"
 #include "model/model_fixture.h"
 #include "model/passes/token_scores.h"
@@ -225,8 +225,7 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
                 ThrowsMessage<InvalidArgument>("edit '" + text + "': " + message));
   };
   refuses("zerro hidden", "unknown operation 'zerro'; did you mean 'zero'?", false);
-  refuses("zero attn.hook_zz", "unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?",
-          false);
+  refuses("zero attn.hook_zz", "unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?", false);
   refuses("zero", "a site is missing, e.g. 'zero attn.hook_z'", false);
   refuses("zero hidden layer=3", "unknown key 'layer'; did you mean 'layers'?", false);
   refuses("zero hidden layers=3", "layers: has no layer 3 (available: 0-2)", false);

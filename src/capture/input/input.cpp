@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "capture/input/input_text.h"
-#include "capture/input/input_tokens.h"
 #include "core/files/sha256.h"
 
 namespace lime {
