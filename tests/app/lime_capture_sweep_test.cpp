@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// lime-capture sweep: its rows, its threads, and its resumption.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "app/lime_capture_fixture.h"
+#include "core/json.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LimeCaptureTest;
+using testing::ProgramRun;
+
+TEST_F(LimeCaptureTest, SweepsOverComponentsAndRefusesUnknownEdits) {
+  const std::string sweep = "sweep --checkpoint model --text text.txt --seq-len 20 ";
+  const ProgramRun run_all = run(sweep + "--over sublayers -o sweep.json");
+  EXPECT_EQ(run_all.status, 0) << run_all.errors;
+  EXPECT_THAT(run_all.output, HasSubstr("attention"));
+  EXPECT_EQ(read_json_file(folder_ / "sweep.json")["rows"].size(), 7U);
+  EXPECT_THAT(run(sweep + "--over sublayers -o sweep.json --resume").errors,
+              HasSubstr("already finished"));
+  EXPECT_THAT(run(sweep + "--edit 'zero hiden'").errors, HasSubstr("did you mean 'hidden'?"));
+  EXPECT_THAT(run(sweep).errors, HasSubstr("edit: is missing"));
+}
+
+/// Returns what a results file contains apart from its provenance.
+Json results_of(const std::filesystem::path& file) {
+  Json json = read_json_file(file);
+  json.erase("provenance");
+  return json;
+}
+
+TEST_F(LimeCaptureTest, SweepsWithEqualBitsForAnyNumberOfThreads) {
+  const std::string sweep =
+      "sweep --checkpoint model --text text.txt --seq-len 20 --over heads --quiet ";
+  for (const std::string threads : {"1", "2"}) {
+    const ProgramRun result = run(sweep + "--threads " + threads + " -o " + threads + ".json");
+    ASSERT_EQ(result.status, 0) << result.errors;
+  }
+  EXPECT_EQ(results_of(folder_ / "1.json"), results_of(folder_ / "2.json"));
+}
+
+TEST_F(LimeCaptureTest, ResumesAKilledSweepWithEqualResults) {
+  testing::write_text(folder_ / "long.txt", testing::tiny_text(4000));
+  const std::string sweep =
+      "sweep --checkpoint model --text long.txt --seq-len 20 --batch-size 2 --over heads "
+      "--threads 1 --quiet ";
+  // The journal begins with a header; a longer one has a finished batch.
+  const ProgramRun killed = testing::run_command(fmt::format(
+      "cd '{0}' && {1} {2} -o cut.json & pid=$!; cd '{0}'; while [ \"$(cat cut.json.part* "
+      "2>/dev/null | wc -l)\" -lt 3 ] && kill -0 $pid; do sleep 0.01; done; kill -KILL $pid; "
+      "wait $pid",
+      folder_.path().string(), LIME_CAPTURE, sweep));
+  EXPECT_NE(killed.status, 0);
+  ASSERT_FALSE(std::filesystem::exists(folder_ / "cut.json"));
+  const ProgramRun resumed = run(sweep + "-o cut.json --resume");
+  ASSERT_EQ(resumed.status, 0) << resumed.errors;
+  ASSERT_EQ(run(sweep + "-o whole.json").status, 0);
+  EXPECT_EQ(results_of(folder_ / "cut.json"), results_of(folder_ / "whole.json"));
+}
+
+}  // namespace
+}  // namespace lime
