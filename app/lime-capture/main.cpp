@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -63,14 +64,12 @@ void print_input(const CaptureOptions& options, const CapturePreview& preview) {
   fmt::print("First ids {}\n", first_ids(preview));
 }
 
-void print_scores(const CaptureOptions& options) {
-  const std::optional<BlimpPreset> preset = options.pair_preset();
-  fmt::print("Scores    log-likelihood of every {}{}\n", preset ? "sentence" : "sequence",
-             preset ? fmt::format(" (--blimp-preset {})", enum_name(*preset)) : "");
-}
-
 void print_rows(const CaptureOptions& options, const CapturePreview& preview) {
-  if (options.log_likelihood) print_scores(options);
+  if (options.log_likelihood) {
+    const std::optional<BlimpPreset> preset = options.pair_preset();
+    fmt::print("Scores    log-likelihood of every {}{}\n", preset ? "sentence" : "sequence",
+               preset ? fmt::format(" (--blimp-preset {})", enum_name(*preset)) : "");
+  }
   if (!options.keeps_activations()) return;
   fmt::print("Rows      {} ({}) in each of {} datasets, {} as {}{}", preview.num_rows,
              enum_name(options.rows), preview.num_datasets, bytes_text(preview.bytes),
@@ -110,12 +109,11 @@ void warn_of_full_disk(const CaptureOptions& options, const CapturePreview& prev
   const double left =
       static_cast<double>(preview.bytes) * preview.num_shards_left / preview.num_shards;
   if (left <= static_cast<double>(preview.free_bytes)) return;
-  const std::vector<std::string> warning = {
+  print_warnings(std::array{
       fmt::format("needs {} {} more, but {} are free; use fewer --layers, --only, or --store "
                   "float16 to need less",
                   options.compress == Compression::kNone ? "about" : "up to", human_bytes(left),
-                  bytes_text(preview.free_bytes))};
-  print_warnings(warning);
+                  bytes_text(preview.free_bytes))});
 }
 
 std::string bottleneck(const CaptureResult& result) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -137,11 +138,10 @@ int run_eval(EvalCommand command) {
     }
     progress.finish();
     if (result.cut_items > 0) {
-      const std::vector<std::string> warning = {fmt::format(
+      print_warnings(std::array{fmt::format(
           "{}: {} of {} items have a context longer than the model's {} tokens; its start was "
           "removed, as the harness does",
-          task.name, result.cut_items, result.items, max_length)};
-      print_warnings(warning);
+          task.name, result.cut_items, result.items, max_length)});
     }
     print_result(task, result);
     flush_output();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -93,12 +94,11 @@ std::int64_t most_new_tokens(std::size_t prompt, const ModelConfig& config) {
 void warn_of_long_text(std::size_t prompt, std::int64_t max_new_tokens, const ModelConfig& config) {
   const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
   if (max_new_tokens <= left) return;
-  const std::vector<std::string> warning = {fmt::format(
+  print_warnings(std::array{fmt::format(
       "{} tokens of the prompt and up to {} new ones exceed the model's max_position_embeddings of "
       "{}{}; use fewer --max-new-tokens",
       prompt, max_new_tokens, config.max_position_embeddings,
-      config.spec.learned_position_offset ? ", where generation stops" : "")};
-  print_warnings(warning);
+      config.spec.learned_position_offset ? ", where generation stops" : "")});
 }
 
 /// Returns tokens as JSON. An embedding may have more rows than the tokenizer has tokens; their

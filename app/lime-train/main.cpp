@@ -309,16 +309,14 @@ std::string expression_lines(const GenerateCommand& command, const ProgressFn& o
   return lines;
 }
 
-std::string questions(const GenerateCommand& command, const ProgressFn& on_progress) {
-  return prosqa_file(ProsQaGenerator(command.seed ^ kProsQaFileSeed)
-                         .draw_distinct(command.count, {}, on_progress, interrupt_token()));
-}
-
 int run_generate(const GenerateCommand& command) {
   ProgressLine progress({.label = "generate", .unit = "samples"});
-  const std::string lines = command.task == GeneratedTask::kProsQa
-                                ? questions(command, progress.callback())
-                                : expression_lines(command, progress.callback());
+  const std::string lines =
+      command.task == GeneratedTask::kProsQa
+          ? prosqa_file(
+                ProsQaGenerator(command.seed ^ kProsQaFileSeed)
+                    .draw_distinct(command.count, {}, progress.callback(), interrupt_token()))
+          : expression_lines(command, progress.callback());
   progress.finish();
   if (command.output.empty()) {
     fmt::print("{}", lines);

@@ -142,14 +142,6 @@ void RowAccumulator::add(const ActivationRows& rows, std::span<const std::int64_
   }
 }
 
-void gather_rows(const ActivationRows& rows, std::span<const std::int32_t> sequences,
-                 std::span<const std::int32_t> positions, float* to) {
-  const auto dim = static_cast<std::size_t>(rows.dim());
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
-    std::memcpy(to + i * dim, rows.row(sequences[i], positions[i]), dim * sizeof(float));
-  }
-}
-
 void mean_rows(const ActivationRows& rows, std::span<const std::vector<std::uint8_t>> counts,
                float* to) {
   const std::int64_t dim = rows.dim();
@@ -244,11 +236,11 @@ void ActivationCollector::receive(std::size_t point, const at::Tensor& activatio
 void ActivationCollector::send_rows(const Target& target, const ActivationRows& rows,
                                     RowPool::Lease buffer) {
   if (!settings_.keeps_all_tokens) {
-    std::vector<std::int32_t> sequences = rows_.sequence;
-    for (std::int32_t& sequence : sequences) {
-      sequence -= static_cast<std::int32_t>(window_->range.first);
+    float* to = buffer->data();
+    for (std::size_t i = 0; i < rows_.sequence.size(); ++i, to += rows.dim()) {
+      const std::int64_t sequence = rows_.sequence[i] - window_->range.first;
+      std::copy_n(rows.row(sequence, rows_.position[i]), rows.dim(), to);
     }
-    gather_rows(rows, sequences, rows_.position, buffer->data());
   }
   writer_.append(*target.place.activation, rows_.size(), rows.dim(), std::move(buffer));
 }

@@ -110,11 +110,10 @@ at::Tensor pattern_by_query(const at::Tensor& pattern, std::int64_t num_keys);
 
 /// Accumulates statistics over rows and copies them, in one pass over memory.
 ///
-/// The rows are split into tiles of at most 128 rows of one sequence. Per tile, with the first row
-/// as shift s: mean = s + sum(x - s) / n, m2 = sum((x - s)^2) - sum(x - s)^2 / n, in double; the
-/// tiles are then merged in order (RunningStatistics::merge). So results are bit-identical for any
-/// number of threads. Reuses its scratch memory; not thread-safe, uses LibTorch's threads
-/// internally.
+/// Per tile of at most 128 rows of one sequence, with its first row as shift s: mean = s + sum(x -
+/// s) / n, m2 = sum((x - s)^2) - sum(x - s)^2 / n, in double; the tiles are merged in order
+/// (RunningStatistics::merge), so results are bit-identical for any number of threads. Not
+/// thread-safe; uses LibTorch's threads.
 class RowAccumulator {
  public:
   /// @param lengths  tokens of each sequence; padding after them is ignored.
@@ -133,10 +132,6 @@ class RowAccumulator {
   std::vector<double> moments_;  // per tile mean and m2
 };
 
-/// Copies single rows: row i of `to` becomes the token at (sequences[i], positions[i]).
-void gather_rows(const ActivationRows& rows, std::span<const std::int32_t> sequences,
-                 std::span<const std::int32_t> positions, float* to);
-
 /// Averages the tokens of each sequence whose weight is not 0, in double.
 /// @param counts  [sequence][position], 1 for tokens that count; at least one per sequence.
 /// @param to      [batch, dim]
@@ -152,12 +147,8 @@ struct CaptureBatch {
   std::int64_t num_tokens() const;
 };
 
-/// Accumulates statistics over every token of forward passes and sends the selected rows to the
-/// writer.
-///
-/// Call begin_window(); for each of its passes begin_batch(), then receive() for each point; then
-/// end_window(), which sends pooled rows in input order. Statistics accumulate over passes until
-/// take_statistics(). Not thread-safe.
+/// Accumulates statistics over every token of forward passes until take_statistics(), and sends the
+/// selected rows to the writer: pooled rows in input order at the end of a window. Not thread-safe.
 class ActivationCollector {
  public:
   struct Settings {

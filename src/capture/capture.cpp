@@ -221,7 +221,7 @@ class LoadedModel {
     CapturePlace place{.devices = options_.devices};
     if (tries_batches_) {
       place.largest_batch = [this](const CaptureSetup& setup, std::int64_t most) {
-        return BatchProbe(setup, decoder(setup)).largest(most);
+        return lime::largest_batch(setup, decoder(setup), most);
       };
     }
     return place;
@@ -238,7 +238,7 @@ class LoadedModel {
 /// Reports which batch would fit; call after the memory of the failed pass has been freed.
 [[noreturn]] void fail_out_of_memory(const CaptureSetup& setup, const Decoder& decoder) {
   const std::int64_t fitting =
-      BatchProbe(setup, decoder).largest(setup.batch_size - setup.smallest_batch);
+      largest_batch(setup, decoder, setup.batch_size - setup.smallest_batch);
   const std::string remedy =
       fitting > 0
           ? fmt::format("{} would fit: pass --batch-size {}, or auto", fitting, fitting)

@@ -75,15 +75,12 @@ struct CaptureCallbacks {
   ProgressFn on_progress = {};                               ///< in tokens
 };
 
-/// Runs a model over an input and writes its activations.
+/// Runs a model over an input and writes its activations, and statistics over every token: for each
+/// dataset, and for keys and values of all computed layers.
 ///
-/// One pass per batch captures all sites and layers, ends after the last requested layer and
-/// computes no logits. On GPUs, and if several devices share the layers, passes run ahead of the
-/// processing of their activations. Statistics over every token are stored in addition to the rows:
-/// for each dataset, and for keys and values of all computed layers. A separate thread writes
-/// concurrently; at most tuning.queue_bytes wait for it. The result is bit-identical for any number
-/// of threads, processes and resumptions, provided that the model's forward pass is
-/// (docs/numerics.md).
+/// One pass per batch captures all sites and layers and ends after the last requested layer. A
+/// separate thread writes concurrently. The result is bit-identical for any number of threads,
+/// processes and resumptions, provided that the model's forward pass is (docs/numerics.md).
 ///
 /// @throws InvalidArgument, FormatError, IoError  for invalid options, a corrupt checkpoint or
 ///         input, an output that exists or that another process is writing, a full disk. Finished

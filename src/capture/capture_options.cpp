@@ -9,6 +9,13 @@
 #include "core/threads/threads.h"
 
 namespace lime {
+namespace {
+
+void at_least_one(const char* name, std::int64_t value) {
+  check_option(value >= 1, name, ">= 1", value);
+}
+
+}  // namespace
 
 void describe_edits(OptionList& list, std::vector<std::string>& edit) {
   list.add(
@@ -95,9 +102,6 @@ void CaptureOptions::validate_input() const {
   throw_if(inputs != 1,
            "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
            inputs);
-  const auto at_least_one = [](const char* name, std::int64_t value) {
-    check_option(value >= 1, name, ">= 1", value);
-  };
   if (seq_len) at_least_one("seq_len", *seq_len);
   if (seq_len && keeps_lengths()) {
     throw InvalidArgument("seq_len: --{} are not packed; omit --seq-len",
@@ -118,9 +122,6 @@ void CaptureOptions::validate_input() const {
 
 void CaptureOptions::validate() const {
   validate_input();
-  const auto at_least_one = [](const char* name, std::int64_t value) {
-    check_option(value >= 1, name, ">= 1", value);
-  };
   constexpr std::int64_t kLargestBatch = 65536;
   if (batch_size && !batch_size->is_automatic &&
       (batch_size->sequences < 1 || batch_size->sequences > kLargestBatch)) {

@@ -21,8 +21,7 @@ namespace lime {
 /// Copy of an activation in CPU memory, as float32.
 ///
 /// From a GPU it is copied to pinned memory on a side stream, for which the computation never
-/// waits; the activation's memory is kept until the copy is done. From the CPU it is copied
-/// immediately.
+/// waits; from the CPU immediately.
 class HostCopy {
  public:
   /// @param side  of the activation's device
@@ -38,8 +37,7 @@ class HostCopy {
 
 /// Transfers activations from the threads of a Pipeline to the collecting thread, pass by pass.
 ///
-/// Each stage has a queue of copies in CPU memory, in the order in which a pass reaches the points;
-/// a stage whose queue is full waits.
+/// Each stage has a queue of copies in CPU memory and waits while it is full.
 class ActivationRelay {
  public:
   /// Converts an activation on its device to the form to be copied; may return it unchanged.

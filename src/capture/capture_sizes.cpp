@@ -49,44 +49,37 @@ std::int64_t largest_fitting(std::int64_t step, std::int64_t most,
   return good * step;
 }
 
-BatchProbe::BatchProbe(const CaptureSetup& setup, const Decoder& decoder)
-    : setup_(setup),
-      decoder_(decoder),
-      longest_first_(static_cast<std::size_t>(setup.input.num_sequences())) {
-  std::iota(longest_first_.begin(), longest_first_.end(), std::int64_t{0});
-  std::ranges::stable_sort(longest_first_, std::greater(),
+std::int64_t largest_batch(const CaptureSetup& setup, const Decoder& decoder, std::int64_t most) {
+  std::vector<std::int64_t> longest_first(setup.input.sequences.size());
+  std::iota(longest_first.begin(), longest_first.end(), 0);
+  std::ranges::stable_sort(longest_first, std::greater(),
                            [&](std::int64_t s) { return setup.input.length(s); });
-}
-
-std::int64_t BatchProbe::largest(std::int64_t most) const {
-  return largest_fitting(setup_.smallest_batch, std::min(most, std::ssize(longest_first_)),
-                         [this](std::int64_t batch_size) { return fits(batch_size); });
-}
-
-bool BatchProbe::fits(std::int64_t batch_size) const {
-  const std::span sequences(longest_first_.data(), static_cast<std::size_t>(batch_size));
-  const at::NoGradGuard no_grad;
-  // As many as a pipeline has in flight.
-  auto left = static_cast<int>(
-      runs_ahead(decoder_.options().devices) ? 2 * decoder_.stages().size() + 1 : 1);
-  const int count = left;
-  const at::Tensor ids = batch_ids(setup_.input, sequences);
-  CapturePasses::Settings settings = setup_.passes;
-  settings.edits = nullptr;
-  settings.waiting_bytes = ids.numel() * bytes_per_token(settings.points);
-  try {
-    const auto passes =
-        make_passes(decoder_, settings, [&] { return left-- > 0 ? ids : at::Tensor(); });
-    for (int pass = 0; pass < count; ++pass) {
-      // The transfer to the host also needs memory.
-      const ForwardResult result = passes->next(
-          [](std::size_t, const at::Tensor& activation) { ActivationRows{activation}; });
-      if (setup_.scores) score_sequences(decoder_, result.hidden, setup_.input, sequences);
+  const auto fits = [&](std::int64_t batch_size) {
+    const auto sequences = std::span(longest_first).first(static_cast<std::size_t>(batch_size));
+    const at::NoGradGuard no_grad;
+    // As many as a pipeline has in flight.
+    auto left = static_cast<int>(
+        runs_ahead(decoder.options().devices) ? 2 * decoder.stages().size() + 1 : 1);
+    const int count = left;
+    const at::Tensor ids = batch_ids(setup.input, sequences);
+    CapturePasses::Settings settings = setup.passes;
+    settings.edits = nullptr;
+    settings.waiting_bytes = ids.numel() * bytes_per_token(settings.points);
+    try {
+      const auto passes =
+          make_passes(decoder, settings, [&] { return left-- > 0 ? ids : at::Tensor(); });
+      for (int pass = 0; pass < count; ++pass) {
+        // The transfer to the host also needs memory.
+        const ForwardResult result = passes->next(
+            [](std::size_t, const at::Tensor& activation) { ActivationRows{activation}; });
+        if (setup.scores) score_sequences(decoder, result.hidden, setup.input, sequences);
+      }
+    } catch (const c10::OutOfMemoryError&) {
+      return false;
     }
-  } catch (const c10::OutOfMemoryError&) {
-    return false;
-  }
-  return true;
+    return true;
+  };
+  return largest_fitting(setup.smallest_batch, std::min(most, std::ssize(longest_first)), fits);
 }
 
 namespace {

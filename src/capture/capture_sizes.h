@@ -89,23 +89,9 @@ at::Tensor batch_ids(const CaptureInput& input, std::span<const std::int64_t> se
 std::int64_t largest_fitting(std::int64_t step, std::int64_t most,
                              const std::function<bool(std::int64_t)>& fits);
 
-/// Measures the batch size that fits into device memory by running passes over the longest
-/// sequences, with all hooks of the capture.
-class BatchProbe {
- public:
-  BatchProbe(const CaptureSetup& setup, const Decoder& decoder);
-
-  /// Returns the largest number of sequences per pass, at most `most`; 0 if even the minimum does
-  /// not fit.
-  std::int64_t largest(std::int64_t most) const;
-
- private:
-  bool fits(std::int64_t batch_size) const;
-
-  const CaptureSetup& setup_;
-  const Decoder& decoder_;
-  std::vector<std::int64_t> longest_first_;  ///< indices of sequences
-};
+/// Measures how many sequences per pass fit into device memory, at most `most`, by running passes
+/// over the longest sequences with all hooks of the capture. @return 0 if none fits.
+std::int64_t largest_batch(const CaptureSetup& setup, const Decoder& decoder, std::int64_t most);
 
 /// Selects the batch and queue sizes within the available memory.
 /// @param setup  with input, sites, activations and points; receives the sizes.

@@ -19,16 +19,11 @@
 namespace lime {
 namespace {
 
-using Key = std::pair<std::string, LayerSelection ActivationEdit::*>;
-const std::array<Key, 6>& keys() {
-  static const std::array<Key, 6> keys = {{{"layers", &ActivationEdit::layers},
-                                           {"heads", &ActivationEdit::heads},
-                                           {"positions", &ActivationEdit::positions},
-                                           {"tokens", &ActivationEdit::tokens},
-                                           {"sources", &ActivationEdit::sources},
-                                           {"source_heads", &ActivationEdit::source_heads}}};
-  return keys;
-}
+using Key = std::pair<const char*, LayerSelection ActivationEdit::*>;
+constexpr Key kKeys[] = {
+    {"layers", &ActivationEdit::layers},       {"heads", &ActivationEdit::heads},
+    {"positions", &ActivationEdit::positions}, {"tokens", &ActivationEdit::tokens},
+    {"sources", &ActivationEdit::sources},     {"source_heads", &ActivationEdit::source_heads}};
 
 [[noreturn]] void refuse_word(const char* what, const std::string& word,
                               const std::vector<std::string>& known) {
@@ -108,17 +103,17 @@ ActivationEdit parse_edit(const std::string& text) {
   edit.operation = *operation;
   set_value(edit, value);
   std::vector<std::string> known = {"seed"};
-  for (const Key& key : keys()) known.push_back(key.first);
+  for (const Key& key : kKeys) known.emplace_back(key.first);
   while (stream >> word) {
     const auto [key, list] = split();
-    const auto found = std::ranges::find(keys(), key, &Key::first);
+    const Key* const found = std::ranges::find(kKeys, key, &Key::first);
     if (word.find('=') == std::string::npos) {
       if (!edit.site.empty())
         throw InvalidArgument("got two sites, '{}' and '{}'", edit.site, word);
       edit.site = word;
     } else if (key == "seed") {
       edit.seed = OptionCodec<std::int64_t>::parse(list, key);
-    } else if (found != keys().end()) {
+    } else if (found != std::end(kKeys)) {
       edit.*found->second = LayerSelection::parse(list, key);
     } else {
       refuse_word("key", key, known);

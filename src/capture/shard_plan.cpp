@@ -38,11 +38,13 @@ std::string_view id_bytes(std::span<const std::int32_t> ids) {
   return {reinterpret_cast<const char*>(ids.data()), ids.size_bytes()};
 }
 
-std::vector<std::int64_t> find_duplicates(const CaptureInput& input, SequenceRange range) {
+std::vector<std::int64_t> find_duplicates(const CaptureInput& input, SequenceRange range,
+                                          bool keeps_duplicates) {
   std::unordered_map<std::string_view, std::int64_t> first_of;
   std::vector<std::int64_t> duplicate_of;
   for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-    duplicate_of.push_back(first_of.try_emplace(id_bytes(input.ids_of(s)), s).first->second);
+    const std::int64_t first = first_of.try_emplace(id_bytes(input.ids_of(s)), s).first->second;
+    duplicate_of.push_back(keeps_duplicates ? s : first);
   }
   return duplicate_of;
 }
@@ -76,10 +78,7 @@ std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange
   for (std::int64_t done = 0; done < shard.count; done += step) {
     CaptureWindow& window = windows.emplace_back();
     window.range = {shard.first + done, std::min(step, shard.count - done)};
-    window.duplicate_of = find_duplicates(input, window.range);
-    if (limits.keeps_duplicates) {
-      std::iota(window.duplicate_of.begin(), window.duplicate_of.end(), window.range.first);
-    }
+    window.duplicate_of = find_duplicates(input, window.range, limits.keeps_duplicates);
     if (limits.sorts_by_length) {
       window.batches = sorted_batches(input, window.range, limits);
     } else {

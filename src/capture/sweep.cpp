@@ -18,35 +18,10 @@
 namespace lime {
 namespace {
 
-/// Returns every route, or every pair of layers that is connected by routes.
-std::vector<SweepItem> route_items(const ModelConfig& config, bool each_head) {
-  check_router_edits({RouterEdit{}}, config);
-  const std::int64_t heads = config.num_key_value_heads;
-  std::vector<SweepItem> items;
-  for (std::int64_t layer = 1; layer < config.num_hidden_layers; ++layer) {
-    for (const std::int64_t source : router_sources(config.lime, layer)) {
-      for (std::int64_t route = 0; route < (each_head ? heads * heads : 1); ++route) {
-        const std::int64_t head = route / heads;
-        const std::int64_t other = route % heads;
-        if (each_head && !config.lime.head_mixing && head != other) continue;
-        SweepItem& item = items.emplace_back();
-        RouterEdit& edit = item.edits.routes.emplace_back();
-        edit.layer = layer;
-        edit.source = source;
-        item.key = {{col::kPart, "route"}, {col::kLayer, layer}, {col::kSource, source}};
-        item.first_layer = static_cast<int>(layer);
-        if (!each_head) continue;
-        edit.head = head;
-        edit.source_head = other;
-        item.key.add({{col::kHead, head}, {col::kSourceHead, other}});
-      }
-    }
-  }
-  return items;
-}
-
+/// Adds the interventions on the components of a layer.
 void add_layer(SweepOver over, const std::string& operation, const ModelConfig& config,
                std::int64_t positions, int layer, std::vector<SweepItem>& items) {
+  using enum SweepOver;
   const auto add = [&](const char* part, const std::vector<std::string>& sites,
                        const std::string& rest = "") -> ResultRow& {
     std::vector<std::string> texts;
@@ -57,18 +32,34 @@ void add_layer(SweepOver over, const std::string& operation, const ModelConfig& 
     item.edits = read_edits(texts);
     check_edits(item.edits, config);
     item.first_layer = layer;
-    return item.key = {{col::kPart, part},
-                       {col::kLayer, layer},
-                       {col::kEdit, fmt::format("{}", fmt::join(texts, "; "))}};
+    item.key = {{col::kPart, part}, {col::kLayer, layer}};
+    if (item.edits.routes.empty())
+      item.key.set(col::kEdit, fmt::format("{}", fmt::join(texts, "; ")));
+    return item.key;
   };
-  if (over == SweepOver::kLayers) add("layer", {"hook_attn_out", "hook_mlp_out"});
-  if (over == SweepOver::kSublayers) add("attention", {"hook_attn_out"});
-  if (over == SweepOver::kSublayers) add("mlp", {"hook_mlp_out"});
-  for (int h = 0; over == SweepOver::kHeads && h < config.num_attention_heads; ++h) {
+  if (over == kLayers) add("layer", {"hook_attn_out", "hook_mlp_out"});
+  if (over == kSublayers) add("attention", {"hook_attn_out"});
+  if (over == kSublayers) add("mlp", {"hook_mlp_out"});
+  for (int h = 0; over == kHeads && h < config.num_attention_heads; ++h) {
     add("head", {"attn.hook_z"}, fmt::format(" heads={}", h)).set(col::kHead, h);
   }
-  for (int p = 0; over == SweepOver::kPositions && p < positions; ++p) {
+  for (int p = 0; over == kPositions && p < positions; ++p) {
     add("position", {"hook_resid_pre"}, fmt::format(" positions={}", p)).set(col::kPosition, p);
+  }
+  if ((over != kRoutes && over != kHeadRoutes) || layer == 0) return;
+  const std::int64_t heads = over == kHeadRoutes ? config.num_key_value_heads : 1;
+  for (const std::int64_t source : router_sources(config.lime, layer)) {
+    for (std::int64_t route = 0; route < heads * heads; ++route) {
+      const std::int64_t head = route / heads;
+      const std::int64_t other = route % heads;
+      if (over == kRoutes) {
+        add("route", {"route"}, fmt::format(" sources={}", source)).set(col::kSource, source);
+      } else if (config.lime.head_mixing || head == other) {
+        add("route", {"route"},
+            fmt::format(" sources={} heads={} source_heads={}", source, head, other))
+            .add({{col::kSource, source}, {col::kHead, head}, {col::kSourceHead, other}});
+      }
+    }
   }
 }
 
@@ -126,11 +117,11 @@ std::vector<SweepItem> sweep_items(SweepOver over, const ModelEdits& edits,
                                    const std::string& operation, const ModelConfig& config,
                                    std::int64_t positions) {
   if (over == SweepOver::kEdits) return {item_of(edits, config)};
-  const bool each_head = over == SweepOver::kHeadRoutes;
-  if (each_head || over == SweepOver::kRoutes) return route_items(config, each_head);
+  const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
+  if (is_routes) check_router_edits({RouterEdit{}}, config);
   std::vector<SweepItem> items;
   for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
-    add_layer(over, operation, config, positions, layer, items);
+    add_layer(over, is_routes ? "zero" : operation, config, positions, layer, items);
   }
   return items;
 }

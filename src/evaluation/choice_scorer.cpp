@@ -40,11 +40,10 @@ std::size_t common_prefix(const Ids& a, const Ids& b) {
 ChoiceTokens encode_choice(const Tokenizer& tokenizer, const std::string& context,
                            const std::string& continuation, std::int64_t max_length) {
   const auto encode = [&](const std::string& text, bool with_prefix) {
-    Ids ids;
-    if (with_prefix) ids.assign(tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end());
-    const std::vector<std::int32_t> own = tokenizer.encode(text);
-    ids.insert(ids.end(), own.begin(), own.end());
-    return ids;
+    std::vector<std::int32_t> ids = tokenizer.encode(text);
+    const auto prefix = tokenizer.prefix_ids();
+    if (with_prefix) ids.insert(ids.begin(), prefix.begin(), prefix.end());
+    return Ids(ids.begin(), ids.end());
   };
   Ids before;
   Ids targets;

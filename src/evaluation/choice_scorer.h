@@ -41,9 +41,8 @@ struct ChoiceScore {
 /// Computes log-likelihoods of the choices of one item after another.
 ///
 /// Tokens that all choices of an item share are computed once, and again only where the next item
-/// begins differently; equal inputs are computed once. The key-value cache carries them. Choices
-/// run as one batch. Results are bit-identical for any number of threads, and equal up to rounding
-/// for any order of the items. Memory: that of the longest item. Not thread-safe.
+/// begins differently. Choices run as one batch. Results are bit-identical for any number of
+/// threads, and equal up to rounding for any order of the items. Not thread-safe.
 class ChoiceScorer {
  public:
   /// @param layers  whose outputs are also read with the final norm and output projection (logit

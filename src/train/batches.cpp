@@ -97,25 +97,10 @@ TokenBatch SequenceBatches::batch(std::int64_t epoch, std::int64_t index) {
 
 namespace {
 
-template <typename Stored>
-void widen(const std::byte* stored, std::span<std::int64_t> ids) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    Stored id;
-    std::memcpy(&id, stored + i * sizeof(Stored), sizeof(Stored));
-    ids[i] = id;
-  }
-}
-
-template <typename Stored>
-void write_narrow(std::ostream& stream, std::span<const std::int32_t> ids) {
-  constexpr std::size_t kIdsAtOnce = 1 << 16;
-  std::vector<Stored> narrow;
-  for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
-    const auto part = ids.subspan(begin, std::min(kIdsAtOnce, ids.size() - begin));
-    narrow.assign(part.begin(), part.end());
-    stream.write(reinterpret_cast<const char*>(narrow.data()),
-                 static_cast<std::streamsize>(narrow.size() * sizeof(Stored)));
-  }
+/// Calls `run` with a number of the type in which ids are stored.
+template <typename Run>
+void with_stored_type(int bytes_per_token, const Run& run) {
+  bytes_per_token == 2 ? run(std::uint16_t{}) : run(std::uint32_t{});
 }
 
 }  // namespace
@@ -142,11 +127,12 @@ void TokenShards::copy(std::int64_t begin, std::span<std::int64_t> ids) const {
     const std::size_t count = std::min(ids.size(), static_cast<std::size_t>(ends_[file] - begin));
     const std::byte* const stored =
         files_[file].bytes().data() + (begin - file_begin) * bytes_per_token_;
-    if (bytes_per_token_ == 2) {
-      widen<std::uint16_t>(stored, ids.first(count));
-    } else {
-      widen<std::uint32_t>(stored, ids.first(count));
-    }
+    with_stored_type(bytes_per_token_, [&](auto id) {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::memcpy(&id, stored + i * sizeof(id), sizeof(id));
+        ids[i] = id;
+      }
+    });
     ids = ids.subspan(count);
     begin += static_cast<std::int64_t>(count);
     ++file;
@@ -155,12 +141,17 @@ void TokenShards::copy(std::int64_t begin, std::span<std::int64_t> ids) const {
 
 void write_token_shard(const std::filesystem::path& file, std::span<const std::int32_t> ids,
                        int bytes_per_token) {
+  constexpr std::size_t kIdsAtOnce = 1 << 16;
   write_file_atomically(file, [&](std::ostream& stream) {
-    if (bytes_per_token == 2) {
-      write_narrow<std::uint16_t>(stream, ids);
-    } else {
-      write_narrow<std::uint32_t>(stream, ids);
-    }
+    with_stored_type(bytes_per_token, [&](auto id) {
+      std::vector<decltype(id)> narrow;
+      for (std::size_t begin = 0; begin < ids.size(); begin += kIdsAtOnce) {
+        const auto part = ids.subspan(begin, std::min(kIdsAtOnce, ids.size() - begin));
+        narrow.assign(part.begin(), part.end());
+        stream.write(reinterpret_cast<const char*>(narrow.data()),
+                     static_cast<std::streamsize>(narrow.size() * sizeof(id)));
+      }
+    });
   });
 }
 

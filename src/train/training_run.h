@@ -90,14 +90,13 @@ struct TrainingOutcome {
 /// and when `stop` is requested. A resumed run takes bit-identical steps to an uninterrupted one
 /// (on a CPU with the same number of threads).
 ///
-/// @param on_progress  steps, then items of the evaluation; the note has loss, perplexity, learning
-///                     rate, gradient norm and tokens per second.
+/// @param on_progress  steps, then items of the evaluation
 /// @throws InvalidArgument  if `output` contains a run and `resume` is false, a run with another
 ///         description (names the first difference), or a model without a state.
 /// @throws NumericalError   if the loss, a gradient, or a weight or moment to be saved is not
-///         finite; the last saved state, all finite, is kept.
+///         finite; the last saved state, all finite, is kept. If a weight is too large for
+///         `save_dtype`; the state is saved.
 /// @throws Interrupted      if `stop` was requested; the state is saved.
-/// @throws NumericalError   if a weight is too large for `save_dtype`; the state is saved.
 /// @throws IoError          if writing fails.
 TrainingOutcome run_training(const TrainingJob& job, const ProgressFn& on_progress = {},
                              std::stop_token stop = {});

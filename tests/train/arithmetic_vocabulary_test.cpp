@@ -67,8 +67,9 @@ TEST(ArithmeticVocabularyTest, NamesTheWordThatItDoesNotHave) {
 TEST(ArithmeticVocabularyTest, ItsTokenizerFilesGiveTheSameIds) {
   const ArithmeticVocabulary vocabulary(kRange);
   const testing::TemporaryFolder folder;
-  testing::write_text(folder / "tokenizer.json", vocabulary.tokenizer_json().dump());
-  testing::write_text(folder / "tokenizer_config.json", vocabulary.tokenizer_config_json().dump());
+  for (const auto& [name, content] : vocabulary.files()) {
+    testing::write_text(folder / name, content);
+  }
   const auto tokenizer = load_tokenizer(folder.path());
   EXPECT_EQ(tokenizer->vocab_size(), vocabulary.size());
   EXPECT_EQ(tokenizer->bos_id(), ArithmeticVocabulary::kBos);

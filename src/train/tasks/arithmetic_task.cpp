@@ -269,17 +269,12 @@ std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
 
 std::vector<ArithmeticExpression> read_expressions(const std::filesystem::path& path,
                                                    const IntegerRange& range) {
-  const MappedFile file(path);
-  std::istringstream lines{std::string(file.text())};
   std::vector<ArithmeticExpression> expressions;
-  std::int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const Words words = words_of(line);
-    if (words.empty()) continue;
-    expressions.push_back(
-        expression_of(words, range, fmt::format("'{}', line {}", path.string(), number)));
-  }
+  for_each_line(path, [&](std::string_view line, std::int64_t number) {
+    const std::string where = fmt::format("'{}', line {}", path.string(), number);
+    expressions.push_back(expression_of(words_of(std::string(line)), range, where));
+    return true;
+  });
   throw_if<FormatError>(expressions.empty(),
                         "'{}': must contain arithmetic expressions, one per line, got none",
                         path.string());

@@ -55,38 +55,35 @@ std::string WordVocabulary::decode(std::span<const std::int32_t> ids) const {
   return text;
 }
 
-Json WordVocabulary::tokenizer_json() const {
+std::map<std::string, std::string> WordVocabulary::files() const {
   Json vocabulary = Json::object();
-  for (std::int32_t id = 0; id < size(); ++id)
-    vocabulary[tokens_[static_cast<std::size_t>(id)]] = id;
+  for (const std::string& token : tokens_) {
+    const std::size_t id = vocabulary.size();
+    vocabulary[token] = id;
+  }
   Json added = Json::array();
   for (const std::int32_t id : {kPad, kBos, kEos}) {
     added.push_back(special_token_json(id, tokens_[static_cast<std::size_t>(id)]));
   }
-  return {{"version", "1.0"},
-          {"truncation", nullptr},
-          {"padding", nullptr},
-          {"added_tokens", added},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
-          {"post_processor", bos_template_json(kBos, tokens_[kBos])},
-          {"decoder", nullptr},
-          {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "<unk>"}}}};
-}
-
-Json WordVocabulary::tokenizer_config_json() const {
-  return {{"tokenizer_class", "PreTrainedTokenizerFast"},
-          {"bos_token", tokens_[kBos]},
-          {"eos_token", tokens_[kEos]},
-          {"pad_token", tokens_[kPad]},
-          {"clean_up_tokenization_spaces", false},
-          {"add_bos_token", true},
-          {"add_eos_token", false}};
-}
-
-std::map<std::string, std::string> WordVocabulary::files() const {
-  return {{"tokenizer.json", tokenizer_json().dump(2) + "\n"},
-          {"tokenizer_config.json", tokenizer_config_json().dump(2) + "\n"}};
+  const Json tokenizer = {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added},
+      {"normalizer", nullptr},
+      {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
+      {"post_processor", bos_template_json(kBos, tokens_[kBos])},
+      {"decoder", nullptr},
+      {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "<unk>"}}}};
+  const Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                       {"bos_token", tokens_[kBos]},
+                       {"eos_token", tokens_[kEos]},
+                       {"pad_token", tokens_[kPad]},
+                       {"clean_up_tokenization_spaces", false},
+                       {"add_bos_token", true},
+                       {"add_eos_token", false}};
+  return {{"tokenizer.json", tokenizer.dump(2) + "\n"},
+          {"tokenizer_config.json", config.dump(2) + "\n"}};
 }
 
 ArithmeticVocabulary::ArithmeticVocabulary(const IntegerRange& range)

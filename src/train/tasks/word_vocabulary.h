@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/json.h"
 #include "train/tasks/arithmetic_expression.h"
 
 namespace lime {
@@ -38,10 +37,8 @@ class WordVocabulary {
   /// Joins the words of `ids` by single spaces. @throws InvalidArgument  for an unknown id.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// Returns the JSON for Hugging Face's tokenizers and load_tokenizer(): a WordLevel model over
+  /// Returns the files for Hugging Face's tokenizers and load_tokenizer(): a WordLevel model over
   /// space-separated words, which prepends `<s>` to a text.
-  Json tokenizer_json() const;
-  Json tokenizer_config_json() const;
   std::map<std::string, std::string> files() const;
 
  private:

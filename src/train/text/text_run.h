@@ -39,8 +39,7 @@ struct PreparedText {
   std::map<std::string, std::string> files;  ///< of the tokenizer, by name
 };
 
-/// Trains the tokenizer if requested, and tokenises the text; reuses both from TextData::tokens if
-/// an earlier run stored them there.
+/// Trains the tokenizer if requested, and tokenises the text, or reuses both from TextData::tokens.
 /// @param on_progress  bytes of text.
 /// @throws InvalidArgument  if there is no text, or too little for the requested tokenizer.
 /// @throws as tokenize_text() and load_tokenizer()
