@@ -49,7 +49,7 @@ struct EvalCommand {
     list.add("batch_size", evaluation.batch_size, "answers generated at once");
     list.group("Program");
     list.add("output", output, "file of the samples, one line per item");
-    list.add("resume", resume, "continue an interrupted run with the same output");
+    list.add("resume", resume, "resume an interrupted run with the same output");
     list.add("device", device,
              "auto, cpu, cuda, cuda:N, or several that split the layers: cuda:0,cuda:1");
     list.add("dtype", dtype, "data type of the computation");

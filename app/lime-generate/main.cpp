@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
   line.set_examples(
       "lime-generate --checkpoint stories260k --prompt 'Once upon a time'\n"
       "lime-generate --checkpoint DIR --prompt '2 + 3 =' --temperature 0.8 --top-p 0.95 --seed 7\n"
-      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --router-edit edit.json --next-tokens 5");
+      "lime-generate --checkpoint DIR --prompt '2 + 3 =' --edit edit.json --next-tokens 5");
   line.on_run([&] { return lime::run_generate(command); });
   return lime::run_program(line, argc, argv);
 }

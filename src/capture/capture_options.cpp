@@ -26,6 +26,7 @@ void describe_edits(OptionList& list, std::vector<std::string>& edit) {
   OptionField& routes = list.add("router_edit", edit, "the same as --edit FILE");
   routes.type = "PATH";
   routes.splits_commas = false;
+  routes.value = [] { return Json(); };  // as part of edit
   routes.assign = [&edit](const std::vector<std::string>& files) {
     edit.insert(edit.end(), files.begin(), files.end());
   };
@@ -91,7 +92,7 @@ void CaptureOptions::describe(OptionList& list) {
            "nothing fits");
   list.add("threads", threads,
            "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
-  list.add("seed", seed, "stored with the capture; captures are not random yet");
+  list.add("seed", seed, "stored with the capture; has no other effect");
   list.add("quiet", quiet, "print errors only");
 }
 

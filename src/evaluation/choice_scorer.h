@@ -52,7 +52,7 @@ class ChoiceScorer {
   explicit ChoiceScorer(const Decoder& decoder, std::vector<int> layers = {},
                         bool with_states = false);
 
-  /// Forgets the tokens of earlier items: what follows does not depend on them, bit by bit.
+  /// Clears the cached tokens of earlier items, on which later scores then do not depend.
   void forget() { cached_.clear(); }
 
   /// @return one score per choice. @throws NumericalError  if a score is not finite.

@@ -96,7 +96,7 @@ std::mt19937 PythonRandom::seeded(std::uint32_t seed) {
     state[i] = (state[i] ^ mixed(i, 1566083941)) - static_cast<std::uint32_t>(i);
   }
   state[0] = 0x80000000U;
-  /// Hands the state to the engine.
+  /// Passes the state to the engine.
   struct Words {
     using result_type = std::uint_least32_t;
     std::span<const std::uint32_t> words;

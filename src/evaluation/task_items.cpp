@@ -349,7 +349,7 @@ void TaskOptions::describe(OptionList& list) {
       .takes_several = true;
   list.add("shots", items.shots, "few-shot examples before each item");
   list.add("fewshot_seed", items.fewshot_seed, "seed of the few-shot examples");
-  list.add("limit", items.limit, "evaluate the first items of each task only");
+  list.add("limit", items.limit, "evaluate only the first N items of each task");
 }
 
 void TaskOptions::validate() const {

@@ -18,7 +18,7 @@ struct ViewKind {
   QString title;     ///< "Router"
   QString question;  ///< that the view answers, one sentence
   Need need;
-  /// Returns whether the view shows such a document. Without any, OfferPage stands in for it.
+  /// Returns true if the view shows such a document. Without one, OfferPage is shown instead.
   std::function<bool(const Document&)> shows;
   std::function<View*(const ViewContext&)> make;
 };

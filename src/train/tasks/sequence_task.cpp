@@ -29,10 +29,10 @@ ProgressFn drawing(const ProgressFn& on_progress) {
 }
 
 void TaskFiles::describe(OptionList& list) {
-  list.group("Samples from files (--task aet or prosqa)");
-  list.add(
-      "train_file", train_file,
-      "training samples, instead of generated ones: output of generate, or a ProsQA JSON file");
+  list.group("Samples from files (--task aet, prosqa or text-pairs)");
+  list.add("train_file", train_file,
+           "training samples instead of generated ones: output of generate, a ProsQA JSON file, or "
+           "JSON Lines with prompt and answer");
   list.add("test_file", test_file,
            "test samples, never trained on, in the same formats, e.g. prosqa_test.json");
 }

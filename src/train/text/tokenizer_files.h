@@ -23,7 +23,7 @@ Json special_token_json(std::int32_t id, const std::string& token);
 Json bos_template_json(std::int32_t id, const std::string& token);
 
 /// Returns the files in the form that transformers' AutoTokenizer expects beside a model of this
-/// kind. transformers 5 takes every tokenizer of a `qwen2` for Qwen2Tokenizer (see
+/// kind. transformers 5 loads every tokenizer of a `qwen2` as Qwen2Tokenizer (see
 /// Family::assumed_tokenizer), which cuts numbers into digits; a null `auto_map` of another class
 /// in tokenizer_config.json prevents it. With `trust_remote_code=True` such a folder is refused.
 std::map<std::string, std::string> files_for_transformers(std::map<std::string, std::string> files,
