@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using testing::kCapture;
 using testing::LimeCaptureTest;
+using ::testing::MatchesRegex;
 using testing::ProgramRun;
 using testing::run_command;
 using testing::write_text;
