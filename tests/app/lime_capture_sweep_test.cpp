@@ -37,7 +37,7 @@ Json results_of(const std::filesystem::path& file) {
 
 TEST_F(LimeCaptureTest, SweepsWithEqualBitsForAnyNumberOfThreads) {
   const std::string sweep =
-      "sweep --checkpoint model --text text.txt --seq-len 20 --over heads --quiet ";
+      "sweep --checkpoint model --text text.txt --seq-len 20 --over heads --bootstrap 100 --quiet ";
   for (const std::string threads : {"1", "2"}) {
     const ProgramRun result = run(sweep + "--threads " + threads + " -o " + threads + ".json");
     ASSERT_EQ(result.status, 0) << result.errors;
@@ -46,10 +46,10 @@ TEST_F(LimeCaptureTest, SweepsWithEqualBitsForAnyNumberOfThreads) {
 }
 
 TEST_F(LimeCaptureTest, ResumesAKilledSweepWithEqualResults) {
-  testing::write_text(folder_ / "long.txt", testing::tiny_text(4000));
+  testing::write_text(folder_ / "long.txt", testing::tiny_text(1500));
   const std::string sweep =
       "sweep --checkpoint model --text long.txt --seq-len 20 --batch-size 2 --over heads "
-      "--threads 1 --quiet ";
+      "--bootstrap 100 --threads 1 --quiet ";
   // The journal begins with a header; a longer one has a finished batch.
   const ProgramRun killed = testing::run_command(fmt::format(
       "cd '{0}' && {1} {2} -o cut.json & pid=$!; cd '{0}'; while [ \"$(cat cut.json.part* "
