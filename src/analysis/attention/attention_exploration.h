@@ -46,9 +46,7 @@ class PatternReader {
   std::vector<MatrixD> profiles(int layer, std::int64_t sequence,
                                 const std::vector<int>& heads) const;
   /// Reads the patterns of one sequence in one layer.
-  /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence; lists
-  ///                          those that exist.
-  /// @throws IoError, FormatError  as CaptureReader.
+  /// @throws InvalidArgument  if there are none; lists those that exist.
   AttentionExploration read(int layer, std::int64_t sequence) const;
   /// Checks the arguments of read() without reading. @throws InvalidArgument
   void check_sequence(std::int64_t sequence) const;
@@ -87,9 +85,8 @@ struct RoutedAttention {
   bool of_values = false;  ///< of the tokens' own values; else of their scales over the text
 };
 
-/// Follows one row of a pattern through the layer's router: with the tokens' values where the
-/// capture has the site `values` of all layers up to this one, else with the root mean squares in
-/// its statistics (routed_attention(), routed_attention_of_scales()).
+/// Follows one row of a pattern through the layer's router: with the values of all layers up to
+/// this one if the capture has them, else with the root mean squares in its statistics.
 /// @throws InvalidArgument  if the model has no routers, or head or query do not exist.
 RoutedAttention explore_routed_attention(const CaptureReader& capture,
                                          const AttentionExploration& attention, std::int64_t head,

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
 #include <limits>
 #include <map>
-#include <string_view>
-#include <utility>
 
-#include "analysis/engine/analysis.h"
 #include "analysis/report/map_text.h"
 #include "metrics/attention/attention_profile.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -51,8 +43,7 @@ class SummaryRows {
   std::vector<ResultRow> rows_;
 };
 
-/// Measures of some items (sequences, or queries of one), each [heads, measures], and what even
-/// attention would give, [items, measures].
+/// Measures of some items (sequences or queries), each [heads, measures], and of even attention.
 struct MeasuredItems {
   std::vector<MatrixD> values;
   MatrixD even;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>

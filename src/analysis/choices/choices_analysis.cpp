@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/choices_analysis.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
-#include <utility>
 
 #include "analysis/choices/choices_report.h"
 #include "analysis/choices/scored_items.h"
-#include "analysis/engine/capture_set.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/pairs/minimal_pairs.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -300,9 +295,7 @@ Analysis prepare_choices(const ChoicesOptions& options, const RunOptions&) {
     }
     return rows;
   };
-  analysis.present = [options](Report& report, std::span<const UnitResult>) {
-    fill_choices_report(report, options);
-  };
+  analysis.present = [options](Report& report, auto) { fill_choices_report(report, options); };
   return analysis;
 }
 

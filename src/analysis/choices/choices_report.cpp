@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/choices_report.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-
-#include "analysis/report/tables.h"
-
 namespace lime {
 namespace {
 

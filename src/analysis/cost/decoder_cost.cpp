@@ -9,8 +9,7 @@
 namespace lime {
 namespace {
 
-/// Returns true for weights of matrix products that every token passes; a tied embedding is one as
-/// the output projection.
+/// Returns true for weights of matrix products that every token passes.
 bool is_product(const ParameterSpec& spec, const ModelConfig& config) {
   if (spec.shape.size() != 2 || is_routing(spec.part)) return false;
   if (spec.part == Part::kEmbedding) return config.tie_word_embeddings;
@@ -183,8 +182,7 @@ double elementwise_operations(const ModelConfig& config) {
   return total;
 }
 
-/// Returns the number of keys and values of all layers. SVFormer stores only the values of layer 0,
-/// which every layer reads.
+/// Returns the number of keys and values of all layers. SVFormer stores only the values of layer 0.
 std::int64_t cache_elements(const ModelConfig& config, std::int64_t num_tokens) {
   std::int64_t positions = 0;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

@@ -68,10 +68,8 @@ struct RoutedLayer {
 bool has_classes(const CaptureReader& capture);
 
 /// Measures the routed values of one layer under each router: the accuracy of a linear probe on
-/// their classes per fold, with the same folds for all routers; without classes the entropies and
-/// the effective rank of each sequence.
-/// @throws InvalidArgument  if a class has fewer rows than folds, or values are not finite; names
-///                          the sequence.
+/// their classes per fold; without classes the entropies and the effective rank of each sequence.
+/// @throws InvalidArgument  if a class has fewer rows than folds, or a value is not finite.
 RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
                                  const CounterfactualAnalysisOptions& options,
                                  const UnitContext& context);

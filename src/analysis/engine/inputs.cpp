@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/inputs.h"
 
-#include <fmt/format.h>
-
 #include <Eigen/Core>
 #include <atomic>
 #include <cmath>
@@ -10,7 +8,6 @@
 #include <fstream>
 #include <future>
 #include <system_error>
-#include <utility>
 
 #include "core/files/sha256.h"
 #include "core/program/program.h"

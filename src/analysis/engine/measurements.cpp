@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/measurements.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 
 namespace lime {
 namespace {

@@ -18,9 +18,8 @@ struct Measurement {
   double high = low;
 };
 
-/// Returns the finite measurements in a row of `metric` about a layer or a whole model: its mean,
-/// or, in rows without a mean, every number that is no option. Empty for other rows, such as
-/// comparisons and single heads.
+/// Returns the finite measurements in a row about a layer or a whole model: its mean, else every
+/// number that is no option. Empty for rows of comparisons and single heads.
 std::vector<Measurement> measurements_of(const ResultRow& row, const std::string& metric);
 
 }  // namespace lime

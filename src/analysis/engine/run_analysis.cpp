@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/run_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "analysis/engine/comparison_report.h"
-#include "analysis/engine/inputs.h"
 #include "analysis/engine/unit_runner.h"
-#include "core/json.h"
 #include "core/program/program.h"
 #include "core/utf8.h"
 

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/layer_exploration.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
-#include <span>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/options.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"

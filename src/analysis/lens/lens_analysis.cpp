@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/lens/lens_analysis.h"
 
-#include <algorithm>
 #include <array>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "analysis/engine/capture_rows.h"
 #include "core/program/suggest.h"
@@ -22,7 +17,6 @@ constexpr std::size_t kStored = 5;
 struct LensShared {
   LensOptions options;
   std::vector<ChosenCapture> captures;
-  std::vector<std::string> identities;
 };
 
 std::vector<ChosenCapture> open_lenses(const CaptureSetOptions& options) {
@@ -61,10 +55,11 @@ std::vector<std::vector<double>> measure_sequences(const CaptureReader& capture,
   return values;
 }
 
-UnitResult measure_layer(const LensShared& shared, const CaptureReader& capture, int layer,
+UnitResult measure_layer(const LensShared& shared, const LayerPlace& place,
                          const UnitContext& context) {
-  const std::int64_t count = num_sequences_used(capture, shared.options.max_sequences);
-  std::vector<std::vector<double>> values = measure_sequences(capture, layer, count, context);
+  const ChosenCapture& capture = shared.captures[place.capture];
+  std::vector<std::vector<double>> values =
+      measure_sequences(capture.reader, place.layer, capture.num_sequences, context);
   RowSummaries summaries(shared.options.summary);
   UnitResult result;
   for (std::size_t m = 0; m < kMeasures.size(); ++m) {
@@ -87,7 +82,7 @@ void fill_report(Report& report, const LensShared& shared) {
     report.layout.block = {col::kSite, col::kMeasure};
   }
   for (const ChosenCapture& capture : shared.captures) {
-    report.notes.push_back(describe_sequences(capture, shared.options.max_sequences));
+    report.notes.push_back(describe_sequences(capture));
   }
   report.notes.emplace_back(
       "next-token distribution of each layer's residual stream: KL(final || layer) and entropy in "
@@ -102,18 +97,14 @@ void fill_report(Report& report, const LensShared& shared) {
 }  // namespace
 
 void LensOptions::describe(OptionList& list) {
-  list.add("layer", captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
-  list.add("label", captures.label,
-           "names of the captures in tables and results, in order; default: from the file names")
-      .takes_several = true;
+  captures.describe_layers(list);
   captures.describe_skip(list);
-  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  captures.describe_max_sequences(list);
   summary.describe(list);
 }
 
 void LensOptions::validate() const {
   captures.validate();
-  require_positive("max_sequences", max_sequences);
   summary.validate("bootstrap");
 }
 
@@ -124,28 +115,23 @@ Analysis prepare_lens(const LensOptions& options, const RunOptions& run) {
   shared->options.summary.seed = run.seed;
   shared->captures = open_lenses(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
-    const std::int64_t count = num_sequences_used(capture.reader, options.max_sequences);
-    check_token_sequences(capture.reader, count, "the logit lens");
-    shared->identities.push_back(sequences_identity(capture.reader, count));
+    check_token_sequences(capture.reader, capture.num_sequences, "the logit lens");
   }
   Analysis analysis = analysis_of("lens", options, shared->captures);
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
-    const CaptureReader& reader = shared->captures[place.capture].reader;
-    const std::int64_t count = num_sequences_used(reader, options.max_sequences);
-    unit.identity = shared->identities[place.capture];
-    unit.work = count;
-    unit.bytes =
-        count * std::ssize(kMeasures) * 16 + summary_bytes(std::ssize(kMeasures), options.summary);
-    unit.bytes_per_thread =
-        longest_sequence(reader, count) * static_cast<std::int64_t>(kStored) * 12;
-    unit.measure = [shared, &reader, layer = place.layer](const UnitContext& context) {
-      return measure_layer(*shared, reader, layer, context);
+    const ChosenCapture& capture = shared->captures[place.capture];
+    unit.identity = capture.identity;
+    unit.work = capture.num_sequences;
+    unit.bytes = capture.num_sequences * std::ssize(kMeasures) * 16 +
+                 summary_bytes(std::ssize(kMeasures), options.summary);
+    unit.bytes_per_thread = longest_sequence(capture.reader, capture.num_sequences) *
+                            static_cast<std::int64_t>(kStored) * 12;
+    unit.measure = [shared, place](const UnitContext& context) {
+      return measure_layer(*shared, place, context);
     };
   });
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
-    fill_report(report, *shared);
-  };
+  analysis.present = [shared](Report& report, auto) { fill_report(report, *shared); };
   return analysis;
 }
 

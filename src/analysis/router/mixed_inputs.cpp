@@ -3,10 +3,7 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -146,10 +143,9 @@ MatrixF source_norms(const CaptureReader& capture, const MixedInput& input, std:
 MatrixF token_weights(const CaptureReader& capture, const MixedInput& input, std::int64_t first_row,
                       std::int64_t num_rows) {
   const auto& [site, layer] = input.weights;
-  if (capture.dim(site, layer) != input.columns) {
-    throw FormatError("{}: {} of layer {} must have {} columns, got {}", quoted_path(capture), site,
-                      layer, input.columns, capture.dim(site, layer));
-  }
+  throw_if<FormatError>(capture.dim(site, layer) != input.columns,
+                        "{}: {} of layer {} must have {} columns, got {}", quoted_path(capture),
+                        site, layer, input.columns, capture.dim(site, layer));
   return capture.read_rows(site, layer, first_row, num_rows)
       .middleCols(input.first_column, input.num_heads * input.width);
 }

@@ -15,9 +15,8 @@ namespace lime {
 inline constexpr const char* kRouteSite = "attn.hook_route";
 inline constexpr const char* kDepthWeightsSite = "hook_depth_weights";
 
-/// Returns the site of the routing weights that only a capture contains: those of the residual
-/// stream, or token-dependent ones of keys and values. Empty for a plain transformer and for a LIMe
-/// with static routers.
+/// Returns the site of the routing weights that only a capture contains; empty for a plain
+/// transformer and for a LIMe with static routers.
 std::string source_site(const ModelConfig& config);
 
 /// One mixed input of a layer, sum_j w_j source_j, and where a capture has its parts.
@@ -36,14 +35,12 @@ struct MixedInput {
 };
 
 /// Returns an input of a layer of a decoder.
-///
-/// @param read  "values" or "keys", or an input from the residual stream as depth_reads() names it.
-///              Its sources are the embedding and the outputs of attention and MLP, with unrolled
-///              weights. Values that Depth-Attention reads in earlier layers are mixed ones.
+/// @param read  "values" or "keys", or an input from the residual stream as depth_reads() names it,
+///              of the embedding and the outputs of attention and MLP with unrolled weights. Values
+///              that Depth-Attention reads in earlier layers are mixed ones.
 MixedInput mixed_input(const ModelConfig& config, const std::string& read, std::int64_t layer);
 
-/// Returns the inputs of each layer that have token-dependent weights, the usual one first; those
-/// of static routers for a LIMe that has them.
+/// Returns the inputs of each layer that have weights, the usual one first.
 std::vector<std::string> mixed_inputs(const ModelConfig& config);
 
 /// Returns the sites of a capture that contains an input and its weights: "values,attn.hook_route".

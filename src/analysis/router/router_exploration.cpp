@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "analysis/router/routers_of.h"
 #include "checkpoint/checkpoint.h"

@@ -23,8 +23,7 @@ struct RouterWeight {
   std::int64_t num_sources = 1;  ///< buffered heads that the target head reads
 };
 
-/// Routers of a checkpoint for interactive exploration, which computes maps and flows without
-/// reading the file again. Immutable and thread-safe.
+/// Routers of a checkpoint for interactive exploration. Immutable and thread-safe.
 class RouterExploration {
  public:
   /// @throws as routers_of()
@@ -51,12 +50,10 @@ class RouterExploration {
   std::array<MatrixD, 4> layer_values_;  ///< by RouterQuantity
 };
 
-/// Returns the routers that the edited model uses: every route scaled by its edits. Unknown routes
-/// are ignored; check_router_edits() reports them.
+/// Returns the routers that the edited model uses. Unknown routes are ignored.
 Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits);
 
-/// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads]; 1 without an
-/// edit.
+/// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads].
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t num_key_value_heads);
 
 /// Returns the number of weights that an edit selects in routers of this shape. Layer 0 has none.
@@ -85,8 +82,7 @@ class EditedRouters {
 
   /// Returns router_layer_values() of edited_routers(), kSigned.
   const MatrixD& layer_values() const { return layer_values_; }
-  /// Returns the state of all routes from the heads of `source` to those of `layer`, source <=
-  /// layer.
+  /// Returns the state of all routes from the heads of `source`, <= layer, to those of `layer`.
   RouteState state(std::int64_t layer, std::int64_t source) const;
 
   /// Returns edit_scales() of one layer.

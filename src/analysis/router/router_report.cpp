@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/router/router_report.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "analysis/report/map_text.h"
-#include "analysis/report/tables.h"
 
 namespace lime {
 namespace {

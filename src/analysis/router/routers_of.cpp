@@ -2,8 +2,6 @@
 #include "analysis/router/routers_of.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "analysis/router/mixed_inputs.h"
 #include "checkpoint/checkpoint.h"

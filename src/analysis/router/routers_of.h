@@ -13,10 +13,9 @@ namespace lime {
 
 class Checkpoint;
 
-/// Returns the routers of a checkpoint as full ones (read_full_router()); the identity for a plain
-/// transformer.
-/// @throws InvalidArgument  if they depend on the token, or if the decoder mixes layers without
-///                          routers (DenseFormer, Hyper-Connections, ResFormer).
+/// Returns the routers of a checkpoint as full ones; the identity for a plain transformer.
+/// @throws InvalidArgument  if they depend on the token, or the decoder mixes layers without
+///                          routers.
 /// @throws FormatError      as Checkpoint::read()
 Routers routers_of(const Checkpoint& checkpoint);
 
@@ -29,8 +28,7 @@ Routers routers_of(const CaptureReader& capture);
 std::vector<LayerRouter> layer_routers_of(const Checkpoint& checkpoint);
 std::vector<LayerRouter> layer_routers_of(const CaptureReader& capture);
 
-/// Returns the root mean square of each buffered head of `site` ("keys" or "values"), [num_layers,
-/// kv_heads], over all tokens that the model computed.
+/// Returns the root mean square of each buffered head of `site`, [num_layers, kv_heads].
 /// @throws FormatError  if the capture lacks the statistics of a layer.
 HeadScales head_scales_of(const CaptureReader& capture, const std::string& site,
                           const Routers& routers);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/separability/probe_exploration.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "analysis/blimp/blimp_probes.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -50,7 +47,7 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
   words.control.clear();
   words.validate();
   const SeparabilityTask task = make_separability_task(capture, words);
-  const MatrixF rows = read_task_rows(capture, task, site, layer);
+  const MatrixF rows = read_class_rows(capture, site, layer, task.rows);
   words.probe.seed = words.random_state;
   ProbeData data{rows, task.classes, task.num_classes};
   if (words.group == ProbeGroup::kSequence) data.groups = task.sequences;

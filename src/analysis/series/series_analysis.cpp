@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/series/series_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
-#include <utility>
 
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/engine/capture_rows.h"
@@ -20,7 +15,6 @@
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/separability/separability_analysis.h"
 #include "analysis/similarity/similarity_map.h"
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -88,11 +82,9 @@ void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& input
   const fs::path& path = options.inputs[at];
   const Results results = read_results(path);
   const std::vector<std::string> labels = distinct(results.rows, col::kLabel);
-  if (labels.size() > 1 && !options.steps.empty()) {
-    throw InvalidArgument(
-        "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
-        path.string(), labels.size());
-  }
+  throw_if(labels.size() > 1 && !options.steps.empty(),
+           "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
+           path.string(), labels.size());
   for (const std::string& label : labels) {
     const ModelStep place = place_of(options, at, label);
     inputs.steps[place.model].insert(place.step);
@@ -119,12 +111,10 @@ SeriesInputs read_inputs(const SeriesOptions& options) {
       read_rows(options, i, inputs);
       continue;
     }
-    if (fs::is_directory(path)) {
-      throw InvalidArgument(
-          "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
-          "captures or results",
-          path.string());
-    }
+    throw_if(fs::is_directory(path),
+             "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
+             "captures or results",
+             path.string());
     const ModelStep place = place_of(options, i);
     inputs.steps[place.model].insert(place.step);
     const auto [other, is_new] = inputs.captures.try_emplace(place, path);
@@ -198,11 +188,9 @@ std::vector<Unit> drift_units(const std::shared_ptr<const SimilarityTask>& task,
 /// Refuses captures of one model that contain different tokens.
 void check_tokens(const ChosenCapture& before, const ChosenCapture& capture) {
   const std::string& tokenizer = capture.reader.info().tokenizer_sha256;
-  if (before.reader.info().tokenizer_sha256 != tokenizer) {
-    throw InvalidArgument(
-        "{} and {}: have different tokenizers, but a series requires the same at every step",
-        quoted_path(before.reader), quoted_path(capture.reader));
-  }
+  throw_if(before.reader.info().tokenizer_sha256 != tokenizer,
+           "{} and {}: have different tokenizers, but a series requires the same at every step",
+           quoted_path(before.reader), quoted_path(capture.reader));
   check_same_tokens(before.reader, capture.reader,
                     "a series requires the same at every step; capture all steps with the same "
                     "text and tokenizer");
@@ -310,8 +298,8 @@ Results printed_rows(Results results, std::string_view measure) {
     return row.text(col::kQuantity) == kDrift && row.text(col::kMeasure) != measure;
   });
   for (ResultRow& row : results.rows) {
-    row.set(col::kName, heading_of(row)).set(col::kText, row.shown(col::kLayer));
-    if (!row.has(col::kCiLow)) row.set(col::kCiLow, NAN).set(col::kCiHigh, NAN);
+    row.set(col::kName, heading_of(row));
+    row.set(col::kText, row.has(col::kLayer) ? row.shown(col::kLayer) : "model");
   }
   return results;
 }
@@ -408,9 +396,7 @@ void SeriesOptions::describe(OptionList& list) {
 }
 
 void SeriesOptions::validate() const {
-  if (inputs.empty()) {
-    throw InvalidArgument("inputs: expected captures or results of at least two steps, got none");
-  }
+  throw_if(inputs.empty(), "inputs: expected captures or results of at least two steps, got none");
   for (const auto& [name, given] :
        {std::pair("steps", steps.size()), std::pair("model", model.size())}) {
     if (given == 0 || given == inputs.size()) continue;
@@ -435,8 +421,7 @@ Analysis prepare_series(const SeriesOptions& options, const RunOptions& run) {
   };
   analysis.threads = threads_for(analysis.units, run);
   analysis.more_rows = turn_rows;
-  analysis.present = [shown = info_of(options.drift.shown())](Report& report,
-                                                              std::span<const UnitResult>) {
+  analysis.present = [shown = info_of(options.drift.shown())](Report& report, auto) {
     fill_report(report, shown);
   };
   return analysis;

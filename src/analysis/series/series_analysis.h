@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "analysis/engine/analysis.h"
 #include "analysis/similarity/similarity_analysis.h"
-#include "core/options.h"
 
 namespace lime {
 
@@ -37,13 +32,11 @@ struct SeriesOptions {
 };
 
 /// Prepares curves of measurements over the training steps of each model: one row per model, site,
-/// layer, measurement and step; rows of kind `turn` are those of find_turns().
-///
-/// Captures are measured with the default options of each metric, and each layer is compared with
-/// itself at the first, the previous and the last step (drift). Rows of results are read.
+/// layer, measurement and step; rows of kind `turn` are those of find_turns(). Captures are
+/// measured with the default options of each metric, and each layer is compared with itself at the
+/// first, the previous and the last step (drift). Rows of results are read.
 /// @throws InvalidArgument  if an input has no step, a step of a model is given twice, a model has
 ///                          fewer than two steps, or its inputs are of different tokens or texts.
-/// @throws IoError, FormatError  as CaptureReader and read_results().
 Analysis prepare_series(const SeriesOptions& options, const RunOptions& run);
 
 /// A model at a training step.
