@@ -51,7 +51,6 @@ class MetricCommands {
 
   /// Returns the command of that name; null if unknown.
   std::shared_ptr<MetricCommand> find(std::string_view name) const;
-  /// Returns all names in the order of registration.
   std::vector<std::string> names() const;
 
  private:

@@ -33,7 +33,6 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
 }
 
-/// Opens the captures with their patterns as the only site.
 std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Options of the attention analysis.
 struct AttentionOptions {
   /// Its sites are not described: patterns are in one.
   CaptureSetOptions captures;

@@ -14,7 +14,6 @@ inline constexpr const char* kPatternSite = "attn.hook_pattern";
 /// Site of attention_profile() of every query and head, which a capture computes without patterns.
 inline constexpr const char* kProfileSite = "attn.hook_profile";
 
-/// Attention patterns of one sequence in one layer.
 struct AttentionExploration {
   int layer = 0;
   std::int64_t sequence = 0;
@@ -60,11 +59,9 @@ class PatternReader {
   std::int64_t num_key_value_heads_ = 0;
 };
 
-/// Reads the patterns of one sequence. @throws as PatternReader
 AttentionExploration explore_attention(const CaptureReader& capture, int layer,
                                        std::int64_t sequence);
 
-/// Mean of attention_profile() over the queries of one head.
 struct HeadSummary {
   double entropy = 0.0;  ///< nats
   double effective_keys = 1.0;

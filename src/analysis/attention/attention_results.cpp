@@ -16,7 +16,6 @@ constexpr auto kMeasures = static_cast<Eigen::Index>(kAttentionMeasures.size());
 constexpr Eigen::Index kFirstShare = 3;
 constexpr std::string_view kSinkRate = "sink_rate";
 
-/// Rows of the summaries: of every measure a row per head, and one of the heads' mean.
 class SummaryRows {
  public:
   explicit SummaryRows(std::string over, const SummaryOptions& options)
@@ -48,7 +47,6 @@ struct MeasuredItems {
   std::vector<MatrixD> values;
   MatrixD even;
 
-  /// Returns a number of the measures of every item.
   std::vector<double> per_item(const std::function<double(const MatrixD&)>& number_of) const {
     std::vector<double> all;
     for (const MatrixD& item : values) all.push_back(number_of(item));

@@ -28,7 +28,6 @@ UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,
 UnitResult describe_sequence(const SelectedPatterns& selected, int layer,
                              const AttentionOptions& options);
 
-/// Fills the report: a line per layer and head, and a sequence's few patterns as heatmaps.
 void fill_attention_report(Report& report, const AttentionOptions& options);
 
 }  // namespace lime

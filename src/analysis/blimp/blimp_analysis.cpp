@@ -35,7 +35,6 @@ BlimpShared::Input open_input(ChosenCapture capture, const BlimpOptions& options
   return input;
 }
 
-/// Refuses to mix accuracies of different presets in one table.
 void check_presets(const std::vector<BlimpShared::Input>& inputs) {
   for (const BlimpShared::Input& input : inputs) {
     if (input.preset == inputs.front().preset) continue;

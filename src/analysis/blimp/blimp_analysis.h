@@ -8,14 +8,12 @@
 
 namespace lime {
 
-/// Grouping of accuracies in the printed table and in LaTeX.
 enum class BlimpBreakdown { kTerm, kField, kTask };
 
 constexpr auto names_of(BlimpBreakdown) {
   return names_in_order<BlimpBreakdown>("linguistics_term", "field", "task");
 }
 
-/// Accuracy on minimal pairs: of probes on captured sentences, or of the model itself.
 struct BlimpOptions {
   CaptureSetOptions captures;
   std::vector<std::string> task = {};

@@ -16,7 +16,6 @@ namespace lime {
 /// pooled and tasks with fewer pairs than folds.
 std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, std::size_t index);
 
-/// One probe per labelling of one task.
 struct TaskProbe {
   ProbeResult real;
   std::optional<ProbeResult> control = std::nullopt;

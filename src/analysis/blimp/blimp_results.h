@@ -17,9 +17,7 @@
 
 namespace lime {
 
-/// State shared by the units of one analysis.
 struct BlimpShared {
-  /// One capture with its pairs.
   struct Input {
     ChosenCapture capture;
     std::vector<PairTask> tasks;
@@ -52,7 +50,6 @@ ResultRow task_row(const PairTask& task);
 /// Returns the values of all pairs, [task][pair], as one sample, whose mean is that over tasks.
 Samples pair_samples(const std::vector<std::vector<double>>& values, const std::string& identity);
 
-/// Returns the number of pairs of all tasks.
 std::int64_t count_pairs(const std::vector<PairTask>& tasks);
 
 /// Writes every judgement as a line of JSON and commits the file (docs/blimp.md, "Judgements").

@@ -9,7 +9,6 @@
 
 namespace lime {
 
-/// A minimal pair of a capture.
 struct SentencePair {
   std::int64_t number = 0;  ///< in its task, from 0: the line of BLiMP's file
   std::int64_t good = 0;    ///< number of the sequence
@@ -24,7 +23,6 @@ struct PairTask {
   std::vector<SentencePair> pairs;
 };
 
-/// Returns the ten tasks of the LIMe paper.
 const std::vector<std::string>& lime_paper_tasks();
 
 /// Sorts the minimal pairs of a capture by task. Sentences of shards that are missing are left out.
@@ -44,7 +42,6 @@ PairScores scores_of(const CaptureReader& capture, const PairTask& task);
 /// Returns a hash of the pairs' positions and sentences, the same for any model.
 std::string pairs_identity(const CaptureReader& capture, const std::vector<PairTask>& tasks);
 
-/// Tasks that belong together.
 struct TaskGroup {
   std::string level;  ///< "all", "field" or "linguistics_term"
   std::string name;

@@ -14,7 +14,6 @@
 namespace lime {
 namespace {
 
-/// Sums values over the items of each cluster.
 std::vector<double> sums_of(const std::vector<double>& values,
                             const std::vector<std::string>& clusters) {
   if (clusters.empty()) return values;

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Scoring of answers.
 enum class ChoicesPreset {
   kLmEval,     ///< as lm-evaluation-harness
   kLimePaper,  ///< the same; the standard error counts runs as further items
@@ -18,7 +17,6 @@ constexpr auto names_of(ChoicesPreset) {
   return names_in_order<ChoicesPreset>("lm-eval", "lime-paper", "corrected");
 }
 
-/// Options of the analysis of benchmark answers.
 struct ChoicesOptions {
   std::vector<std::filesystem::path> samples;
   std::vector<std::string> label;

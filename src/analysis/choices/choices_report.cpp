@@ -53,7 +53,6 @@ std::string text_of(const Results& results, const TextStyle& style) {
   return text + "\n" + results_to_text(layers, layout, style);
 }
 
-/// Returns "arc easy" for "arc_easy".
 std::string readable(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;

@@ -188,7 +188,6 @@ void add_sample(EvalSample sample, bool is_corrected, AnsweredTask& task) {
   task.runs.front().push_back(std::move(sample));
 }
 
-/// Reads the tasks of one file, in one run each.
 std::vector<AnsweredTask> read_run(const std::filesystem::path& file, const std::string& label,
                                    const ChoicesOptions& options,
                                    std::map<std::string, SeenTokenizer>& tokenizers) {

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Options of the correlation of measurements with scores.
 struct CorrelatesOptions {
   std::vector<std::filesystem::path> results;  ///< JSON files of other metrics
   /// CSV file with the columns `label` (a model, as in the results), optionally `layer`, and one

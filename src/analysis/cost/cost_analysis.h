@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Number type of weights and of the key-value cache.
 enum class CostDtype { kFloat64, kFloat32, kBfloat16, kFloat16 };
 
 constexpr auto names_of(CostDtype) {
@@ -34,7 +33,6 @@ constexpr auto names_of(CostedDecoder) {
                                        "depth_attention", "mudd");
 }
 
-/// Options of the cost analysis.
 struct CostAnalysisOptions {
   std::vector<std::filesystem::path> configs;
   std::vector<std::string> label;  ///< one per config; empty: from the paths

@@ -100,7 +100,6 @@ double mudd_operations(const ModelConfig& config, const std::vector<ParameterSpe
   return total;
 }
 
-/// Returns the operations per token that combine layers or streams in one layer.
 double mixing_operations(const ModelConfig& config, const std::vector<ParameterSpec>& specs,
                          std::int64_t layer) {
   switch (config.routing) {
@@ -134,7 +133,6 @@ double mixing_operations(const ModelConfig& config, const std::vector<ParameterS
   return 0.0;
 }
 
-/// Returns the operations of gains and biases per token.
 double gain_operations(const ModelConfig& config, const std::vector<ParameterSpec>& specs) {
   const double groups_of_heads[] = {double(config.num_attention_heads),
                                     double(config.num_key_value_heads)};
@@ -149,7 +147,6 @@ double gain_operations(const ModelConfig& config, const std::vector<ParameterSpe
   return total;
 }
 
-/// Returns the operations of norms, rotary embedding, activations and residual sums, per token.
 double elementwise_operations(const ModelConfig& config) {
   const DecoderSpec& spec = config.spec;
   const double width = double(config.hidden_size);

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Cost of one decoder.
 struct DecoderCost {
   std::int64_t parameters = 0;
   std::int64_t router_parameters = 0;  ///< thereof weights that mix layers or streams

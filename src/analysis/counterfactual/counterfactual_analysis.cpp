@@ -13,7 +13,6 @@
 namespace lime {
 namespace {
 
-/// Every source in turn.
 constexpr const char* kEveryCut = "cut";
 
 struct Shared {
@@ -67,7 +66,6 @@ MixedInput input_of(const Shared& shared, std::size_t capture, std::int64_t laye
   return input;
 }
 
-/// Refuses captures that lack a source of a selected layer.
 void check_layers(const Shared& shared, std::size_t capture) {
   const CaptureReader& reader = shared.captures[capture].reader;
   const std::vector<int>& layers = shared.captures[capture].parts.front().layers;
@@ -82,7 +80,6 @@ void check_layers(const Shared& shared, std::size_t capture) {
   }
 }
 
-/// Returns the config of a capture with routers. @throws InvalidArgument  if there are none.
 ModelConfig check_routers(const CaptureReader& capture) {
   const std::optional<ModelConfig> config = config_of(capture);
   const bool is_static = !capture.router_layers().empty();
@@ -113,7 +110,6 @@ void choose_site(Shared& shared, const CaptureReader& capture) {
       quoted_path(capture), shared.config.name());
 }
 
-/// Opens the captures and selects the mixed input and its layers.
 void open_both(Shared& shared) {
   const CounterfactualAnalysisOptions& options = shared.options;
   CaptureSetOptions set;

@@ -10,7 +10,6 @@
 
 namespace lime {
 
-/// Options of the counterfactual analysis: replacement routers and measures of the routed values.
 struct CounterfactualAnalysisOptions {
   std::filesystem::path capture = "capture.h5";  ///< of a routed decoder, all layers of `site`
   std::optional<std::filesystem::path> against;

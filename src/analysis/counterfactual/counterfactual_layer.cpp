@@ -15,7 +15,6 @@ using Eigen::Index;
 
 /// Memory limit for the rows of several routers, which are routed in one pass over the capture.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
-/// A block of sequences of a capture.
 struct Loaded {
   ValueBuffer buffer;
   MatrixF weights = {};  ///< of each token; empty if they are the same for all
@@ -162,7 +161,6 @@ std::vector<Standardization> standardizations(const Request& request, const Valu
   return result;
 }
 
-/// Returns RoutedLayer::deviation of the rows of one block.
 std::optional<double> deviation_of_block(const Request& request, const ValueBlocks::Block& block,
                                          const Loaded& loaded) {
   const std::optional<SiteLayer>& result = request.routers.input.result;

@@ -41,7 +41,6 @@ struct LayerRouters {
   static LayerRouters make(const LayerRouter& trained, const HeadScales& scales, std::int64_t layer,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
-  /// Makes the same of weights that depend on the token.
   static LayerRouters make(const TokenRouter& trained,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
@@ -64,7 +63,6 @@ struct RoutedLayer {
   std::optional<double> deviation = std::nullopt;
 };
 
-/// Returns true if rows have classes, so that a probe is measured instead of spectra.
 bool has_classes(const CaptureReader& capture);
 
 /// Measures the routed values of one layer under each router: the accuracy of a linear probe on
@@ -73,7 +71,6 @@ bool has_classes(const CaptureReader& capture);
 RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
                                  const CounterfactualAnalysisOptions& options,
                                  const UnitContext& context);
-/// Sets work and memory of a unit that calls it.
 void plan_routed_layer(Unit& unit, const CaptureReader& capture, const LayerRouters& routers,
                        const CounterfactualAnalysisOptions& options);
 

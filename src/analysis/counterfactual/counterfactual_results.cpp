@@ -189,7 +189,6 @@ bool same_quantity(const ResultRow& a, const ResultRow& b) {
          a.cell(col::kAlpha) == b.cell(col::kAlpha);
 }
 
-/// One row of each quantity, in the order in which they appear.
 Rows quantities_of(const Results& results) {
   Rows examples;
   for (const ResultRow& row : results.rows) {

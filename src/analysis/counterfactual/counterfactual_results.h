@@ -27,7 +27,6 @@ struct CounterfactualComparison {
 std::vector<ResultRow> counterfactual_more_rows(const CounterfactualComparison& comparison,
                                                 std::span<const UnitResult> units);
 
-/// Fills the report: the gap and the contribution of mixing as sentences, and tables of routers.
 void fill_counterfactual_report(Report& report, const CounterfactualComparison& comparison,
                                 const std::vector<std::string>& notes);
 

@@ -27,7 +27,6 @@
 
 namespace lime {
 
-/// Options of every command that control execution and never the results.
 struct RunOptions {
   int threads = 0;
   std::uint64_t seed = 0;
@@ -50,7 +49,6 @@ struct NamedMatrix {
   MatrixD values;
 };
 
-/// Result of one unit.
 struct UnitResult {
   /// The metric's own columns. The unit's key is put in front of each.
   std::vector<ResultRow> rows;
@@ -58,7 +56,6 @@ struct UnitResult {
   std::vector<NamedMatrix> matrices;
 };
 
-/// Execution context of a unit.
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
   ProgressFn on_progress;  ///< counts up to the unit's `work`
@@ -162,7 +159,6 @@ void check_jackknife(std::int64_t blocks);
 std::optional<Jackknife> jackknife_of_defined(double all, const std::vector<double>& without,
                                               double confidence);
 
-/// Sets the columns mean, std, ci_low, ci_high and n of `row`.
 void set_summary(ResultRow& row, const Summary& summary);
 
 /// Summarises many rows at once with summarize_together(). While rows are made, each registers its
@@ -176,7 +172,6 @@ class RowSummaries {
   /// Adds difference, difference_low and difference_high of the paired values minus `reference`.
   void add_difference(ResultRow& row, std::size_t place, const std::vector<double>& values,
                       const std::vector<double>& reference);
-  /// @throws InvalidArgument  as summarize().
   void fill(std::vector<ResultRow>& rows) const;
 
  private:

@@ -19,7 +19,6 @@
 
 namespace lime {
 
-/// Returns the path of `capture` in quotes for messages.
 std::string quoted_path(const CaptureReader& capture);
 
 /// Refuses two captures of different tokens. @param why  what needs the same ones, and a remedy
@@ -33,7 +32,6 @@ std::optional<std::pair<Eigen::Index, Eigen::Index>> first_not_finite(const Matr
 void check_finite(const MatrixF& rows, const CaptureReader& capture, std::string_view what,
                   const std::function<std::int64_t(std::int64_t)>& row_of);
 
-/// Returns the number of tokens of one sequence.
 std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence);
 
 /// Returns the number of sequences of `capture` to use: all, or the first `max_sequences`.
@@ -44,7 +42,6 @@ std::int64_t num_sequences_used(const CaptureReader& capture,
 /// @param metric  names the command in the message, e.g. "geometry". @throws InvalidArgument
 void check_whole_sequences(const CaptureReader& capture, std::string_view metric);
 
-/// Refuses a sequence of fewer than two tokens. @throws InvalidArgument
 void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::string_view metric);
 
 /// Refuses captures unless the first `count` sequences are whole and of at least two tokens each.
@@ -58,7 +55,6 @@ SequenceSource token_sequences(const CaptureReader& capture, const std::string& 
 /// Returns the number of tokens of the longest of the first `count` sequences.
 std::int64_t longest_sequence(const CaptureReader& capture, std::int64_t count);
 
-/// Selects the rows of a capture to use.
 struct ClassRowsOptions {
   /// Class names as for `lime-capture --only`, with or without the leading space; empty: all rows.
   std::vector<std::string> classes = {};
@@ -80,7 +76,6 @@ struct ClassRows {
   std::int64_t available = 0;            ///< rows before max_rows
 
   std::int64_t size() const { return std::ssize(row); }
-  /// Returns the number of rows of one class.
   std::int64_t count(std::int16_t id) const;
   /// Returns "' is' 20, ' are' 12": the classes that have rows.
   std::string counts_text() const;
@@ -136,7 +131,6 @@ class ValueBlocks {
               std::int64_t num_key_value_heads, std::int64_t num_sequences);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  /// Returns an empty buffer for these blocks.
   ValueBuffer make_buffer() const;
   /// Returns the maximum bytes of the buffer, and of reading per thread.
   std::int64_t bytes() const;
@@ -146,7 +140,6 @@ class ValueBlocks {
   /// @throws InvalidArgument  if a value is not finite; names the first place of its layer.
   void read(const Block& block, ValueBuffer& buffer, ThreadPool& pool,
             const std::stop_token& stop) const;
-  /// Returns the tokens of one sequence of `block` in its buffer.
   TokenRange tokens_of(const Block& block, std::int64_t sequence) const;
 
  private:

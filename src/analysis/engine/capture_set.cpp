@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Number of hash digits to print.
 constexpr std::size_t kHashDigits = 12;
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
@@ -87,7 +86,6 @@ bool has_site(const CaptureReader& reader, const std::string& site) {
   return std::ranges::find(there, site) != there.end();
 }
 
-/// Returns the site that kPaperSite means for this capture.
 std::string paper_site(const CaptureReader& reader) {
   if (has_site(reader, "routed_values")) return "routed_values";
   if (!reads_other_values(reader)) return "values";

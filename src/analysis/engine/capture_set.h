@@ -28,7 +28,6 @@ struct CaptureSetOptions {
 
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
-  /// Describes skip_tokens, for measures of whole sequences.
   void describe_skip(OptionList& list);
   /// Describes layers and labels, for metrics of one site.
   void describe_layers(OptionList& list);
@@ -49,7 +48,6 @@ bool reads_other_values(const CaptureReader& capture);
 
 /// An open capture with its selected sites and layers.
 struct ChosenCapture {
-  /// A site and its selected layers.
   struct Part {
     std::string site;  ///< as in results; the reader accepts this name, also kPaperSite
     std::vector<int> layers;
@@ -68,7 +66,6 @@ std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options);
 /// Selects one site of a capture and the layers of `options`. @throws InvalidArgument
 void select_site(ChosenCapture& capture, const std::string& site, const CaptureSetOptions& options);
 
-/// Opens the captures without selecting any parts.
 std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 
 /// Returns "LIMe: 20 sequences, 352 tokens, lime.h5 (the first of 2000 sequences)" with the site of
@@ -80,10 +77,8 @@ std::string describe_sequences(const ChosenCapture& capture);
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
                                         std::span<const ChosenCapture> captures);
 
-/// Refuses the number of an option if it is given and below 1. @throws InvalidArgument
 void require_positive(std::string_view option, const std::optional<std::int64_t>& number);
 
-/// Returns true if all names are distinct.
 bool all_distinct(const std::vector<std::string>& names);
 
 /// Returns default labels: the file name, or the folder name of `capture.h5`; else the path.

@@ -13,7 +13,6 @@ namespace {
 
 const std::string& label_of(const ResultRow& key) { return key.text(col::kLabel); }
 
-/// Returns the key without one of its columns.
 ResultRow without(ResultRow key, const Column& column) {
   key.erase(column);
   return key;

@@ -27,7 +27,6 @@ struct Samples {
 
 bool have_same_items(const Samples& first, const Samples& second);
 
-/// Pairs of captures to compare.
 enum class ComparePairs { kNone, kFirst, kAll };
 
 constexpr auto names_of(ComparePairs) {

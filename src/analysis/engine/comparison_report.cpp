@@ -36,7 +36,6 @@ TableColumn interval_column(std::string header, const Column& low, const Column&
   return {.header = std::move(header), .cell = cell};
 }
 
-/// Returns a column of p-values with two significant digits.
 TableColumn p_column(std::string header, const Column& column) {
   const auto cell = [column](const ResultRow& row) -> std::string {
     const double p = row.number(column);

@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Interval between progress updates.
 constexpr std::chrono::milliseconds kProgressInterval{50};
 
 std::int64_t total_size(std::span<const fs::path> files) {

@@ -27,7 +27,6 @@ struct AnalysisInput {
   std::string identity = {};
 };
 
-/// Returns the input of an analysis of one capture, shards included.
 AnalysisInput capture_input(const CaptureReader& capture, const std::string& label);
 
 /// Returns the inputs of an analysis of these captures, shards included.

@@ -22,7 +22,6 @@ inline constexpr const char* kJournalSchema = "lime-journal/2";
 /// `NAME.part.I-of-N`, and read those of the others. Not thread-safe.
 class Journal {
  public:
-  /// Constructs a journal that stores nothing.
   Journal() = default;
   /// @param path    journal_path() of the output
   /// @param resume  whether units of an earlier run are reused
@@ -43,7 +42,6 @@ class Journal {
   std::map<std::string, UnitResult> open(const Json& header,
                                          const Json& identities = Json::object());
 
-  /// Appends a finished unit. @throws IoError
   void add(const ResultRow& key, const UnitResult& result);
 
   /// Notes that a unit met a damaged input, so that the run can be resumed once the input is

@@ -12,7 +12,6 @@
 namespace lime {
 namespace {
 
-/// Interval between progress updates.
 constexpr std::chrono::milliseconds kTick{50};
 constexpr double kMebibyte = 1048576.0;
 

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Selects the captures and sequences, the entropy, and the intervals of its mean.
 struct EntropyAnalysisOptions {
   /// With max_sequences, lime-code still standardises with the whole capture, as in the LIMe code.
   CaptureSetOptions captures;

@@ -23,7 +23,6 @@ std::vector<ResultRow> entropy_differences(const std::string& untrained, const s
                                            std::span<const UnitResult> results,
                                            const EntropyAnalysisOptions& options);
 
-/// Fills the report: definition and unit of the entropy, inputs, and the ceiling of every block.
 void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captures,
                          const EntropyAnalysisOptions& options);
 

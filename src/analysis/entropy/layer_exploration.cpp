@@ -20,7 +20,6 @@ namespace {
 /// Eigenvalues below this times the largest are rounding.
 constexpr double kSmallestEigenvalue = 1e-12;
 
-/// One layer of a capture, and how its rows are standardised.
 struct ExploredLayer {
   const CaptureReader& capture;
   SequenceSource sequences;

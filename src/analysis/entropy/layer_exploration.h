@@ -22,7 +22,6 @@ struct LayerExplorationOptions {
   void validate() const;
 };
 
-/// One sequence of a layer.
 struct ExploredSequence {
   std::int64_t sequence = 0;
   double entropy = 0.0;          ///< nats

@@ -9,7 +9,6 @@
 
 namespace lime {
 
-/// Measures that are computed together.
 enum class GeometryGroup {
   kRank,        ///< effective rank, RankMe, participation ratio, stable and numerical rank
   kSimilarity,  ///< anisotropy, similarity within sequences, rank-one residual
@@ -26,14 +25,12 @@ constexpr auto names_of(GeometryGroup) {
                                        "first-token", "power-law", "lidar");
 }
 
-/// Matrices whose ranks are measured.
 enum class RankScope { kRows, kSequences, kBoth };
 
 constexpr auto names_of(RankScope) {
   return names_in_order<RankScope>("rows", "sequences", "both");
 }
 
-/// Source of RankMe's epsilon.
 enum class RankMePreset { kPaper, kStablePretraining, kTensorflowGnn, kNone };
 
 constexpr auto names_of(RankMePreset) {
@@ -50,7 +47,6 @@ struct TokenClassOptions {
   LidarOptions lidar;
 };
 
-/// Options of the geometry analysis.
 struct GeometryAnalysisOptions {
   CaptureSetOptions captures;
   std::vector<GeometryGroup> measure;  ///< empty: all but power-law and lidar
@@ -67,7 +63,6 @@ struct GeometryAnalysisOptions {
   std::int64_t jackknife = 0;
 
   bool wants(GeometryGroup group) const;
-  /// Returns whether any measure is per sequence or per block of sequences.
   bool measures_items() const;
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);

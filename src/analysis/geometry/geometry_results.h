@@ -8,7 +8,6 @@
 
 namespace lime {
 
-/// Everything that was measured of one layer.
 struct MeasuredLayer {
   LayerGeometry geometry;
   std::optional<IntrinsicDimension> dimension;
@@ -22,7 +21,6 @@ struct MeasuredLayer {
 UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
                            const GeometryAnalysisOptions& options);
 
-/// Fills the report: one table per group of measures of a single capture, else one per measure.
 void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& captures,
                           const GeometryAnalysisOptions& options);
 

@@ -8,7 +8,6 @@ namespace lime {
 /// Site of the logit lens, which a capture computes (docs/capture_format.md).
 inline constexpr const char* kLensSite = "logit_lens";
 
-/// Options of the logit lens.
 struct LensOptions {
   CaptureSetOptions captures;  ///< its sites are not described
   SummaryOptions summary;

@@ -61,7 +61,6 @@ struct Report {
 /// Returns `report` as text in `format`.
 std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
 
-/// Destinations and format of results.
 struct OutputOptions {
   std::optional<ResultsFormat> format;
   std::vector<std::filesystem::path> output;  ///< empty: standard output only

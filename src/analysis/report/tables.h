@@ -11,7 +11,6 @@
 
 namespace lime {
 
-/// Capabilities of the terminal.
 struct TextStyle {
   /// Maximum line width in columns; files and pipes have no limit.
   int width = std::numeric_limits<int>::max();
@@ -71,11 +70,9 @@ std::size_t display_width(const std::string& text);
 
 /// Returns the beginning of a booktabs table up to the first rule. @param columns  "rcc"
 std::string latex_begin(const std::vector<std::string>& notes, const std::string& columns);
-/// Returns a line of cells, which are in LaTeX.
 std::string latex_line(const std::vector<std::string>& cells);
 inline constexpr const char* kLatexEnd = "\\bottomrule\n\\end{tabular}\n";
 
-/// Returns `text` with the ten special characters of LaTeX escaped.
 std::string latex_escaped(const std::string& text);
 
 /// Selects the columns of a metric's rows for a printed table: a block per site, a line per layer,
@@ -98,7 +95,6 @@ struct TableLayout {
   void hide_interval() { low = high = {}; }
 };
 
-/// The rows of one block. Points into its results.
 struct PivotBlock {
   std::string heading;
   std::vector<std::string> lines;

@@ -87,7 +87,6 @@ constexpr std::array<std::pair<NumberColumn, double RouterHeadSummary::*>, 8> kN
      {col::kShareOwn, &RouterHeadSummary::share_own},
      {col::kShareNegative, &RouterHeadSummary::share_negative}}};
 
-/// Adds these columns, averaged over `heads`.
 void add_numbers(ResultRow& row, std::span<const RouterHeadSummary> heads) {
   const double each = 1.0 / static_cast<double>(heads.size());
   for (const auto& [column, number] : kNumbers) {

@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Level of detail of a router's description; each includes the previous ones.
 enum class RouterDetail {
   kLayers,   ///< the mean map, and numbers per layer
   kHeads,    ///< a map and numbers per target head
@@ -18,7 +17,6 @@ constexpr auto names_of(RouterDetail) {
   return names_in_order<RouterDetail>("layers", "heads", "weights");
 }
 
-/// Options of the router analysis.
 struct RouterAnalysisOptions {
   std::filesystem::path checkpoint;  ///< folder
   /// Capture of this checkpoint, for maps that are invariant to rescaling of heads.

@@ -60,7 +60,6 @@ MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t n
 std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
                                 std::int64_t num_key_value_heads);
 
-/// State of a set of routes under the edits.
 enum class RouteState {
   kOriginal,  ///< all have scale 1
   kScaled,    ///< some have a different scale
@@ -71,10 +70,8 @@ enum class RouteState {
 /// selects, without copying the weights. Not thread-safe.
 class EditedRouters {
  public:
-  /// Constructs without edits. @param trained  must not be null.
   explicit EditedRouters(std::shared_ptr<const RouterExploration> trained);
 
-  /// Replaces all previous edits.
   void set_edits(std::vector<RouterEdit> edits);
 
   const std::vector<RouterEdit>& edits() const { return edits_; }
@@ -85,9 +82,7 @@ class EditedRouters {
   /// Returns the state of all routes from the heads of `source`, <= layer, to those of `layer`.
   RouteState state(std::int64_t layer, std::int64_t source) const;
 
-  /// Returns edit_scales() of one layer.
   MatrixD scales(std::int64_t layer) const;
-  /// Returns a weight after the edits.
   double weight(std::int64_t layer, std::int64_t head, std::int64_t source,
                 std::int64_t source_head) const;
 

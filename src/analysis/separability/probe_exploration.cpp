@@ -9,7 +9,6 @@
 namespace lime {
 namespace {
 
-/// Names of the classes as the task numbers them.
 std::vector<std::string> names_of(const SeparabilityTask& task) {
   std::vector<std::string> names(static_cast<std::size_t>(task.num_classes));
   for (std::size_t i = 0; i < task.classes.size(); ++i) {

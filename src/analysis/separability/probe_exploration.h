@@ -20,7 +20,6 @@
 
 namespace lime {
 
-/// A token of a capture and its predicted class.
 struct TokenPrediction {
   std::int64_t row = 0;  ///< of the capture
   int truth = 0;         ///< number into SeparabilityExploration::class_names
@@ -31,7 +30,6 @@ struct TokenPrediction {
   bool is_correct() const { return truth == predicted; }
 };
 
-/// Detailed probe results of one layer.
 struct SeparabilityExploration {
   std::string site;
   int layer = 0;
@@ -60,7 +58,6 @@ struct PairPrediction {
   bool is_correct() const { return good_is_correct && bad_is_correct; }
 };
 
-/// Detailed probe results of one layer.
 struct BlimpExploration {
   std::string site;
   int layer = 0;

@@ -10,7 +10,6 @@
 
 namespace lime {
 
-/// Training method of the linear classifier.
 enum class SeparabilityMethod {
   kConverged,  ///< to the optimum of scikit-learn's objective
   kLimeCode,   ///< one epoch of Adam on raw features, as the paper's code
@@ -38,7 +37,6 @@ enum class ProbeGroup { kNone, kSequence };
 
 constexpr auto names_of(ProbeGroup) { return names_in_order<ProbeGroup>("none", "sequence"); }
 
-/// Options of the separability of words.
 struct SeparabilityOptions {
   CaptureSetOptions captures;
   std::vector<std::string> words;             ///< classes of the captures; empty: all
@@ -61,7 +59,6 @@ struct SeparabilityOptions {
 /// @throws InvalidArgument  as make_separability_task().
 Analysis prepare_separability(const SeparabilityOptions& options, const RunOptions& run);
 
-/// Classification task of one capture, the same for all of its layers.
 struct SeparabilityTask {
   ClassRows rows;              ///< of the capture, those with a class
   std::vector<int> classes;    ///< [rows], numbered without gaps

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 constexpr const char* kDrift = "drift";
 constexpr const char* kTurn = "turn";
 
-/// Returns the name of input `at` without a file extension.
 std::string name_of(const SeriesOptions& options, std::size_t at) {
   std::string name = default_labels(options.inputs)[at];
   for (const char* const extension : {".json", ".h5"}) {
@@ -70,7 +69,6 @@ void add_rows(const ModelStep& place, const std::string& metric, const ResultRow
   }
 }
 
-/// Inputs of a series, and the steps of each model.
 struct SeriesInputs {
   std::map<ModelStep, fs::path> captures;
   std::vector<ResultRow> rows;  ///< of results
@@ -196,7 +194,6 @@ void check_tokens(const ChosenCapture& before, const ChosenCapture& capture) {
                     "text and tokenizer");
 }
 
-/// Adds the units of the captures, and their inputs.
 void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, const RunOptions& run,
                   Analysis& analysis) {
   SimilarityAnalysisOptions drift = options.drift;

@@ -8,7 +8,6 @@
 
 namespace lime {
 
-/// Measurements of captures in a series.
 enum class SeriesMetric { kDrift, kEntropy, kGeometry, kLens, kAttention, kSeparability };
 
 constexpr auto names_of(SeriesMetric) {
@@ -16,7 +15,6 @@ constexpr auto names_of(SeriesMetric) {
                                       "separability");
 }
 
-/// Options of a series over the checkpoints of training runs.
 struct SeriesOptions {
   std::vector<std::filesystem::path> inputs;  ///< captures, and JSON results of any metric
   std::vector<std::int64_t> steps;            ///< of each input; empty: from the names
@@ -39,7 +37,6 @@ struct SeriesOptions {
 ///                          fewer than two steps, or its inputs are of different tokens or texts.
 Analysis prepare_series(const SeriesOptions& options, const RunOptions& run);
 
-/// A model at a training step.
 struct ModelStep {
   std::string model;
   std::int64_t step = 0;

@@ -12,7 +12,6 @@
 namespace lime {
 namespace {
 
-/// Longest blocks of layers in the notes.
 constexpr std::int64_t kMostBlocks = 8;
 
 std::string block_heading(const std::string&, const RowPointers& rows) {

@@ -5,7 +5,6 @@
 
 namespace lime {
 
-/// Layer-by-layer maps to compute.
 enum class SimilarityMaps {
   kAll,      ///< of each capture with itself, and of each pair of captures
   kWithin,   ///< of each capture with itself
@@ -16,7 +15,6 @@ constexpr auto names_of(SimilarityMaps) {
   return names_in_order<SimilarityMaps>("all", "within", "between");
 }
 
-/// Measures that are computed together.
 enum class SimilarityGroup {
   kCka,         ///< linear CKA, biased and debiased
   kProcrustes,  ///< Procrustes distance
@@ -44,7 +42,6 @@ constexpr auto names_of(SimilarityMeasure) {
                                            "angle", "mutual-knn", "imbalance");
 }
 
-/// Options of the comparison of layers.
 struct SimilarityAnalysisOptions {
   CaptureSetOptions captures;
   SimilarityMaps maps = SimilarityMaps::kAll;

@@ -42,7 +42,6 @@ inline const SimilarityMeasureInfo& info_of(SimilarityMeasure measure) {
   return kSimilarityMeasures[static_cast<std::size_t>(measure)];
 }
 
-/// State shared by the units of one analysis.
 struct SimilarityTask {
   SimilarityAnalysisOptions options;
   std::vector<ChosenCapture> captures;

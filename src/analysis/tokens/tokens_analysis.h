@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Options of the token analysis of one sequence.
 struct TokensOptions {
   CaptureSetOptions captures;
   std::int64_t sequence = 0;

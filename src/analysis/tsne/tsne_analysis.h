@@ -8,7 +8,6 @@
 
 namespace lime {
 
-/// Normalisation of rows before the embedding.
 enum class RowNormalization {
   kL2,    ///< rows of length 1, as the LIMe code does
   kNone,  ///< rows as they are
@@ -16,7 +15,6 @@ enum class RowNormalization {
 
 constexpr auto names_of(RowNormalization) { return names_in_order<RowNormalization>("l2", "none"); }
 
-/// Options of the t-SNE analysis.
 struct TsneAnalysisOptions {
   CaptureSetOptions captures;
   std::vector<std::string> classes = {};
