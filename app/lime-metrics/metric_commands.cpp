@@ -11,8 +11,8 @@
 #include <filesystem>
 
 #include "analysis/engine/journal.h"
-#include "analysis/engine/results_difference.h"
 #include "analysis/engine/run_analysis.h"
+#include "analysis/engine/stored_results.h"
 #include "core/program/command_help.h"
 #include "core/program/program.h"
 #include "core/program/suggest.h"

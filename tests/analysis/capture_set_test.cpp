@@ -129,10 +129,10 @@ TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
   options.site = {"paper"};
   for (const char* const decoder : {"lime", "resformer", "depth_attention"}) {
     routed.config = {{"model_type", decoder}};
-    std::filesystem::remove(folder / "lime.h5");
-    write_capture(folder / "lime.h5", routed);
+    options.captures[1] = folder / (decoder + std::string(".h5"));
+    write_capture(options.captures[1], routed);
     EXPECT_EQ(refusal(options),
-              "'" + (folder / "lime.h5").string() +
+              "'" + options.captures[1].string() +
                   "': contains no site 'routed_values', which --site paper uses for this decoder "
                   "(its sites: values, hidden); capture again with --sites values,routed_values");
   }

@@ -96,7 +96,9 @@ TEST_F(LimeMetricsSeriesTest, FindsWhereAMeasurementTurns) {
   }
   write_results(folder_ / "e.json", results);
   const auto turns = rows_with(rows("series e.json"), {{"kind", "turn"}});
-  ASSERT_EQ(turns.size(), 1U);
+  ASSERT_EQ(turns.size(), 2U);
+  EXPECT_EQ(turns[1].at("turn"), "bend");
+  EXPECT_EQ(turns[1].at("step"), 300);
   EXPECT_EQ(turns[0].at("turn"), "maximum");
   EXPECT_EQ(turns[0].at("step"), 200);
   EXPECT_EQ(turns[0].at("step_low"), 100);

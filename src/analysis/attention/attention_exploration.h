@@ -59,22 +59,10 @@ class PatternReader {
   std::int64_t num_key_value_heads_ = 0;
 };
 
-AttentionExploration explore_attention(const CaptureReader& capture, int layer,
-                                       std::int64_t sequence);
-
-struct HeadSummary {
-  double entropy = 0.0;  ///< nats
-  double effective_keys = 1.0;
-  double distance = 0.0;  ///< tokens
-  double first_share = 0.0;
-  double previous_share = 0.0;
-  double own_share = 0.0;
-};
-
-/// Averages over the queries from the second on, because the first attends only to itself. A single
-/// token is averaged alone.
+/// Averages attention_profile() over the queries from the second on, because the first attends only
+/// to itself. A single token is averaged alone.
 /// @throws InvalidArgument  if the head does not exist, or as attention_profile().
-HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head);
+Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head);
 
 /// Attention of one query by buffered layer and key.
 struct RoutedAttention {

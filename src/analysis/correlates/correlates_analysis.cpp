@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/engine/measurements.h"
+#include "analysis/engine/stored_results.h"
 #include "core/files/input_file.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"

@@ -5,7 +5,7 @@
 
 #include "analysis/counterfactual/counterfactual_results.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"

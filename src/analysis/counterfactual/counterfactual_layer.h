@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/counterfactual/counterfactual_analysis.h"
-#include "analysis/router/mixed_inputs.h"
+#include "analysis/router/routers.h"
 #include "metrics/router/counterfactual_router.h"
 #include "metrics/router/routed_values.h"
 #include "store/capture_reader.h"

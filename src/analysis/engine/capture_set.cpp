@@ -9,7 +9,7 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
-#include "checkpoint/model_config.h"
+#include "checkpoint/checkpoint.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
@@ -208,6 +208,16 @@ std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
         quoted(capture.reader.path()), printable(own.substr(0, kHashDigits)));
   }
   return tokenizer;
+}
+
+void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint) {
+  const std::string& captured = capture.info().checkpoint_sha256;
+  if (captured == checkpoint.sha256()) return;
+  throw InvalidArgument(
+      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
+      "checkpoint that it was captured from",
+      capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
+      checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
 }
 
 void select_site(ChosenCapture& capture, const std::string& site,

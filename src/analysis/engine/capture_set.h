@@ -16,6 +16,8 @@
 
 namespace lime {
 
+class Checkpoint;
+
 /// Selects captures, sites and layers for a metric.
 struct CaptureSetOptions {
   std::vector<std::filesystem::path> captures = {"capture.h5"};
@@ -80,6 +82,9 @@ std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,
 void require_positive(std::string_view option, const std::optional<std::int64_t>& number);
 
 bool all_distinct(const std::vector<std::string>& names);
+
+/// @throws InvalidArgument  if `capture` was made with another checkpoint.
+void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint);
 
 /// Returns default labels: the file name, or the folder name of `capture.h5`; else the path.
 std::vector<std::string> default_labels(const std::vector<std::filesystem::path>& paths);

@@ -373,6 +373,34 @@ std::string columns_to_latex(const RowPointers& rows, const std::vector<TableCol
   return text + kLatexEnd;
 }
 
+std::string names_to_latex(const Results& results,
+                           const std::vector<std::pair<Column, std::string>>& lines,
+                           const std::function<std::string(const RowPointers&)>& cell,
+                           const std::function<std::string(const std::string& name)>& heading,
+                           const std::vector<std::string>& notes) {
+  const auto is_of_line = [&](const ResultRow& row, const ResultRow& line) {
+    return std::ranges::all_of(
+        lines, [&](const auto& key) { return row.cell(key.first) == line.cell(key.first); });
+  };
+  RowPointers first_rows;
+  for (const ResultRow& row : results.rows) {
+    if (std::ranges::none_of(first_rows, [&](auto* line) { return is_of_line(row, *line); })) {
+      first_rows.push_back(&row);
+    }
+  }
+  std::vector<TableColumn> columns;
+  for (const auto& [column, header] : lines) columns.push_back(table_column(column, header));
+  for (const std::string& name : distinct(results.rows, col::kName)) {
+    const auto text_of = [&, name](const ResultRow& line) {
+      RowPointers rows = rows_with(results.rows, {{col::kName, name}});
+      std::erase_if(rows, [&](const ResultRow* row) { return !is_of_line(*row, line); });
+      return rows.empty() ? "" : cell(rows);
+    };
+    columns.push_back({.header = name, .cell = text_of, .latex_header = heading(name)});
+  }
+  return columns_to_latex(first_rows, columns, notes);
+}
+
 std::vector<std::string> aligned_lines(const std::vector<AlignedColumn>& columns, std::size_t gap) {
   std::size_t num_lines = 0;
   for (const AlignedColumn& column : columns) num_lines = std::max(num_lines, column.cells.size());

@@ -53,6 +53,14 @@ std::string columns_to_latex(const RowPointers& rows, const std::vector<TableCol
                              const std::vector<std::string>& notes,
                              const StartsGroup& starts_group = {});
 
+/// Formats a booktabs table with a line per text of the columns `lines`, under their headings, and
+/// a column per name of the rows. @param cell  of the rows of one line and name
+std::string names_to_latex(const Results& results,
+                           const std::vector<std::pair<Column, std::string>>& lines,
+                           const std::function<std::string(const RowPointers&)>& cell,
+                           const std::function<std::string(const std::string& name)>& heading,
+                           const std::vector<std::string>& notes);
+
 /// Texts below each other, the header first.
 struct AlignedColumn {
   std::vector<std::string> cells;  ///< the last ones may be missing

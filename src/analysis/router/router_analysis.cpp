@@ -6,7 +6,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/router/router_report.h"
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
@@ -42,17 +42,6 @@ struct RouterJob {
 Weighted weighted_by(const Routers& routers, const std::string& name, const HeadScales& scales) {
   return {name, router_mean_map(routers, scales), router_head_maps(routers, scales),
           summarize_routers(routers, scales)};
-}
-
-/// @throws InvalidArgument  if `capture` was made with another checkpoint.
-void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint) {
-  const std::string& captured = capture.info().checkpoint_sha256;
-  if (captured == checkpoint.sha256()) return;
-  throw InvalidArgument(
-      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
-      "checkpoint that it was captured from",
-      capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
-      checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
 }
 
 std::int64_t num_sequences_of(const RouterJob& job) {

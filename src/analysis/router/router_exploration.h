@@ -50,9 +50,6 @@ class RouterExploration {
   std::array<MatrixD, 4> layer_values_;  ///< by RouterQuantity
 };
 
-/// Returns the routers that the edited model uses. Unknown routes are ignored.
-Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits);
-
 /// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads].
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t num_key_value_heads);
 
@@ -77,7 +74,7 @@ class EditedRouters {
   const std::vector<RouterEdit>& edits() const { return edits_; }
   const RouterExploration& trained() const { return *trained_; }
 
-  /// Returns router_layer_values() of edited_routers(), kSigned.
+  /// Returns router_layer_values() of the edited routers, kSigned.
   const MatrixD& layer_values() const { return layer_values_; }
   /// Returns the state of all routes from the heads of `source`, <= layer, to those of `layer`.
   RouteState state(std::int64_t layer, std::int64_t source) const;

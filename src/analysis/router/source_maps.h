@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/engine/analysis.h"
-#include "analysis/router/mixed_inputs.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
 #include "store/capture_reader.h"
 

@@ -9,7 +9,7 @@
 
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/engine/measurements.h"
+#include "analysis/engine/stored_results.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/lens/lens_analysis.h"
@@ -151,18 +151,18 @@ Analysis prepare_metric(SeriesMetric metric, const CaptureSetOptions& captures,
   return prepare_with(prepare_entropy, captures, run);
 }
 
-/// Returns the units that compare each layer with itself at the first, the previous and the last
-/// step of its model. @param places  of the captures, by model and step
+/// Returns the units that compare each layer with itself at the first, then at the previous and the
+/// last step of its model. @param places  of the captures, by model and step
 std::vector<Unit> drift_units(const std::shared_ptr<const SimilarityTask>& task,
                               const std::vector<ModelStep>& places) {
   std::vector<Unit> units;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto steps = std::ranges::equal_range(places, places[i].model, {}, &ModelStep::model);
-    const auto first = static_cast<std::size_t>(steps.begin() - places.begin());
-    const std::size_t last = first + steps.size() - 1;
-    const std::array<std::pair<const char*, std::size_t>, 3> references = {
-        {{"first", first}, {"previous", i == first ? i : i - 1}, {"last", last}}};
-    for (const auto& [name, other] : references) {
+  for (const std::string name : {"first", "previous", "last"}) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto steps = std::ranges::equal_range(places, places[i].model, {}, &ModelStep::model);
+      const auto first = static_cast<std::size_t>(steps.begin() - places.begin());
+      const std::size_t other = name == "last"    ? first + steps.size() - 1
+                                : name == "first" ? first
+                                                  : i - (i == first ? 0 : 1);
       if (other == i) continue;
       for (const auto& [site, layers] : task->captures[i].parts) {
         for (const int layer : layers) {
@@ -266,12 +266,13 @@ std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
       const double mean = row->number(col::kMean);
       const bool has_interval = row->has(col::kCiLow);
       points.push_back({mean, has_interval ? row->number(col::kCiLow) : mean,
-                        has_interval ? row->number(col::kCiHigh) : mean});
+                        has_interval ? row->number(col::kCiHigh) : mean,
+                        static_cast<double>(step)});
       at.push_back(row);
     }
     for (const Turn& turn : find_turns(points)) {
       ResultRow& row = rows.emplace_back(ResultRow{{col::kKind, kTurn}}).add(*at[turn.at]);
-      row.add({{col::kTurn, turn.is_maximum ? "maximum" : "minimum"},
+      row.add({{col::kTurn, turn.kind},
                {col::kStepLow, at[turn.before]->integer(col::kStep)},
                {col::kStepHigh, at[turn.after]->integer(col::kStep)}});
     }
@@ -321,7 +322,7 @@ void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
   report.sections = {
       {.kind = kTurn,
        .notes = {"turns: maxima and minima between steps with clearly different values (intervals "
-                 "apart)"},
+                 "apart); bend: the step with the clearest other change of slope"},
        .columns = {table_column(col::kLayer), table_column(col::kTurn), table_column(col::kStep),
                    table_column(col::kStepLow, "after"), table_column(col::kStepHigh, "before"),
                    number_column(col::kMean, 3)},
@@ -361,10 +362,28 @@ std::vector<Turn> find_turns(std::span<const SeriesPoint> points) {
     const auto after = std::find_if(extremum, points.end(), is_apart);
     const auto before = std::find_if(points.rend() - at, points.rend(), is_apart);
     if (after == points.end() || before == points.rend()) continue;
-    turns.push_back({static_cast<std::size_t>(at), is_maximum,
+    turns.push_back({static_cast<std::size_t>(at), is_maximum ? "maximum" : "minimum",
                      static_cast<std::size_t>(points.rend() - before) - 1,
                      static_cast<std::size_t>(after - points.begin())});
   }
+  std::optional<Turn> bend;
+  double clearest = 1.0;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const double before = 1.0 / (points[i].step - points[i - 1].step);
+    const double after = 1.0 / (points[i + 1].step - points[i].step);
+    double change = 0.0;
+    double margin = 0.0;  // of independent values
+    for (const auto& [at, weight] :
+         {std::pair(i - 1, before), std::pair(i, -before - after), std::pair(i + 1, after)}) {
+      change += weight * points[at].value;
+      margin = std::hypot(margin, weight * (points[at].high - points[at].low) / 2.0);
+    }
+    if (margin == 0.0 || std::abs(change) <= clearest * margin) continue;
+    if (std::ranges::find(turns, i, &Turn::at) != turns.end()) continue;
+    clearest = std::abs(change) / margin;
+    bend = {i, "bend", i - 1, i + 1};
+  }
+  if (bend) turns.push_back(*bend);
   return turns;
 }
 

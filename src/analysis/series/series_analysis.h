@@ -53,17 +53,20 @@ struct SeriesPoint {
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
+  double step = 0.0;
 };
 
 struct Turn {
-  std::size_t at = 0;  ///< index of the extremum
-  bool is_maximum = false;
+  std::size_t at = 0;      ///< index of the point
+  const char* kind = "";   ///< maximum, minimum or bend
   std::size_t before = 0;  ///< last point before it whose interval is apart from its interval
   std::size_t after = 0;   ///< first such point after it
 };
 
 /// Returns the steps at which a curve turns: its minimum and its maximum, each only if a point
-/// before it and a point after it have intervals apart from its own. @param points  by step
+/// before it and a point after it have intervals apart from its own, and the other step whose
+/// change of slope (per step) is largest in units of its margin, if it exceeds it.
+/// @param points  by step
 std::vector<Turn> find_turns(std::span<const SeriesPoint> points);
 
 }  // namespace lime

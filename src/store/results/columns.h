@@ -280,7 +280,7 @@ inline constexpr Measured kLogitEffect{"logit_effect", "logit_effect_low", "logi
 // Series over training steps.
 inline constexpr Text kReference{"reference",
                                  "drift: step compared with, `first`, `previous` or `last`"};
-inline constexpr Text kTurn{"turn", "`maximum` or `minimum`"};
+inline constexpr Text kTurn{"turn", "`maximum`, `minimum` or `bend`"};
 inline constexpr Number kStepLow{"step_low", "last step before the turn that clearly differs"};
 inline constexpr Number kStepHigh{"step_high", "first step after the turn that clearly differs"};
 
