@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+
 #include "analysis/engine/analysis.h"
 
 namespace lime {
@@ -10,6 +12,8 @@ inline constexpr const char* kLensSite = "logit_lens";
 
 struct LensOptions {
   CaptureSetOptions captures;  ///< its sites are not described
+  std::filesystem::path tuned;
+  double ridge = 1e-3;
   SummaryOptions summary;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
