@@ -105,19 +105,20 @@ std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> 
   for (const SweepItem& item : run.items) {
     rows.emplace_back(ResultRow{{col::kLabel, run.label}}).add(item.key);
   }
-  const auto add = [&](std::size_t matrix, bool is_effect, const NumberColumn& mean,
-                       const NumberColumn& low, const NumberColumn& high) {
+  const auto add = [&](std::size_t matrix, bool is_effect, const MeasuredColumn& column) {
     const std::vector<Summary> all = summaries_of(units, matrix, is_effect, run.summary);
     for (std::size_t i = is_effect ? 1 : 0; i < rows.size(); ++i) {
-      rows[i].add({{mean, all[i].mean}, {low, all[i].ci_low}, {high, all[i].ci_high}});
-      rows[i].set(col::kN, all[i].n);
+      rows[i].add({{column, all[i].mean},
+                   {column.low, all[i].ci_low},
+                   {column.high, all[i].ci_high},
+                   {col::kN, all[i].n}});
     }
   };
-  add(0, false, col::kLoss, col::kLossLow, col::kLossHigh);
-  add(0, true, col::kEffect, col::kEffectLow, col::kEffectHigh);
-  add(1, false, col::kLogitDifference, col::kLogitLow, col::kLogitHigh);
-  add(1, true, col::kLogitEffect, col::kLogitEffectLow, col::kLogitEffectHigh);
-  add(2, true, col::kAttribution, col::kAttributionLow, col::kAttributionHigh);
+  add(0, false, col::kLoss);
+  add(0, true, col::kEffect);
+  add(1, false, col::kLogitDifference);
+  add(1, true, col::kLogitEffect);
+  add(2, true, col::kAttribution);
   for (ResultRow& row : std::span(rows).subspan(1)) {
     row.set(col::kAttributionError, row.number(col::kAttribution) - row.number(col::kEffect));
   }
@@ -149,7 +150,7 @@ void present(const SweepRun& run, Report& report) {
     report.columns.push_back(table_column(column));
   }
   for (const Column& column : std::initializer_list<Column>{
-           col::kLoss, col::kEffect, col::kEffectLow, col::kEffectHigh, col::kAttribution,
+           col::kLoss, col::kEffect, col::kEffect.low, col::kEffect.high, col::kAttribution,
            col::kAttributionError, col::kLogitDifference, col::kLogitEffect}) {
     report.columns.push_back(number_column(column, 4));
   }

@@ -120,6 +120,7 @@ void add_metrics(MetricCommands& commands) {
        .examples =
            "lime-capture --checkpoint MODEL --text corpus.txt --sites logit_lens -o lens.h5\n"
            "lime-metrics lens lens.h5 -o lens.json\n"
+           "lime-metrics lens hidden.h5 --tuned MODEL\n"
            "lime-metrics lens llama.h5 lime.h5 --compare first --skip-tokens 1"});
   commands.add(
       prepare_similarity,

@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metric_commands.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
-#include "analysis/engine/inputs.h"
 #include "analysis/engine/journal.h"
-#include "analysis/engine/results_difference.h"
 #include "analysis/engine/run_analysis.h"
+#include "analysis/engine/stored_results.h"
 #include "core/program/command_help.h"
-#include "core/program/launcher.h"
 #include "core/program/program.h"
-#include "core/program/progress.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"
-#include "store/results_file.h"
 
 namespace lime {
 namespace {
@@ -302,10 +295,12 @@ void print_difference(const ResultsDifference& difference, const fs::path& path,
 int run_rerun(const MetricCommands& commands, const RerunOptions& options, const RunOptions& run) {
   const Results before = read_results(options.results);
   const std::shared_ptr<MetricCommand> command = commands.find(before.metric);
-  if (!command) {
-    throw FormatError("'{}': unknown metric '{}' (supported: {})", options.results.string(),
-                      before.metric, join_words(commands.names()));
-  }
+  const std::string made_with = cell_text(before.provenance.value("command", Json("")));
+  throw_if(!command && !made_with.empty() && made_with.find("lime-metrics") == made_with.npos,
+           "'{}': contains results of another program ('{}'); rerun its command: {}",
+           options.results.string(), before.metric, made_with);
+  throw_if<FormatError>(!command, "'{}': unknown metric '{}' (supported: {})",
+                        options.results.string(), before.metric, join_words(commands.names()));
   command->run.threads = run.threads;
   command->run.memory_limit = run.memory_limit;
   const Results after = repeat(*command, before, options);

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "analysis/engine/analysis.h"
-#include "core/options.h"
 #include "core/program/command_line.h"
 
 namespace lime {
@@ -35,16 +30,13 @@ struct MetricCommand {
   std::function<Analysis(const RunOptions&)> prepare;
 };
 
-/// Registry of the metrics of lime-metrics. Adds each as a command with the common options, and
-/// finds them by name.
+/// Registry of the metrics, each a command with the common options.
 class MetricCommands {
  public:
   explicit MetricCommands(CommandLine& line) : line_(line) {}
 
-  /// @param prepare  of an analysis. In its options struct, `describe_inputs()` gives the
-  /// positional
-  ///                 arguments, `describe()` the options, and `validate()` refuses what does not
-  ///                 fit together.
+  /// @param prepare  of an analysis. `describe_inputs()` of its options are the positional
+  ///                 arguments.
   template <typename Options>
   void add(Analysis (*prepare)(const Options&, const RunOptions&), MetricSpec spec) {
     const auto options = std::make_shared<Options>();
@@ -59,7 +51,6 @@ class MetricCommands {
 
   /// Returns the command of that name; null if unknown.
   std::shared_ptr<MetricCommand> find(std::string_view name) const;
-  /// Returns all names in the order of registration.
   std::vector<std::string> names() const;
 
  private:

@@ -159,7 +159,7 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   options_.checkpoint = testing::source_file("data/aet-lime");
   const Report report = analyze();
   const CaptureReader reader(options_.captures.captures.front());
-  const AttentionExploration attention = explore_attention(reader, 2, 1);
+  const AttentionExploration attention = PatternReader(reader).read(2, 1);
   const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
   std::size_t weights = 0;
   for (const ResultRow& row : report.results.rows) {

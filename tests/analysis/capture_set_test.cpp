@@ -124,15 +124,18 @@ TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
   const TemporaryFolder folder;
   write_capture(folder / "llama.h5", example_capture());
   testing::SmallCapture routed = example_capture();
-  routed.config = {{"model_type", "lime"}};
-  write_capture(folder / "lime.h5", routed);
   CaptureSetOptions options;
   options.captures = {folder / "llama.h5", folder / "lime.h5"};
   options.site = {"paper"};
-  EXPECT_EQ(refusal(options),
-            "'" + (folder / "lime.h5").string() +
-                "': contains no site 'routed_values', which --site paper uses for this decoder "
-                "(its sites: values, hidden); capture again with --sites values,routed_values");
+  for (const char* const decoder : {"lime", "resformer", "depth_attention"}) {
+    routed.config = {{"model_type", decoder}};
+    options.captures[1] = folder / (decoder + std::string(".h5"));
+    write_capture(options.captures[1], routed);
+    EXPECT_EQ(refusal(options),
+              "'" + options.captures[1].string() +
+                  "': contains no site 'routed_values', which --site paper uses for this decoder "
+                  "(its sites: values, hidden); capture again with --sites values,routed_values");
+  }
 
   const std::int64_t num_rows = routed.activations[0].rows.rows();
   for (const int layer : {0, 1}) {
@@ -151,7 +154,7 @@ TEST(OpenCapturesTest, SitePaperIsWhatAttentionReads) {
   }
   EXPECT_EQ(rows_of(captures[0], "paper"), rows_of(captures[0], "values"));
   EXPECT_EQ(rows_of(captures[1], "paper"), rows_of(captures[1], "routed_values"));
-  EXPECT_THAT(describe_sequences(captures[1], std::nullopt),
+  EXPECT_THAT(describe_sequences(captures[1]),
               ::testing::EndsWith("routed.h5; paper is routed_values"));
 }
 

@@ -21,6 +21,14 @@ bool names(const RouterEdit& edit, std::int64_t layer, std::int64_t head, std::i
          edit.source_head.value_or(column % 2) == column % 2;
 }
 
+Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits) {
+  for (std::int64_t layer = 1; layer < routers.num_layers(); ++layer) {
+    MatrixD& weights = routers.weights[static_cast<std::size_t>(layer)];
+    weights.array() *= edit_scales(RouteScales(edits), layer, weights.rows()).array();
+  }
+  return routers;
+}
+
 TEST(EditedRoutersTest, ScaleEveryWeightByTheProductOfTheEditsThatNameIt) {
   const std::vector<RouterEdit> edits = some_edits();
   Routers routers = Routers::identity(4, 2);

@@ -90,7 +90,7 @@ TEST_F(AnalyzeEntropyTest, StopsOnRequest) {
 TEST_F(AnalyzeEntropyTest, StatisticsStayThoseOfAllSequences) {
   use(example_capture());
   const Results all = analyze_entropy(options_, {}).results;
-  options_.max_sequences = 1;
+  options_.captures.max_sequences = 1;
   options_.summary.resamples = 0;
   const Results first = analyze_entropy(options_, {}).results;
   EXPECT_EQ(first.rows[0].cell(col::kN), 1);

@@ -33,6 +33,11 @@ std::string comparable(Report report) {
   return format_report(report, ResultsFormat::kJson);
 }
 
+Report run_with(const Analysis& analysis, const RunOptions& run, Journal& journal,
+                const std::stop_token& stop = {}) {
+  return run_share(analysis, run, journal, {}, stop).value();
+}
+
 class RunAnalysisTest : public ::testing::Test {
  protected:
   Journal journal(bool resume = false) const { return Journal(path_, resume); }
@@ -41,7 +46,7 @@ class RunAnalysisTest : public ::testing::Test {
   std::string refusal(const Analysis& analysis, bool resume = true) const {
     return testing::refusal_of([&] {
       Journal kept = journal(resume);
-      run_analysis(analysis, {.threads = 1}, kept);
+      run_with(analysis, {.threads = 1}, kept);
     });
   }
 
@@ -54,8 +59,7 @@ class RunAnalysisTest : public ::testing::Test {
       if (started > num_units) throw Interrupted("stopped on request");
     });
     Journal kept = journal();
-    EXPECT_THROW(run_analysis(counting.analysis, {.threads = 1}, kept, {}, stop.get_token()),
-                 Interrupted);
+    EXPECT_THROW(run_with(counting.analysis, {.threads = 1}, kept, stop.get_token()), Interrupted);
   }
 
   testing::TemporaryFolder folder_;
@@ -103,7 +107,7 @@ TEST_F(RunAnalysisTest, GoesOnWhereItWasInterruptedWithTheSameBytes) {
 
   const auto rest = counting_analysis(5);
   Journal kept = journal(true);
-  const Report report = run_analysis(rest.analysis, {.threads = 2}, kept);
+  const Report report = run_with(rest.analysis, {.threads = 2}, kept);
   EXPECT_EQ(comparable(report), expected);
   EXPECT_EQ(report.results.provenance.at("resumed_units"), 3);
   EXPECT_EQ(*rest.runs, 7);
@@ -120,7 +124,7 @@ TEST_F(RunAnalysisTest, DropsALineThatWasCutShort) {
     testing::write_text(path_, text.substr(0, size));
     const auto rest = counting_analysis(5);
     Journal kept = journal(true);
-    const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
+    const Report report = run_with(rest.analysis, {.threads = 1}, kept);
     EXPECT_EQ(comparable(report), comparable(run_analysis(rest.analysis, {.threads = 1}))) << size;
   }
 }
@@ -133,7 +137,7 @@ TEST_F(RunAnalysisTest, DropsALastLineThatIsDamaged) {
   for (const char* const last : {"garbage\n", "\n", "{}\n", "{\"unit\":{},\"result\":[]}\ncut"}) {
     testing::write_text(path_, text + last);
     Journal kept = journal(true);
-    const Report report = run_analysis(counting_analysis(5).analysis, {.threads = 1}, kept);
+    const Report report = run_with(counting_analysis(5).analysis, {.threads = 1}, kept);
     EXPECT_EQ(comparable(report), expected) << last;
     EXPECT_EQ(report.results.provenance.at("resumed_units"), 3) << last;
   }
@@ -193,8 +197,7 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWhenAnInputHasChanged) {
     stop.request_stop();
   });
   Journal kept = journal();
-  EXPECT_THROW(run_analysis(first.analysis, {.threads = 1}, kept, {}, stop.get_token()),
-               Interrupted);
+  EXPECT_THROW(run_with(first.analysis, {.threads = 1}, kept, stop.get_token()), Interrupted);
   kept = Journal();
   testing::write_text(file, "two");
   EXPECT_THAT(refusal(with_input({}).analysis),
@@ -214,7 +217,7 @@ TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
   {
     Journal kept = journal();
     EXPECT_EQ(testing::refusal_of<FormatError>(
-                  [&] { run_analysis(with_input("capture", 3).analysis, {.threads = 1}, kept); }),
+                  [&] { run_with(with_input("capture", 3).analysis, {.threads = 1}, kept); }),
               "store: the file is damaged; finished work is stored in '" + path_.string() +
                   "', then resume with --resume");
   }
@@ -223,7 +226,7 @@ TEST_F(RunAnalysisTest, GoesOnOnceADamagedInputIsRestored) {
               HasSubstr("was started with different options, inputs.a was '"));
   Journal kept = journal(true);
   const auto rest = with_input("capture", 5);
-  const Report report = run_analysis(rest.analysis, {.threads = 1}, kept);
+  const Report report = run_with(rest.analysis, {.threads = 1}, kept);
   EXPECT_EQ(report.results.provenance.at("resumed_units"), 3);
   EXPECT_EQ(*rest.runs, 7);
   EXPECT_EQ(comparable(report), comparable(run_analysis(rest.analysis, {.threads = 1})));
@@ -233,9 +236,9 @@ TEST_F(RunAnalysisTest, DamageBeforeAnythingIsFinishedLeavesNothingBehind) {
   const auto counting = counting_analysis(
       2, [](const std::string&, int) { throw FormatError("store: the file is damaged"); });
   Journal kept = journal();
-  EXPECT_EQ(testing::refusal_of<FormatError>(
-                [&] { run_analysis(counting.analysis, {.threads = 1}, kept); }),
-            "store: the file is damaged");
+  EXPECT_EQ(
+      testing::refusal_of<FormatError>([&] { run_with(counting.analysis, {.threads = 1}, kept); }),
+      "store: the file is damaged");
   EXPECT_FALSE(exists(path_));
 }
 
@@ -286,7 +289,7 @@ TEST_F(RunAnalysisTest, SaysWhatIsKept) {
   const auto counting = counting_analysis(2);
   const auto message = [&](Journal& kept) -> std::string {
     return testing::refusal_of<Interrupted>(
-        [&] { run_analysis(counting.analysis, {}, kept, {}, stop.get_token()); });
+        [&] { run_with(counting.analysis, {}, kept, stop.get_token()); });
   };
   Journal none;
   EXPECT_EQ(message(none),
@@ -304,7 +307,7 @@ TEST_F(RunAnalysisTest, AnErrorThatWouldComeAgainLeavesNothingBehind) {
   for (const int threads : {1, 4}) {
     Journal kept = journal();
     try {
-      run_analysis(counting.analysis, {.threads = threads}, kept);
+      run_with(counting.analysis, {.threads = threads}, kept);
       FAIL();
     } catch (const NumericalError& error) {
       EXPECT_STREQ(error.what(), "'a.h5': site 'values', layer 3: row 3 is NaN");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -59,6 +60,23 @@ TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
   EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
   results.rows = {ResultRow{{col::kLabel, "x"}}};
   EXPECT_THROW(pivot_results(results, {}), InvalidArgument);
+}
+
+TEST(PivotTest, NamesTheMetricAndTheCellOfARowWithoutAValue) {
+  Results results = example_tables();
+  results.rows.front().erase(col::kMean);
+  EXPECT_EQ(testing::refusal_of([&] { results_to_text(results, {}); }),
+            "table of entropy: 'values', layer 0, label 'llama' has no mean");
+}
+
+TEST(TextTableTest, RowsMayLackSpreadAndInterval) {
+  Results results = example_tables();
+  for (ResultRow& each : results.rows) {
+    each.erase(col::kCiLow);
+    each.erase(col::kStd);
+  }
+  EXPECT_THAT(results_to_text(results, {}), HasSubstr("2.000"));
+  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$2.000$"));
 }
 
 TEST(TextTableTest, ShowsValueSpreadIntervalAndBar) {

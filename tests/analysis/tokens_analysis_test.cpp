@@ -136,7 +136,7 @@ TEST_F(TokensAnalysisTest, ACaptureWithoutPatternsSaysHowToCaptureThem) {
   use(testing::example_capture());
   const CaptureReader reader(folder_ / "run.h5");
   try {
-    explore_attention(reader, 1, 0);
+    PatternReader(reader).read(1, 0);
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(),

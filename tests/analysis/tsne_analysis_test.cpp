@@ -189,8 +189,8 @@ TEST_F(TsneAnalysisTest, NamesWhatIsWrong) {
   options_.classes = {};
   capture.activations[3].rows(17, 5) = std::numeric_limits<float>::quiet_NaN();
   use(capture);
-  EXPECT_THAT(refusal(), HasSubstr("site 'hidden', layer 1: rows must be finite, got nan in row 17 "
-                                   "(sequence 0, position 17), dimension 5"));
+  EXPECT_THAT(refusal(), HasSubstr("site 'hidden', layer 1: rows must be finite, got nan in "
+                                   "sequence 0, position 17, dimension 5"));
   options_.align = true;
   EXPECT_THAT(refusal(), HasSubstr("site 'hidden': layer 1: rows must be finite"));
   options_.align = false;

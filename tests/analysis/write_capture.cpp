@@ -36,6 +36,7 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
   plan.info.tool = "test";
   plan.info.rows = capture.rows;
   plan.info.input_sha256 = capture.text_sha256;
+  plan.info.checkpoint_sha256 = capture.checkpoint_sha256;
   plan.info.tokenizer_sha256 = capture.tokenizer_sha256;
   plan.info.class_names = capture.class_names;
   plan.info.config = capture.config;

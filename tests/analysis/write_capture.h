@@ -28,6 +28,7 @@ struct SmallCapture {
   RouterWeights router = {};
   std::vector<std::int32_t> positions = {};  ///< per row, if not 0, 1, ... per sequence
   std::string tokenizer_sha256 = {};         ///< empty: from token ids
+  std::string checkpoint_sha256 = {};
   std::int32_t first_token = 0;  ///< rows have the ids first_token, first_token + 1, ...
 };
 

@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "app/lime_metrics_fixture.h"
+#include "checkpoint/checkpoint.h"
 #include "metrics/attention/attention_profile.h"
 #include "store/capture_reader.h"
 
 namespace lime {
 namespace {
 
+using testing::golden_file;
 using ::testing::HasSubstr;
 using testing::ProgramRun;
+using testing::SmallCapture;
 
 class LimeMetricsAttentionTest : public testing::LimeMetricsTest {
  protected:
@@ -40,7 +43,7 @@ TEST_F(LimeMetricsAttentionTest, AResultIsRepeatedFromItsProvenance) {
 
 TEST_F(LimeMetricsAttentionTest, ProfilesAloneGiveTheSummariesOfPatterns) {
   const CaptureReader patterns(testing::golden_file("attention/capture.h5"));
-  testing::SmallCapture profiles;
+  SmallCapture profiles;
   profiles.config = patterns.config();
   for (const int layer : patterns.layers("attn.hook_pattern")) {
     MatrixF rows(patterns.num_rows(), 4 * 6);
@@ -114,6 +117,38 @@ TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
               HasSubstr("attn.hook_pattern: has no layer 4 (available: 0-3)"));
   EXPECT_THAT(refusal("attention " + capture_ + " --query 4", 2),
               HasSubstr("query: needs a sequence; add --sequence"));
+}
+
+TEST_F(LimeMetricsAttentionTest, TunedLensEqualsNumpyAndTransformers) {
+  const Hdf5File golden(golden_file("tuned_lens.h5"));
+  const std::string model = golden_file("model/llama-plain").string();
+  SmallCapture capture;
+  capture.lengths = golden.read<std::int64_t>("lengths");
+  capture.checkpoint_sha256 = Checkpoint::open(model).sha256();
+  for (const int layer : {0, 1, 2}) {
+    capture.activations.push_back(
+        {"hidden", layer, golden.read_matrix(fmt::format("hidden/{}", layer))});
+  }
+  testing::write_capture(folder_ / "tuned.h5", capture);
+  const Json found = rows("lens tuned.h5 --ridge 0.01 --tuned " + model);
+  ASSERT_EQ(found.size(), 3U * 6U);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].at("site"), "tuned_lens");
+    // Logits are in float32.
+    EXPECT_NEAR(found[i].at("mean").get<double>(),
+                golden.read<double>(fmt::format("expected/{}", i / 6)).at(i % 6), 2e-5)
+        << found[i].dump();
+  }
+  EXPECT_EQ(refusal("lens tuned.h5 --layer 0 --max-sequences 1 --tuned " + model, 1),
+            "lime-metrics: 'tuned.h5': --tuned needs at least 2 sequences, to fit the lens on "
+            "others than it is measured on\n");
+  EXPECT_THAT(
+      refusal("lens tuned.h5 --tuned " + golden_file("model/llama-linear-rope").string(), 1),
+      HasSubstr("was captured from another checkpoint"));
+  capture.activations.pop_back();
+  testing::write_capture(folder_ / "first.h5", capture);
+  EXPECT_THAT(refusal("lens first.h5 --tuned " + model, 1),
+              HasSubstr("lacks hidden of layer 2, the last one; capture again with --layers all"));
 }
 
 }  // namespace

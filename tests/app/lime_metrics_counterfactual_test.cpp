@@ -42,28 +42,6 @@ class CounterfactualCommandTest : public LimeMetricsTest {
     write_routed_capture(folder_ / name, capture);
     return capture;
   }
-  /// Returns the only row with these columns.
-  static Json find(const Json& rows, const Json& columns) {
-    Json found;
-    int count = 0;
-    for (const Json& row : rows) {
-      bool fits = true;
-      for (const auto& [key, value] : columns.items()) {
-        fits = fits && row.contains(key) && row.at(key) == value;
-      }
-      if (!fits) continue;
-      found = row;
-      ++count;
-    }
-    EXPECT_EQ(count, 1) << columns.dump();
-    return found;
-  }
-  static double mean_of(const Json& rows, int layer, const std::string& router,
-                        const std::string& quantity) {
-    return find(rows, {{"layer", layer}, {"router", router}, {"quantity", quantity}})
-        .at("mean")
-        .get<double>();
-  }
 };
 
 /// Computes the mean entropy over the sequences from the definition: standardised over all rows.
@@ -87,7 +65,8 @@ TEST_F(CounterfactualCommandTest, EqualsTheEntropyOfRoutedValuesFromTheDefinitio
     const auto expect = [&](const std::string& router, const MatrixD& weights) {
       const MatrixF routed = routed_values(capture, layer, weights).cast<float>();
       // Routed in float64 here, rounded to float32 there.
-      EXPECT_NEAR(mean_of(table, number, router, "entropy"), entropy_of_rows(routed, 0.5), 1e-6)
+      EXPECT_NEAR(mean_of_router(table, number, router, "entropy"), entropy_of_rows(routed, 0.5),
+                  1e-6)
           << router << layer;
     };
     const MatrixD& trained = capture.routers[layer];
@@ -117,19 +96,19 @@ TEST_F(CounterfactualCommandTest, TrainedRouterGivesWhatWasCaptured) {
   const Json values = rows("entropy lime.h5 --site values");
   for (int layer = 0; layer < 3; ++layer) {
     for (const double alpha : {0.5, 1.0}) {
-      const Json own = find(
+      const Json own = row_with(
           table,
           {{"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}, {"alpha", alpha}});
-      const Json other = find(captured, {{"layer", layer}, {"alpha", alpha}});
+      const Json other = row_with(captured, {{"layer", layer}, {"alpha", alpha}});
       EXPECT_NEAR(own.at("mean").get<double>(), other.at("mean").get<double>(), 1e-6);
       EXPECT_NEAR(own.at("ci_high").get<double>(), other.at("ci_high").get<double>(), 1e-6);
       EXPECT_NEAR(own.at("ceiling").get<double>(), other.at("ceiling").get<double>(), 1e-12);
     }
-    const Json identity = find(
+    const Json identity = row_with(
         table, {{"layer", layer}, {"router", "identity"}, {"quantity", "entropy"}, {"alpha", 0.5}});
     EXPECT_NEAR(identity.at("mean").get<double>(),
-                find(values, {{"layer", layer}}).at("mean").get<double>(), 1e-9);
-    const Json first = find(
+                row_with(values, {{"layer", layer}}).at("mean").get<double>(), 1e-9);
+    const Json first = row_with(
         table, {{"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}, {"alpha", 0.5}});
     EXPECT_LT(first.at("deviation").get<double>(), 2e-7);
   }
@@ -141,7 +120,7 @@ TEST_F(CounterfactualCommandTest, DifferencesArePairedAndAddUp) {
   for (const Json& row : table) {
     if (row.at("layer").is_null() || row.at("router") == "trained") continue;
     const double trained =
-        mean_of(table, row.at("layer").get<int>(), "trained", row.at("quantity"));
+        mean_of_router(table, row.at("layer").get<int>(), "trained", row.at("quantity"));
     EXPECT_NEAR(row.at("difference").get<double>(), row.at("mean").get<double>() - trained, 1e-12);
     EXPECT_LE(row.at("difference_low").get<double>(), row.at("difference").get<double>() + 1e-12);
   }
@@ -156,12 +135,13 @@ TEST_F(CounterfactualCommandTest, DifferencesArePairedAndAddUp) {
   }
   // Means over layers 1 and 2.
   const Json mean =
-      find(table, {{"layer", nullptr}, {"router", "identity"}, {"quantity", "entropy"}});
+      row_with(table, {{"layer", nullptr}, {"router", "identity"}, {"quantity", "entropy"}});
   EXPECT_EQ(mean.at("layers"), 2);
-  EXPECT_NEAR(
-      mean.at("mean").get<double>(),
-      (mean_of(table, 1, "identity", "entropy") + mean_of(table, 2, "identity", "entropy")) / 2.0,
-      1e-12);
+  EXPECT_NEAR(mean.at("mean").get<double>(),
+              (mean_of_router(table, 1, "identity", "entropy") +
+               mean_of_router(table, 2, "identity", "entropy")) /
+                  2.0,
+              1e-12);
 }
 
 TEST_F(CounterfactualCommandTest, SplitsTheGapToAPlainTransformer) {
@@ -173,23 +153,24 @@ TEST_F(CounterfactualCommandTest, SplitsTheGapToAPlainTransformer) {
   const Json llama = rows("entropy llama.h5 --site values");
   for (int layer = 0; layer < 3; ++layer) {
     const auto part = [&](const char* name) {
-      return find(table, {{"label", "LIMe - LLaMA"},
-                          {"layer", layer},
-                          {"part", name},
-                          {"quantity", "entropy"}})
+      return row_with(table, {{"label", "LIMe - LLaMA"},
+                              {"layer", layer},
+                              {"part", name},
+                              {"quantity", "entropy"}})
           .at("mean")
           .get<double>();
     };
     EXPECT_NEAR(part("gap"), part("projections") + part("mixing"), 1e-12);
     const double trained =
-        find(table,
-             {{"label", "LIMe"}, {"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}})
+        row_with(
+            table,
+            {{"label", "LIMe"}, {"layer", layer}, {"router", "trained"}, {"quantity", "entropy"}})
             .at("mean")
             .get<double>();
-    EXPECT_NEAR(part("gap"), trained - find(llama, {{"layer", layer}}).at("mean").get<double>(),
+    EXPECT_NEAR(part("gap"), trained - row_with(llama, {{"layer", layer}}).at("mean").get<double>(),
                 1e-9);
   }
-  const Json gap = find(table, {{"part", "gap"}, {"layer", nullptr}, {"quantity", "entropy"}});
+  const Json gap = row_with(table, {{"part", "gap"}, {"layer", nullptr}, {"quantity", "entropy"}});
   EXPECT_EQ(gap.at("layers"), 3);
   EXPECT_EQ(gap.at("share").get<double>(), 1.0);
   const std::string text = run(command).output;
@@ -211,13 +192,13 @@ TEST_F(CounterfactualCommandTest, MeasuresSeparabilityWhereThereAreClasses) {
   }
   write_routed_capture(folder_ / "is.h5", capture);
   const Json table = rows("counterfactual is.h5 --router identity,cut-0,first-1");
-  EXPECT_GT(mean_of(table, 2, "first-1", "separability"), 0.95);
+  EXPECT_GT(mean_of_router(table, 2, "first-1", "separability"), 0.95);
   // Most sources of layer 2 contain no information on the classes.
-  EXPECT_GT(mean_of(table, 2, "trained", "separability"),
-            mean_of(table, 2, "identity", "separability"));
-  EXPECT_LT(mean_of(table, 2, "identity", "separability"), 0.75);
-  EXPECT_LT(mean_of(table, 2, "cut-0", "separability"), 0.75);
-  EXPECT_EQ(find(table, {{"layer", 2}, {"router", "identity"}}).at("n"), 5);
+  EXPECT_GT(mean_of_router(table, 2, "trained", "separability"),
+            mean_of_router(table, 2, "identity", "separability"));
+  EXPECT_LT(mean_of_router(table, 2, "identity", "separability"), 0.75);
+  EXPECT_LT(mean_of_router(table, 2, "cut-0", "separability"), 0.75);
+  EXPECT_EQ(row_with(table, {{"layer", 2}, {"router", "identity"}}).at("n"), 5);
 
   capture.classes.assign(capture.classes.size(), 0);
   capture.classes[3] = 1;
@@ -241,10 +222,11 @@ TEST_F(CounterfactualCommandTest, StatisticsAreThoseOfTheWholeCapture) {
   const Json table = rows("counterfactual lime.h5 --router identity --max-sequences 1 --layer 1");
   const MatrixF routed = routed_values(capture, 1, capture.routers[1]).cast<float>();
   const Standardization standardization = make_standardization(testing::statistics_of(routed));
-  EXPECT_NEAR(mean_of(table, 1, "trained", "entropy"),
+  EXPECT_NEAR(mean_of_router(table, 1, "trained", "entropy"),
               matrix_renyi_entropy(standardize(routed.topRows(kLengths[0]), standardization), 0.5),
               1e-6);
-  EXPECT_EQ(find(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}}).at("n"), 1);
+  EXPECT_EQ(row_with(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}}).at("n"),
+            1);
 }
 
 TEST_F(CounterfactualCommandTest, PrintsRoutersOverAllLayersFirst) {
@@ -322,7 +304,8 @@ TEST_F(CounterfactualCommandTest, RoutesPerDimensionWhereRoutersAreSo) {
     const std::vector<MatrixD>& trained = capture.router_dimensions[layer];
     const auto expect = [&](const std::string& router, const std::vector<MatrixD>& weights) {
       const MatrixF routed = routed_values(capture, layer, weights).cast<float>();
-      EXPECT_NEAR(mean_of(table, number, router, "entropy"), entropy_of_rows(routed, 0.5), 1e-6)
+      EXPECT_NEAR(mean_of_router(table, number, router, "entropy"), entropy_of_rows(routed, 0.5),
+                  1e-6)
           << router << layer;
     };
     expect("trained", trained);
@@ -338,7 +321,7 @@ TEST_F(CounterfactualCommandTest, RoutesPerDimensionWhereRoutersAreSo) {
     for (MatrixD& part : weights) part.leftCols(part.cols() - 2).setZero();
     expect("last-1", weights);
     const Json row =
-        find(table, {{"layer", number}, {"router", "trained"}, {"quantity", "entropy"}});
+        row_with(table, {{"layer", number}, {"router", "trained"}, {"quantity", "entropy"}});
     EXPECT_LT(row.at("deviation").get<double>(), 2e-7);
   }
 }

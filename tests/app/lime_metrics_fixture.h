@@ -69,6 +69,31 @@ class LimeMetricsTest : public ::testing::Test {
     return result.errors;
   }
 
+  /// Returns the rows with these cells.
+  static std::vector<Json> rows_with(const Json& rows, const Json& cells) {
+    std::vector<Json> found;
+    for (const Json& row : rows) {
+      bool matches = true;
+      for (const auto& [key, value] : cells.items()) {
+        matches = matches && row.contains(key) && row.at(key) == value;
+      }
+      if (matches) found.push_back(row);
+    }
+    return found;
+  }
+  /// Returns the only one.
+  static Json row_with(const Json& rows, const Json& cells) {
+    const std::vector<Json> found = rows_with(rows, cells);
+    EXPECT_EQ(found.size(), 1U) << cells.dump();
+    return found.empty() ? Json() : found.front();
+  }
+  static double mean_of_router(const Json& rows, int layer, const std::string& router,
+                               const std::string& quantity) {
+    return row_with(rows, {{"layer", layer}, {"router", router}, {"quantity", quantity}})
+        .at("mean")
+        .get<double>();
+  }
+
   std::size_t count_files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::recursive_directory_iterator(folder_.path()),

@@ -405,6 +405,13 @@ TEST_F(LimeMetricsGeometryTest, ComparesWhatIsMeasuredOfAllRowsBlockByBlock) {
     }
   }
   EXPECT_EQ(compared, 2 * 7);
+  const Json both =
+      rows("geometry a.h5 b.h5 --measure rank --ranks both --jackknife 7 --compare first");
+  for (const char* const over : {"rows", "sequences"}) {
+    const Json row = row_with(
+        both, {{"kind", "comparison"}, {"quantity", "rankme"}, {"layer", 1}, {"over", over}});
+    EXPECT_EQ(row.at("items"), over == std::string("rows") ? "blocks" : "sequences");
+  }
   EXPECT_THAT(run("geometry a.h5 --measure rank").output, HasSubstr("add --jackknife 10"));
   EXPECT_EQ(refusal("geometry a.h5 b.h5 --measure rank --compare first", 1),
             "lime-metrics: compare: measures of all rows together have no values per item; add "

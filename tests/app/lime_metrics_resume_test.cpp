@@ -248,6 +248,13 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
   EXPECT_THAT(
       refusal_with("metric", "charm"),
       StartsWith("lime-metrics: 'changed.json': unknown metric 'charm' (supported: entropy, "));
+  Json sweep = document;
+  sweep["metric"] = "sweep";
+  sweep["provenance"]["command"] = "lime-capture sweep data/aet-lime --text corpus.txt";
+  write_text(folder_ / "sweep.json", sweep.dump());
+  EXPECT_EQ(refusal("rerun sweep.json", 1),
+            "lime-metrics: 'sweep.json': contains results of another program ('sweep'); rerun its "
+            "command: lime-capture sweep data/aet-lime --text corpus.txt\n");
   EXPECT_EQ(refusal_with("options", {{"captures", {"capture.h5"}}, {"beta", 1}}),
             "lime-metrics: 'changed.json': options.beta is unknown to this build of entropy; "
             "recompute the results\n");

@@ -111,9 +111,9 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   write_capture(folder_ / "nan.h5", capture);
   for (const std::string options : {"", "--words is,are", "--method lime-code"}) {
     EXPECT_EQ(refusal("separability nan.h5 " + options, 1),
-              "lime-metrics: 'nan.h5': site 'values', layer 1: separability: sequence 1: "
-              "representations must be finite, got nan at token 3, dimension 2; check the model "
-              "for overflow, or capture in a wider type\n");
+              "lime-metrics: 'nan.h5': site 'values', layer 1: rows must be finite, got nan in "
+              "sequence 1, position 3, dimension 2; check the model for overflow, or capture in a "
+              "wider type\n");
   }
 }
 

@@ -27,18 +27,6 @@ class LimeMetricsSeriesTest : public LimeMetricsTest {
                     example_capture(static_cast<std::uint64_t>(step) + 1));
     }
   }
-
-  static std::vector<Json> rows_with(const Json& rows, const Json& cells) {
-    std::vector<Json> found;
-    for (const Json& row : rows) {
-      bool matches = true;
-      for (const auto& [key, value] : cells.items()) {
-        matches = matches && row.value(key, Json()) == value;
-      }
-      if (matches) found.push_back(row);
-    }
-    return found;
-  }
 };
 
 TEST_F(LimeMetricsSeriesTest, EqualsTheMetricsOfEachStep) {
@@ -108,12 +96,24 @@ TEST_F(LimeMetricsSeriesTest, FindsWhereAMeasurementTurns) {
   }
   write_results(folder_ / "e.json", results);
   const auto turns = rows_with(rows("series e.json"), {{"kind", "turn"}});
-  ASSERT_EQ(turns.size(), 1U);
+  ASSERT_EQ(turns.size(), 2U);
+  EXPECT_EQ(turns[1].at("turn"), "bend");
+  EXPECT_EQ(turns[1].at("step"), 300);
   EXPECT_EQ(turns[0].at("turn"), "maximum");
   EXPECT_EQ(turns[0].at("step"), 200);
   EXPECT_EQ(turns[0].at("step_low"), 100);
   EXPECT_EQ(turns[0].at("step_high"), 400);
   EXPECT_EQ(turns[0].at("layer"), 2);
+}
+
+TEST_F(LimeMetricsSeriesTest, NamesTheColumnOfRowsWithoutLayers) {
+  Results results;
+  results.metric = "loss";
+  for (const int step : {0, 100}) {
+    results.rows.push_back({{col::kLabel, fmt::format("m-step-{}", step)}, {col::kMean, 2.5}});
+  }
+  write_results(folder_ / "loss.json", results);
+  EXPECT_THAT(run("series loss.json").output, HasSubstr("m, loss\nstep   model\n"));
 }
 
 TEST_F(LimeMetricsSeriesTest, RefusesInputsThatAreNoSeries) {

@@ -21,29 +21,6 @@ using testing::LimeMetricsTest;
 /// Sources of two layers of 4 dimensions, their weights, and the inputs mixed with them.
 class TokenCounterfactualTest : public LimeMetricsTest {
  protected:
-  /// Returns the only row with these columns.
-  static Json find(const Json& rows, const Json& columns) {
-    Json found;
-    int count = 0;
-    for (const Json& row : rows) {
-      bool fits = true;
-      for (const auto& [key, value] : columns.items()) {
-        fits = fits && row.contains(key) && row.at(key) == value;
-      }
-      if (!fits) continue;
-      found = row;
-      ++count;
-    }
-    EXPECT_EQ(count, 1) << columns.dump();
-    return found;
-  }
-  static double mean_of(const Json& rows, int layer, const std::string& router,
-                        const std::string& quantity) {
-    return find(rows, {{"layer", layer}, {"router", router}, {"quantity", quantity}})
-        .at("mean")
-        .get<double>();
-  }
-
   static constexpr Eigen::Index kRows = 5 + 8 + 30;
 
   static MatrixF rows_of(std::uint64_t seed, Eigen::Index dim) {
@@ -104,19 +81,23 @@ TEST_F(TokenCounterfactualTest, InputsOfTheStreamFollowFromOutputsAndWeights) {
   testing::write_capture(folder_ / "attn.h5", capture);
   const Json table = rows("counterfactual attn.h5");
   const MatrixF weights = capture.activations.at(6).rows;
-  EXPECT_NEAR(mean_of(table, 1, "trained", "entropy"), entropy(mixed(capture, weights)), 1e-6);
-  EXPECT_NEAR(mean_of(table, 1, "mean", "entropy"),
+  EXPECT_NEAR(mean_of_router(table, 1, "trained", "entropy"), entropy(mixed(capture, weights)),
+              1e-6);
+  EXPECT_NEAR(mean_of_router(table, 1, "mean", "entropy"),
               entropy(mixed(capture, weights.colwise().mean().replicate(kRows, 1))), 1e-6);
-  EXPECT_NEAR(mean_of(table, 1, "identity", "entropy"),
+  EXPECT_NEAR(mean_of_router(table, 1, "identity", "entropy"),
               entropy(mixed(capture, MatrixF::Ones(kRows, 15))), 1e-6);
   MatrixF cut = weights;
   cut.col(0).setZero();
-  EXPECT_NEAR(mean_of(table, 1, "cut-0", "entropy"), entropy(mixed(capture, cut)), 1e-6);
-  const Json trained = find(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}});
+  EXPECT_NEAR(mean_of_router(table, 1, "cut-0", "entropy"), entropy(mixed(capture, cut)), 1e-6);
+  const Json trained =
+      row_with(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}});
   EXPECT_EQ(trained.at("site"), "attn");
   EXPECT_LT(trained.at("deviation").get<double>(), 2e-7);
-  EXPECT_NE(mean_of(table, 1, "shuffled", "entropy"), mean_of(table, 1, "trained", "entropy"));
-  EXPECT_NE(mean_of(table, 1, "random", "entropy"), mean_of(table, 1, "permuted", "entropy"));
+  EXPECT_NE(mean_of_router(table, 1, "shuffled", "entropy"),
+            mean_of_router(table, 1, "trained", "entropy"));
+  EXPECT_NE(mean_of_router(table, 1, "random", "entropy"),
+            mean_of_router(table, 1, "permuted", "entropy"));
   EXPECT_EQ(difference(table, rows("counterfactual attn.h5 --threads 3")), "");
   const std::string text = run("counterfactual attn.h5 --site mlp").output;
   EXPECT_THAT(text, HasSubstr("input 'mlp' of attn under counterfactual routers"));
@@ -129,11 +110,12 @@ TEST_F(TokenCounterfactualTest, SplitsTheGapToAPlainStream) {
   const testing::SmallCapture plain = stream("llama", 20);
   testing::write_capture(folder_ / "llama.h5", plain);
   const Json table = rows("counterfactual attn.h5 --against llama.h5 --label A L --router mean");
-  EXPECT_NEAR(
-      find(table, {{"label", "L"}, {"layer", 1}, {"quantity", "entropy"}}).at("mean").get<double>(),
-      entropy(mixed(plain, MatrixF::Ones(kRows, 15))), 1e-6);
+  EXPECT_NEAR(row_with(table, {{"label", "L"}, {"layer", 1}, {"quantity", "entropy"}})
+                  .at("mean")
+                  .get<double>(),
+              entropy(mixed(plain, MatrixF::Ones(kRows, 15))), 1e-6);
   const auto part = [&](const char* name) {
-    return find(table, {{"layer", 1}, {"part", name}, {"quantity", "entropy"}})
+    return row_with(table, {{"layer", 1}, {"part", name}, {"quantity", "entropy"}})
         .at("mean")
         .get<double>();
   };
@@ -159,11 +141,13 @@ TEST_F(TokenCounterfactualTest, DepthAttentionMixesTheValuesThatEarlierLayersRea
                          {"attn.hook_route", 1, route}};
   testing::write_capture(folder_ / "depth.h5", capture);
   const Json table = rows("counterfactual depth.h5");
-  const Json trained = find(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}});
+  const Json trained =
+      row_with(table, {{"layer", 1}, {"router", "trained"}, {"quantity", "entropy"}});
   EXPECT_NEAR(trained.at("mean").get<double>(), entropy(routed), 1e-6);
   EXPECT_LT(trained.at("deviation").get<double>(), 2e-7);
-  EXPECT_NEAR(mean_of(table, 1, "identity", "entropy"), entropy(own), 1e-6);
-  EXPECT_EQ(mean_of(table, 0, "shuffled", "entropy"), mean_of(table, 0, "trained", "entropy"));
+  EXPECT_NEAR(mean_of_router(table, 1, "identity", "entropy"), entropy(own), 1e-6);
+  EXPECT_EQ(mean_of_router(table, 0, "shuffled", "entropy"),
+            mean_of_router(table, 0, "trained", "entropy"));
   EXPECT_EQ(refusal("counterfactual depth.h5 --site keys", 1),
             "lime-metrics: site: the routers of 'depth_attention' mix values, got 'keys'\n");
   EXPECT_EQ(refusal("counterfactual depth.h5 --router cut-2", 1),

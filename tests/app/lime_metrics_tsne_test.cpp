@@ -95,9 +95,11 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
   SmallCapture undefined = close_numbers();
   undefined.activations[1].rows(17, 5) = std::numeric_limits<float>::quiet_NaN();
   write_capture(folder_ / "undefined.h5", undefined);
-  EXPECT_EQ(refusal("tsne undefined.h5" + quick_, 1),
-            "lime-metrics: 'undefined.h5': site 'values', layer 1: rows must be finite, got nan in "
-            "row 17 (sequence 0, position 17), dimension 5; check the model for overflow\n");
+  EXPECT_EQ(
+      refusal("tsne undefined.h5" + quick_, 1),
+      "lime-metrics: 'undefined.h5': site 'values', layer 1: rows must be finite, got nan in "
+      "sequence 0, position 17, dimension 5; check the model for overflow, or capture in a wider "
+      "type\n");
 }
 
 /// Like the values of layer 0, which depend on the token alone.

@@ -115,8 +115,8 @@ TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
                                      {col::kLayer, layer},
                                      {col::kHead, head},
                                      {col::kEffect, 0.1 * head + layer},
-                                     {col::kEffectLow, 0.1 * head + layer - 0.05},
-                                     {col::kEffectHigh, 2.0},
+                                     {col::kEffect.low, 0.1 * head + layer - 0.05},
+                                     {col::kEffect.high, 2.0},
                                      {col::kAttribution, -1.0}});
     }
   }

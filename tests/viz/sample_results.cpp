@@ -133,8 +133,8 @@ FigureSource sample_counterfactual(int layers) {
       ResultRow about = {{col::kLabel, "LIMe"}, {col::kRouter, router}};
       if (router != std::string("trained")) {
         about.set(col::kDifference, scale * change);
-        about.set(col::kDifferenceLow, scale * (change - 0.04));
-        about.set(col::kDifferenceHigh, scale * (change + 0.04));
+        about.set(col::kDifference.low, scale * (change - 0.04));
+        about.set(col::kDifference.high, scale * (change + 0.04));
       }
       add(about, std::nullopt, 2.3 + change);
     }

@@ -14,7 +14,7 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
                   std::int64_t max_sequences, const RunOptions& run) {
   const auto limited = [&](auto options) {
     options.captures = set;
-    if (max_sequences > 0) options.max_sequences = max_sequences;
+    if (max_sequences > 0) options.captures.max_sequences = max_sequences;
     return options;
   };
   if (kind == CollapseMeasurements::Kind::kEntropy) {

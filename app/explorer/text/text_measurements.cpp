@@ -119,7 +119,7 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
 }
 
 QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base) {
-  const HeadSummary summary = summarize_head(attention, head);
+  const Eigen::RowVectorXd mean = summarize_head(attention, head);
   const auto percent = [](double fraction) { return QString::number(100.0 * fraction, 'f', 0); };
   return u"Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5 %, previous %6 %, own %7 "
          u"%\n\nMeans over the queries of the sequence from the second on, as in lime-metrics "
@@ -128,11 +128,10 @@ QString headSummary(const AttentionExploration& attention, std::int64_t head, in
          u"a (query - key) (Vig & Belinkov 2019).\nFirst: attention to the first token, an "
          u"attention sink if large (Xiao et al. 2023); previous and own: to the previous token and "
          u"to the token itself (Clark et al. 2019)"_s.arg(head + layer_base)
-             .arg(summary.entropy, 0, 'f', 2)
-             .arg(summary.effective_keys, 0, 'f', 1)
-             .arg(summary.distance, 0, 'f', 1)
-             .arg(percent(summary.first_share), percent(summary.previous_share),
-                  percent(summary.own_share));
+             .arg(mean(0), 0, 'f', 2)
+             .arg(mean(1), 0, 'f', 1)
+             .arg(mean(2), 0, 'f', 1)
+             .arg(percent(mean(3)), percent(mean(4)), percent(mean(5)));
 }
 
 QStringList attentionCommandLines(const AttentionCommand& command) {
@@ -241,7 +240,7 @@ void TextMeasurements::measureAttention(const std::optional<AttentionKey>& key) 
   if (key) {
     attention_.request(*key, {.title = u"Attention"_s, .key = "text/attention", .is_shown = false},
                        [key = *key](const JobContext&) {
-                         return explore_attention(*key.capture, key.layer, key.sequence);
+                         return PatternReader(*key.capture).read(key.layer, key.sequence);
                        });
   }
   Q_EMIT attentionChanged();

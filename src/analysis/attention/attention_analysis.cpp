@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_analysis.h"
 
-#include <memory>
 #include <numeric>
 #include <set>
-#include <utility>
 
 #include "analysis/attention/attention_results.h"
 #include "analysis/engine/capture_rows.h"
-#include "checkpoint/tokenizer.h"
 #include "metrics/attention/attention_profile.h"
 
 namespace lime {
@@ -36,7 +33,6 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
 }
 
-/// Opens the captures with their patterns as the only site.
 std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) {
@@ -78,11 +74,10 @@ SelectedPatterns select_patterns(const ChosenCapture& capture, const AttentionOp
     if (options.query) check_query(reader, *options.sequence, *options.query);
     return prepared;
   }
-  prepared.num_sequences = num_sequences_used(reader, options.max_sequences);
+  prepared.num_sequences = capture.num_sequences;
   for (std::int64_t i = 0; i < prepared.num_sequences; ++i) {
     check_length(reader, i, options.skip_queries);
   }
-  prepared.identity = sequences_identity(reader, prepared.num_sequences);
   return prepared;
 }
 
@@ -138,11 +133,8 @@ void set_bytes(Unit& unit, const AttentionShared& shared, const LayerPlace& plac
 }  // namespace
 
 void AttentionOptions::describe(OptionList& list) {
-  list.add("layer", captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  captures.describe_layers(list);
   list.add("head", head, "heads, counted from 0, e.g. 0,3; default: all");
-  list.add("label", captures.label,
-           "names of the captures in tables and results, in order; default: from the file names")
-      .takes_several = true;
   list.add("sequence", sequence,
            "index of the sequence whose patterns are output, query by key, >= 0; default: "
            "summaries of all sequences");
@@ -151,7 +143,7 @@ void AttentionOptions::describe(OptionList& list) {
       "position of the token in that sequence whose attention is traced through the routers, >= 0");
   list.add("checkpoint", checkpoint,
            "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
-  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  captures.describe_max_sequences(list);
   list.add("skip_queries", skip_queries,
            "queries at the start of each sequence that summaries omit, >= 0; the first query can "
            "attend only to itself");
@@ -167,7 +159,6 @@ void AttentionOptions::validate() const {
   if (sequence && *sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", *sequence);
   if (query && !sequence) throw InvalidArgument("query: needs a sequence; add --sequence");
   if (query && *query < 0) throw InvalidArgument("query: must be >= 0, got {}", *query);
-  require_positive("max_sequences", max_sequences);
   check_option(sink_threshold > 0.0 && sink_threshold < 1.0, "sink_threshold", "in (0, 1)",
                sink_threshold);
   if (skip_queries < 0) throw InvalidArgument("skip_queries: must be >= 0, got {}", skip_queries);
@@ -189,7 +180,7 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
   }
   Analysis analysis = analysis_of("attention", options, shared->captures);
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
-    unit.identity = shared->prepared[place.capture].identity;
+    if (!options.sequence) unit.identity = shared->captures[place.capture].identity;
     set_bytes(unit, *shared, place);
     unit.measure = [shared, place](const UnitContext& context) {
       const SelectedPatterns& selected = shared->prepared[place.capture];
@@ -204,7 +195,7 @@ Analysis prepare_attention(const AttentionOptions& options, const RunOptions& ru
         "the queries of one sequence are not independent samples; omit --sequence";
     analysis.more_rows = [shared](std::span<const UnitResult>) { return token_rows(*shared); };
   }
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, auto) {
     fill_attention_report(report, shared->options);
   };
   return analysis;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "analysis/engine/capture_rows.h"
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/model_config.h"
 #include "core/layer_selection.h"
@@ -100,18 +100,12 @@ AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const
   return attention;
 }
 
-AttentionExploration explore_attention(const CaptureReader& capture, int layer,
-                                       std::int64_t sequence) {
-  return PatternReader(capture).read(layer, sequence);
-}
-
-HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head) {
+Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head) {
   throw_if(head < 0 || head >= attention.num_heads(), "head: must be in [0, {}), got {}",
            attention.num_heads(), head);
   const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
   const Eigen::Index skipped = profile.rows() > 1 ? 1 : 0;
-  const Eigen::RowVectorXd mean = profile.bottomRows(profile.rows() - skipped).colwise().mean();
-  return {mean(0), mean(1), mean(2), mean(3), mean(4), mean(5)};
+  return profile.bottomRows(profile.rows() - skipped).colwise().mean();
 }
 
 RoutedAttention explore_routed_attention(const CaptureReader& capture,

@@ -14,7 +14,6 @@ inline constexpr const char* kPatternSite = "attn.hook_pattern";
 /// Site of attention_profile() of every query and head, which a capture computes without patterns.
 inline constexpr const char* kProfileSite = "attn.hook_profile";
 
-/// Attention patterns of one sequence in one layer.
 struct AttentionExploration {
   int layer = 0;
   std::int64_t sequence = 0;
@@ -46,9 +45,7 @@ class PatternReader {
   std::vector<MatrixD> profiles(int layer, std::int64_t sequence,
                                 const std::vector<int>& heads) const;
   /// Reads the patterns of one sequence in one layer.
-  /// @throws InvalidArgument  if there is no pattern of the layer, or no such sequence; lists
-  ///                          those that exist.
-  /// @throws IoError, FormatError  as CaptureReader.
+  /// @throws InvalidArgument  if there are none; lists those that exist.
   AttentionExploration read(int layer, std::int64_t sequence) const;
   /// Checks the arguments of read() without reading. @throws InvalidArgument
   void check_sequence(std::int64_t sequence) const;
@@ -62,24 +59,10 @@ class PatternReader {
   std::int64_t num_key_value_heads_ = 0;
 };
 
-/// Reads the patterns of one sequence. @throws as PatternReader
-AttentionExploration explore_attention(const CaptureReader& capture, int layer,
-                                       std::int64_t sequence);
-
-/// Mean of attention_profile() over the queries of one head.
-struct HeadSummary {
-  double entropy = 0.0;  ///< nats
-  double effective_keys = 1.0;
-  double distance = 0.0;  ///< tokens
-  double first_share = 0.0;
-  double previous_share = 0.0;
-  double own_share = 0.0;
-};
-
-/// Averages over the queries from the second on, because the first attends only to itself. A single
-/// token is averaged alone.
+/// Averages attention_profile() over the queries from the second on, because the first attends only
+/// to itself. A single token is averaged alone.
 /// @throws InvalidArgument  if the head does not exist, or as attention_profile().
-HeadSummary summarize_head(const AttentionExploration& attention, std::int64_t head);
+Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head);
 
 /// Attention of one query by buffered layer and key.
 struct RoutedAttention {
@@ -87,9 +70,8 @@ struct RoutedAttention {
   bool of_values = false;  ///< of the tokens' own values; else of their scales over the text
 };
 
-/// Follows one row of a pattern through the layer's router: with the tokens' values where the
-/// capture has the site `values` of all layers up to this one, else with the root mean squares in
-/// its statistics (routed_attention(), routed_attention_of_scales()).
+/// Follows one row of a pattern through the layer's router: with the values of all layers up to
+/// this one if the capture has them, else with the root mean squares in its statistics.
 /// @throws InvalidArgument  if the model has no routers, or head or query do not exist.
 RoutedAttention explore_routed_attention(const CaptureReader& capture,
                                          const AttentionExploration& attention, std::int64_t head,

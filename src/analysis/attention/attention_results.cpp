@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <functional>
 #include <limits>
 #include <map>
-#include <string_view>
-#include <utility>
 
-#include "analysis/engine/analysis.h"
 #include "analysis/report/map_text.h"
 #include "metrics/attention/attention_profile.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -24,7 +16,6 @@ constexpr auto kMeasures = static_cast<Eigen::Index>(kAttentionMeasures.size());
 constexpr Eigen::Index kFirstShare = 3;
 constexpr std::string_view kSinkRate = "sink_rate";
 
-/// Rows of the summaries: of every measure a row per head, and one of the heads' mean.
 class SummaryRows {
  public:
   explicit SummaryRows(std::string over, const SummaryOptions& options)
@@ -51,13 +42,11 @@ class SummaryRows {
   std::vector<ResultRow> rows_;
 };
 
-/// Measures of some items (sequences, or queries of one), each [heads, measures], and what even
-/// attention would give, [items, measures].
+/// Measures of some items (sequences or queries), each [heads, measures], and of even attention.
 struct MeasuredItems {
   std::vector<MatrixD> values;
   MatrixD even;
 
-  /// Returns a number of the measures of every item.
   std::vector<double> per_item(const std::function<double(const MatrixD&)>& number_of) const {
     std::vector<double> all;
     for (const MatrixD& item : values) all.push_back(number_of(item));

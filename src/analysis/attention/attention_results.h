@@ -18,11 +18,9 @@ struct SelectedPatterns {
   PatternReader patterns;
   std::vector<int> heads;
   std::int64_t num_sequences = 0;  ///< used by summaries
-  std::string identity = {};       ///< of these sequences
 };
 
-/// Returns rows of kind `head` and `layer` of one layer, over its sequences, with samples of the
-/// layer.
+/// Returns rows of kind `head` and `layer` of one layer, with samples of the layer.
 UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,
                                const AttentionOptions& options, const UnitContext& context);
 
@@ -30,8 +28,6 @@ UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,
 UnitResult describe_sequence(const SelectedPatterns& selected, int layer,
                              const AttentionOptions& options);
 
-/// Fills the report of prepare_attention(): a line per layer and head, and the patterns of a
-/// sequence as heatmaps if there are few.
 void fill_attention_report(Report& report, const AttentionOptions& options);
 
 }  // namespace lime

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_analysis.h"
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <utility>
 
 #include "analysis/blimp/blimp_probes.h"
-#include "core/files/atomic_file.h"
 #include "core/utf8.h"
 
 namespace lime {
 namespace {
 
-/// Returns the tie rule of a capture and the name of its preset.
-/// @throws InvalidArgument  if it has no scores of pairs.
+/// Returns tie rule and name of a capture's preset. @throws InvalidArgument  if it has no scores.
 std::pair<TieRule, std::string> zero_shot_preset(const CaptureReader& capture) {
   const Json& options = capture.info().options;
   throw_if(
@@ -40,7 +35,6 @@ BlimpShared::Input open_input(ChosenCapture capture, const BlimpOptions& options
   return input;
 }
 
-/// Refuses to mix accuracies of different presets in one table.
 void check_presets(const std::vector<BlimpShared::Input>& inputs) {
   for (const BlimpShared::Input& input : inputs) {
     if (input.preset == inputs.front().preset) continue;

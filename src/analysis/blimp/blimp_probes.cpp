@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_probes.h"
 
-#include <algorithm>
 #include <mutex>
-#include <utility>
 
 #include "analysis/engine/capture_rows.h"
 #include "core/random.h"
 #include "core/utf8.h"
-#include "metrics/probes/folds.h"
 
 namespace lime {
 namespace {

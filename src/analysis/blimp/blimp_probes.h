@@ -16,23 +16,20 @@ namespace lime {
 /// pooled and tasks with fewer pairs than folds.
 std::vector<Unit> probe_units(const std::shared_ptr<const BlimpShared>& shared, std::size_t index);
 
-/// One probe per labelling of one task.
 struct TaskProbe {
   ProbeResult real;
   std::optional<ProbeResult> control = std::nullopt;
 };
 
 /// Probes every task in one layer as the units do, each on one thread: rows 2 i and 2 i + 1 are the
-/// good and the bad sentence of pair i, classes 1 and 0. Seeds are those of `options.probe`.
-/// Progress counts tasks.
+/// good and the bad sentence of pair i, classes 1 and 0. Progress counts tasks.
 /// @throws InvalidArgument  if a value is not finite.
 std::vector<TaskProbe> probe_pairs(const CaptureReader& capture, const std::string& site, int layer,
                                    const std::vector<PairTask>& tasks, const BlimpOptions& options,
                                    const UnitContext& context);
 
-/// @throws InvalidArgument  unless rows are pooled, one per sentence, and every task has at least
-/// as
-///                          many pairs as there are folds; names the first that has not.
+/// @throws InvalidArgument  unless there is a row per sentence, and no fewer pairs per task than
+///                          folds.
 void check_probed_pairs(const CaptureReader& capture, const std::vector<PairTask>& tasks,
                         int folds);
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -43,6 +40,7 @@ std::string line_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+constexpr const char* kMeanName = "mean over tasks";
 /// By PairOutcome.
 constexpr std::array kVerdicts = {"right", "wrong", "tie"};
 
@@ -97,7 +95,7 @@ Results rows_of_level(const Results& results, const std::string& level) {
 Results breakdown(const Results& results, const std::string& level) {
   Results part = rows_of_level(results, level);
   for (ResultRow row : rows_of_level(results, "all").rows) {
-    row.set(col::kName, "mean over tasks");
+    row.set(col::kName, kMeanName);
     part.rows.push_back(std::move(row));
   }
   return part;
@@ -146,59 +144,34 @@ std::string probe_text(const Results& results, const BlimpOptions& options,
   return text + "\n" + results_to_text(breakdown(results, level_of(options)), groups, style);
 }
 
-/// Mean and deviation (ddof 0) over layers of one cell of the LaTeX table.
-struct Cell {
-  double sum = 0.0;
-  double squares = 0.0;
-  int count = 0;
-
-  std::string text() const {
-    const double mean = sum / count;
-    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-    return count == 1 ? fmt::format("{:.2f}", mean)
-                      : fmt::format("{:.2f} ({:.2f})", mean, deviation);
-  }
-};
-
 std::string latex(const Results& results, std::vector<std::string> notes, const std::string& level,
                   bool zero_shot) {
   notes.emplace_back("values in percent; headings need \\usepackage{graphicx}");
   if (!zero_shot) {
     notes.emplace_back("cells: mean over layers (standard deviation over layers, ddof 0)");
   }
-  const Results part = breakdown(results, level);
-  std::map<std::string, std::map<std::string, Cell>> cells;  // by model and site, then group
-  const auto key_of = [](const ResultRow& row) {
-    return row.text(col::kLabel) + "\n" + row.text(col::kSite);
+  const auto cell = [](const RowPointers& layers) {
+    double sum = 0.0;
+    double squares = 0.0;
+    for (const ResultRow* row : layers) {
+      const double value = 100.0 * row->number(col::kMean);
+      sum += value;
+      squares += value * value;
+    }
+    const auto count = static_cast<double>(layers.size());
+    const double mean = sum / count;
+    const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
+    return layers.size() == 1 ? fmt::format("{:.2f}", mean)
+                              : fmt::format("{:.2f} ({:.2f})", mean, deviation);
   };
-  RowPointers lines;
-  for (const ResultRow& row : part.rows) {
-    const auto [line, is_new] = cells.try_emplace(key_of(row));
-    if (is_new) lines.push_back(&row);
-    Cell& cell = line->second[row.text(col::kName)];
-    const double value = 100.0 * row.number(col::kMean);
-    cell.sum += value;
-    cell.squares += value * value;
-    ++cell.count;
-  }
-  std::vector<TableColumn> columns = {table_column(col::kLabel, "Model")};
-  if (!zero_shot) columns.push_back(table_column(col::kSite, "Site"));
-  for (const std::string& name : distinct(part.rows, col::kName)) {
-    const bool is_last = name == "mean over tasks";
-    std::string shown = is_last ? "Avg" : name;
-    std::ranges::replace(shown, '_', ' ');
-    shown = latex_escaped(shown);
-    columns.push_back(
-        {.header = name,
-         .cell =
-             [&, name](const ResultRow& row) {
-               const auto& own = cells.at(key_of(row));
-               const auto cell = own.find(name);
-               return cell == own.end() ? "" : cell->second.text();
-             },
-         .latex_header = is_last ? shown : fmt::format("\\rotatebox{{90}}{{{}}}", shown)});
-  }
-  return columns_to_latex(lines, columns, notes);
+  const auto heading = [](std::string name) {
+    if (name == kMeanName) return std::string("Avg");
+    std::ranges::replace(name, '_', ' ');
+    return fmt::format("\\rotatebox{{90}}{{{}}}", latex_escaped(name));
+  };
+  std::vector<std::pair<Column, std::string>> lines = {{col::kLabel, "Model"}};
+  if (!zero_shot) lines.emplace_back(col::kSite, "Site");
+  return names_to_latex(breakdown(results, level), lines, cell, heading, notes);
 }
 
 /// "67 tasks, 67000 pairs"; with the rows' kind for probes.

@@ -17,9 +17,7 @@
 
 namespace lime {
 
-/// State shared by the units of one analysis.
 struct BlimpShared {
-  /// One capture with its pairs.
   struct Input {
     ChosenCapture capture;
     std::vector<PairTask> tasks;
@@ -49,30 +47,18 @@ std::vector<ResultRow> group_rows(const std::vector<TaskGroup>& groups,
 /// Returns the first columns of the row of a task.
 ResultRow task_row(const PairTask& task);
 
-/// Returns the values of all pairs as one sample. Its mean is the unweighted mean over tasks, even
-/// if tasks differ in size.
-/// @param values  [task][pair]
+/// Returns the values of all pairs, [task][pair], as one sample, whose mean is that over tasks.
 Samples pair_samples(const std::vector<std::vector<double>>& values, const std::string& identity);
 
-/// Returns the number of pairs of all tasks.
 std::int64_t count_pairs(const std::vector<PairTask>& tasks);
 
 /// Writes every judgement as a line of JSON and commits the file (docs/blimp.md, "Judgements").
-///
-/// Zero-shot, a line per pair: label, task, pair, both sentences with log-likelihood and tokens,
-/// verdict. Probes, a line per pair and layer: label, site, layer, task, pair, good_right,
-/// bad_right.
 /// @param keys, units  of the analysis, in their order
-/// @throws IoError
 void write_judgements(AtomicFile& file, const BlimpShared& shared,
                       const std::vector<ResultRow>& keys, std::span<const UnitResult> units);
 
-/// Fills the report of the BLiMP analysis.
-///
-/// Terminal: probes get per site a line per layer with the captures side by side, mean and spread
-/// over tasks, then per capture and site the breakdown with a column per layer; zero-shot a line
-/// per group with the captures side by side. LaTeX is the layout of the paper's Table 2: a row per
-/// model (and site), a column per group of the breakdown, the mean over tasks last.
+/// Fills the report: in a terminal accuracies by layer and the breakdown, in LaTeX the layout of
+/// the paper's Table 2.
 void fill_blimp_report(Report& report, const BlimpShared& shared);
 
 }  // namespace lime

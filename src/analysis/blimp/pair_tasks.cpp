@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <utility>
 
 #include "analysis/engine/capture_rows.h"
 #include "core/files/sha256.h"

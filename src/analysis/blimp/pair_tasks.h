@@ -9,7 +9,6 @@
 
 namespace lime {
 
-/// A minimal pair of a capture.
 struct SentencePair {
   std::int64_t number = 0;  ///< in its task, from 0: the line of BLiMP's file
   std::int64_t good = 0;    ///< number of the sequence
@@ -24,16 +23,12 @@ struct PairTask {
   std::vector<SentencePair> pairs;
 };
 
-/// Returns the ten tasks of the LIMe paper.
 const std::vector<std::string>& lime_paper_tasks();
 
 /// Sorts the minimal pairs of a capture by task. Sentences of shards that are missing are left out.
-///
-/// @param names  selected tasks, in the order of the capture; `lime-paper` means
-///               lime_paper_tasks(); empty: all.
-/// @throws InvalidArgument  if the capture contains no pairs, a pair lacks its good or bad sentence
-/// or
-///         has one twice (names task and pair), or a task is not there (lists those alike).
+/// @param names  selected tasks; `lime-paper`: lime_paper_tasks(); empty: all.
+/// @throws InvalidArgument  if the capture contains no pairs, a pair has not one good and one bad
+///                          sentence, or a task is unknown.
 std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
                                       const std::vector<std::string>& names);
 
@@ -44,19 +39,16 @@ struct PairScores {
 };
 PairScores scores_of(const CaptureReader& capture, const PairTask& task);
 
-/// Returns a hash of the pairs' positions and sentences, equal for captures of the same pairs by
-/// any model.
+/// Returns a hash of the pairs' positions and sentences, the same for any model.
 std::string pairs_identity(const CaptureReader& capture, const std::vector<PairTask>& tasks);
 
-/// Tasks that belong together.
 struct TaskGroup {
   std::string level;  ///< "all", "field" or "linguistics_term"
   std::string name;
   std::vector<std::size_t> members;  ///< places in the list of tasks
 };
 
-/// Returns the group of all tasks, then those by field and by linguistics_term, in order of first
-/// appearance. Tasks without one are in no group.
+/// Returns the groups of all tasks, by field and by linguistics_term, in order of first appearance.
 std::vector<TaskGroup> task_groups(const std::vector<PairTask>& tasks);
 
 }  // namespace lime

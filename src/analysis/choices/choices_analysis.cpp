@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/choices_analysis.h"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
-#include <utility>
 
-#include "analysis/choices/choices_report.h"
 #include "analysis/choices/scored_items.h"
-#include "analysis/engine/capture_set.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/pairs/minimal_pairs.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
 
-/// Sums values over the items of each cluster.
 std::vector<double> sums_of(const std::vector<double>& values,
                             const std::vector<std::string>& clusters) {
   if (clusters.empty()) return values;
@@ -238,6 +231,118 @@ std::vector<ResultRow> mcnemar_rows(const std::vector<AnsweredTask>& tasks,
   return rows;
 }
 
+constexpr const char* kMeanName = "mean over tasks";
+/// A note reports models that select one choice at least this often.
+constexpr double kOneSided = 0.95;
+
+/// Returns the rows of accuracies, or those with layers, with the mean over tasks under its name.
+Results accuracies(const Results& results, bool with_layers) {
+  Results part = results;
+  std::erase_if(part.rows, [&](const ResultRow& row) {
+    const std::string& measure = row.text(col::kMeasure);
+    const bool is_detail = measure == "brier" || measure == "margin" || measure == "acc_bytes" ||
+                           measure == "log_likelihood";
+    return is_detail || row.has(col::kLayer) != with_layers || row.has(col::kKind);
+  });
+  std::ranges::stable_sort(part.rows, [](const ResultRow& a, const ResultRow& b) {
+    return (a.text(col::kLevel) != "all") > (b.text(col::kLevel) != "all");
+  });
+  for (ResultRow& row : part.rows) {
+    if (row.text(col::kLevel) == "all") row.set(col::kName, kMeanName);
+  }
+  return part;
+}
+
+std::string text_of(const Results& results, const TextStyle& style) {
+  TableLayout layout;
+  layout.block = {col::kMeasure};
+  layout.line = col::kName;
+  layout.spread = {};
+  layout.ceiling = {};
+  std::string text = results_to_text(accuracies(results, false), layout, style);
+  Results layers = accuracies(results, true);
+  std::erase_if(layers.rows, [](const ResultRow& row) {
+    return row.text(col::kMeasure) != "acc" && row.text(col::kMeasure) != "probe";
+  });
+  if (layers.rows.empty()) return text;
+  for (ResultRow& row : layers.rows) {
+    const char* const reader = row.text(col::kMeasure) == "acc" ? "logit lens" : "probe";
+    row.set(col::kName, fmt::format("{}, {}", row.text(col::kName), reader));
+  }
+  layout.block = {col::kLabel};
+  layout.line = col::kLayer;
+  layout.series = col::kName;
+  layout.hide_interval();
+  layout.spread = col::kStderr;
+  layout.heading = [](const std::string& name, const std::vector<const ResultRow*>&) {
+    return name + ": accuracy by layer, +- standard error";
+  };
+  return text + "\n" + results_to_text(layers, layout, style);
+}
+
+std::string latex_of(const Results& results, std::vector<std::string> notes) {
+  notes.emplace_back("acc (generated text: strict-match) in percent (standard error)");
+  Results part = accuracies(results, false);
+  std::erase_if(part.rows, [](const ResultRow& row) {
+    const std::string& measure = row.text(col::kMeasure);
+    return measure != "acc" && measure != "strict-match";
+  });
+  const auto cell = [](const RowPointers& rows) {
+    return fmt::format("{:.1f} ({:.1f})", 100.0 * rows.front()->number(col::kMean),
+                       100.0 * rows.front()->number(col::kStderr));
+  };
+  const auto heading = [](std::string name) {
+    std::ranges::replace(name, '_', ' ');
+    return name == kMeanName ? "Avg" : latex_escaped(name);
+  };
+  return names_to_latex(part, {{col::kLabel, "Model"}}, cell, heading, notes);
+}
+
+void fill_choices_report(Report& report, const ChoicesOptions& options) {
+  report.notes.push_back(
+      fmt::format("accuracy on benchmarks, preset {}{}", enum_name(options.preset),
+                  options.preset == ChoicesPreset::kLmEval
+                      ? "; MultiRC as lm-evaluation-harness scores it, with the label inverted"
+                      : ""));
+  for (const ResultRow& row : report.results.rows) {
+    if (!row.has(col::kPredictionShares)) continue;
+    const auto shares = row.cell(col::kPredictionShares).get<std::vector<double>>();
+    const auto most = std::ranges::max_element(shares);
+    if (*most < kOneSided) continue;
+    report.notes.push_back(fmt::format(
+        "{}, {}: selects choice {} for {:.0f} % of the items; the majority class has {:.1f} %",
+        row.text(col::kLabel), row.text(col::kName), most - shares.begin(), 100.0 * *most,
+        100.0 * row.number(col::kMajority)));
+  }
+  report.legend = fmt::format(
+      "value [{:g} % interval: Wilson over items; normal over clusters, runs and tasks]",
+      options.confidence * 100.0);
+  report.text = text_of;
+  report.latex = latex_of;
+  if (!rows_with(report.results.rows, {{col::kKind, "depth"}}).empty()) {
+    report.sections.push_back(
+        {.kind = "depth",
+         .notes = {"first layer within one standard error of the best layer's accuracy"},
+         .columns = {table_column(col::kName, "task"), table_column(col::kMeasure),
+                     table_column(col::kLayer), number_column(col::kMean, 3, "accuracy"),
+                     number_column(col::kCeiling, 3, "best")},
+         .heading = [](const ResultRow& row) { return row.text(col::kLabel); }});
+  }
+  if (rows_with(report.results.rows, {{col::kKind, "mcnemar"}}).empty()) return;
+  ReportSection tests{
+      .kind = "mcnemar",
+      .notes = {"McNemar's exact test over items; p_holm: corrected over the tasks"},
+      .columns = {table_column(col::kName, "task"), table_column(col::kMeasure),
+                  number_column(col::kDifference, 4), table_column(col::kN),
+                  table_column(col::kBaselineOnly, "only first"),
+                  table_column(col::kLabelOnly, "only second"), number_column(col::kP, 4),
+                  number_column(col::kPHolm, 4)},
+      .heading = [](const ResultRow& row) {
+        return row.text(col::kLabel) + " - " + row.text(col::kBaseline);
+      }};
+  report.sections.push_back(std::move(tests));
+}
+
 }  // namespace
 
 void ChoicesOptions::describe_inputs(OptionList& list) {
@@ -300,9 +405,7 @@ Analysis prepare_choices(const ChoicesOptions& options, const RunOptions&) {
     }
     return rows;
   };
-  analysis.present = [options](Report& report, std::span<const UnitResult>) {
-    fill_choices_report(report, options);
-  };
+  analysis.present = [options](Report& report, auto) { fill_choices_report(report, options); };
   return analysis;
 }
 

@@ -2,15 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "analysis/engine/analysis.h"
-#include "core/options.h"
 
 namespace lime {
 
-/// Scoring of answers.
 enum class ChoicesPreset {
   kLmEval,     ///< as lm-evaluation-harness
   kLimePaper,  ///< the same; the standard error counts runs as further items
@@ -21,33 +17,24 @@ constexpr auto names_of(ChoicesPreset) {
   return names_in_order<ChoicesPreset>("lm-eval", "lime-paper", "corrected");
 }
 
-/// Options of the analysis of benchmark answers.
 struct ChoicesOptions {
-  /// Samples of lime-eval or of lm-eval --log_samples.
   std::vector<std::filesystem::path> samples;
-  /// Names of the models, one per file; files of one model have the same. Empty: the file names.
   std::vector<std::string> label;
   std::vector<std::string> task;  ///< empty: all
   ChoicesPreset preset = ChoicesPreset::kLmEval;
   double confidence = 0.95;  ///< of the intervals, in (0, 1)
 
-  /// Describes the positional arguments.
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
-  /// @throws InvalidArgument
   void validate() const;
 };
 
 /// Prepares accuracies of models on benchmarks, per task and in the mean over tasks, with standard
-/// errors and exact tests between models (docs/evaluation.md).
-///
-/// One row per model, task and measure: acc, acc_norm, acc_bytes, brier, margin, and for generated
-/// text one per filter; with layers of lime-eval also one per layer, with probes also `probe`.
-/// Files with the same label that repeat a task are runs of one model: values are means over runs,
-/// item by item. Rows of kind `depth` contain the first layer within one standard error of the best
-/// one.
+/// errors and exact tests between models (docs/evaluation.md): one row per model, task and measure,
+/// per filter of generated text, and per layer of lime-eval. Files with the same label that repeat
+/// a task are runs of one model: values are means over runs, item by item.
 /// @throws IoError, FormatError  as read_samples_file(); InvalidArgument  if runs have other items
-///         or another tokenizer.
+/// or another tokenizer.
 Analysis prepare_choices(const ChoicesOptions& options, const RunOptions& run);
 
 }  // namespace lime

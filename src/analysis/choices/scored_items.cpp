@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/scored_items.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <span>
 
 #include "core/utf8.h"
 
@@ -190,7 +188,6 @@ void add_sample(EvalSample sample, bool is_corrected, AnsweredTask& task) {
   task.runs.front().push_back(std::move(sample));
 }
 
-/// Reads the tasks of one file, in one run each.
 std::vector<AnsweredTask> read_run(const std::filesystem::path& file, const std::string& label,
                                    const ChoicesOptions& options,
                                    std::map<std::string, SeenTokenizer>& tokenizers) {
@@ -224,12 +221,10 @@ std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
         tasks.push_back(std::move(run));
         continue;
       }
-      if (same->ids != run.ids) {
-        throw InvalidArgument(
-            "'{}': the runs of '{}' must have the same items of {} in the same order; evaluate "
-            "them with the same data and options",
-            options.samples[f].string(), run.label, run.name);
-      }
+      throw_if(same->ids != run.ids,
+               "'{}': the runs of '{}' must have the same items of {} in the same order; evaluate "
+               "them with the same data and options",
+               options.samples[f].string(), run.label, run.name);
       same->runs.push_back(std::move(run.runs.front()));
     }
   }

@@ -33,7 +33,6 @@ struct MeasuredValues {
   std::vector<double> run_means = {};      ///< mean over the items of each run
 };
 
-/// Reads all files. @throws as prepare_choices()
 std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
                                        const std::vector<std::string>& labels);
 

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/correlates/correlates_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
 
-#include "analysis/engine/measurements.h"
-#include "analysis/report/tables.h"
-#include "core/errors.h"
+#include "analysis/engine/stored_results.h"
 #include "core/files/input_file.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -80,11 +70,10 @@ Scores read_scores(const std::filesystem::path& path) {
     if (header.empty()) {
       scores.has_layers = cells.size() > 1 && cells[1] == "layer";
       const std::size_t first = scores.has_layers ? 2 : 1;
-      if (cells[0] != "label" || cells.size() <= first) {
-        throw FormatError(
-            "{}: the header must be label, optionally layer, and the names of scores, got '{}'",
-            where, printable(line));
-      }
+      throw_if<FormatError>(
+          cells[0] != "label" || cells.size() <= first,
+          "{}: the header must be label, optionally layer, and the names of scores, got '{}'",
+          where, printable(line));
       scores.names.assign(cells.begin() + static_cast<std::ptrdiff_t>(first), cells.end());
       header = std::move(cells);
       continue;
@@ -98,10 +87,9 @@ Scores read_scores(const std::filesystem::path& path) {
     for (std::size_t i = header.size() - scores.names.size(); i < cells.size(); ++i) {
       values.push_back(number_in(cells[i], where + ", " + header[i]));
     }
-    if (!scores.values.emplace(place, std::move(values)).second) {
-      throw FormatError("{}: '{}' repeats the label and layer of an earlier line", where,
-                        printable(line));
-    }
+    throw_if<FormatError>(!scores.values.emplace(place, std::move(values)).second,
+                          "{}: '{}' repeats the label and layer of an earlier line", where,
+                          printable(line));
   }
   if (scores.values.empty()) throw FormatError("'{}': contains no scores", path.string());
   return scores;
@@ -127,10 +115,9 @@ std::vector<MeasuredPlaces> read_measurements(const std::vector<std::filesystem:
         });
         if (one == found.end()) one = found.insert(found.end(), {site, measured.name, {}});
         const Place place{row.text(col::kLabel), row.integer(col::kLayer)};
-        if (!one->values.emplace(place, measured.value).second) {
-          throw InvalidArgument("'{}': '{}' of '{}', layer {} occurs twice; give each result once",
-                                path.string(), measured.name, place.first, place.second);
-        }
+        throw_if(!one->values.emplace(place, measured.value).second,
+                 "'{}': '{}' of '{}', layer {} occurs twice; give each result once", path.string(),
+                 measured.name, place.first, place.second);
       }
     }
   }
@@ -259,7 +246,7 @@ Analysis prepare_correlates(const CorrelatesOptions& options, const RunOptions&)
     analysis.units.push_back(std::move(unit));
   }
   analysis.lacks_items = "correlations have no values per item";
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, auto) {
     fill_report(report, shared->scores.has_layers);
   };
   return analysis;

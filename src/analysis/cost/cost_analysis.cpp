@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/cost/cost_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include "analysis/cost/decoder_cost.h"
-#include "analysis/engine/capture_set.h"
-#include "analysis/report/tables.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/weight_files.h"
-#include "core/files/atomic_file.h"
-#include "core/program/progress.h"
 #include "core/program/suggest.h"
 
 namespace lime {
@@ -89,10 +81,9 @@ struct ConfiguredDecoder {
   std::vector<std::string> warnings;  ///< of the checkpoint
 };
 
-/// Reads a config.json or a checkpoint folder. If weights are stored next to config.json, an
-/// official LIMe is detected from the tensor names, because its config declares llama.
-/// @throws IoError      if it is missing, and as Checkpoint::open().
-/// @throws FormatError  as Checkpoint::open(), or if this build does not know the decoder.
+/// Reads a config.json or a checkpoint folder. With weights beside it, an official LIMe is detected
+/// from the tensor names, because its config declares llama.
+/// @throws IoError, FormatError  as Checkpoint::open().
 ConfiguredDecoder read_configured_decoder(const fs::path& path) {
   if (!path_exists(path)) {
     throw IoError("'{}': no such file; give a config.json or a checkpoint folder{}", path.string(),
@@ -224,8 +215,7 @@ std::string printed_name(const ResultRow& row) {
   return printed == kPrinted.end() ? name : printed->second;
 }
 
-/// Returns the columns of the efficiency table: model, key-value heads, parameters in billions,
-/// operations in 10^12.
+/// Returns the columns of the efficiency table: parameters in billions, operations in 10^12.
 std::vector<TableColumn> latex_columns(const std::vector<ResultRow>& rows) {
   std::vector<TableColumn> columns;
   if (differ_in(rows, col::kLabel)) columns.push_back(table_column(col::kLabel, "Config"));
@@ -314,7 +304,7 @@ Analysis prepare_cost(const CostAnalysisOptions& options, const RunOptions&) {
     analysis.warnings.insert(analysis.warnings.end(), config.warnings.begin(),
                              config.warnings.end());
   }
-  analysis.present = [](Report& report, std::span<const UnitResult>) { fill_report(report); };
+  analysis.present = [](Report& report, auto) { fill_report(report); };
   return analysis;
 }
 

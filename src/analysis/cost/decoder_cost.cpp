@@ -9,8 +9,7 @@
 namespace lime {
 namespace {
 
-/// Returns true for weights of matrix products that every token passes; a tied embedding is one as
-/// the output projection.
+/// Returns true for weights of matrix products that every token passes.
 bool is_product(const ParameterSpec& spec, const ModelConfig& config) {
   if (spec.shape.size() != 2 || is_routing(spec.part)) return false;
   if (spec.part == Part::kEmbedding) return config.tie_word_embeddings;
@@ -101,7 +100,6 @@ double mudd_operations(const ModelConfig& config, const std::vector<ParameterSpe
   return total;
 }
 
-/// Returns the operations per token that combine layers or streams in one layer.
 double mixing_operations(const ModelConfig& config, const std::vector<ParameterSpec>& specs,
                          std::int64_t layer) {
   switch (config.routing) {
@@ -135,7 +133,6 @@ double mixing_operations(const ModelConfig& config, const std::vector<ParameterS
   return 0.0;
 }
 
-/// Returns the operations of gains and biases per token.
 double gain_operations(const ModelConfig& config, const std::vector<ParameterSpec>& specs) {
   const double groups_of_heads[] = {double(config.num_attention_heads),
                                     double(config.num_key_value_heads)};
@@ -150,7 +147,6 @@ double gain_operations(const ModelConfig& config, const std::vector<ParameterSpe
   return total;
 }
 
-/// Returns the operations of norms, rotary embedding, activations and residual sums, per token.
 double elementwise_operations(const ModelConfig& config) {
   const DecoderSpec& spec = config.spec;
   const double width = double(config.hidden_size);
@@ -183,8 +179,7 @@ double elementwise_operations(const ModelConfig& config) {
   return total;
 }
 
-/// Returns the number of keys and values of all layers. SVFormer stores only the values of layer 0,
-/// which every layer reads.
+/// Returns the number of keys and values of all layers. SVFormer stores only the values of layer 0.
 std::int64_t cache_elements(const ModelConfig& config, std::int64_t num_tokens) {
   std::int64_t positions = 0;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

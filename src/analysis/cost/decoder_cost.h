@@ -7,7 +7,6 @@
 
 namespace lime {
 
-/// Cost of one decoder.
 struct DecoderCost {
   std::int64_t parameters = 0;
   std::int64_t router_parameters = 0;  ///< thereof weights that mix layers or streams
@@ -24,11 +23,10 @@ struct DecoderCost {
 /// Computes the parameters and operations of a forward pass over one sequence.
 ///
 /// Operations are counted as in the LIMe paper's code (utils/flops_counter.py over fvcore): a
-/// matrix product counts output elements times the inner dimension, i.e. multiply-accumulates;
-/// scaled dot-product attention 4 H T^2 D + 3 H T^2, also where windows leave out products;
-/// activation, sum, product, negation, tanh and softmax 1 per output element, square 2, reciprocal
-/// root 6, mean 1 per input element; the embedding and biases 0.
-///
+/// matrix product counts multiply-accumulates; scaled dot-product attention 4 H T^2 D + 3 H T^2,
+/// also where windows leave out products; activation, sum, product, negation, tanh and softmax 1
+/// per output element, square 2, reciprocal root 6, mean 1 per input element; the embedding and
+/// biases 0.
 /// @param num_tokens  length of the sequence, >= 1.
 /// @throws FormatError      as ModelConfig::validate().
 /// @throws InvalidArgument  if num_tokens < 1.

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/counterfactual/counterfactual_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <memory>
 #include <set>
 
 #include "analysis/counterfactual/counterfactual_results.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/engine/capture_set.h"
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"
@@ -18,7 +13,6 @@
 namespace lime {
 namespace {
 
-/// Every source in turn.
 constexpr const char* kEveryCut = "cut";
 
 struct Shared {
@@ -29,7 +23,6 @@ struct Shared {
   std::vector<LayerRouter> routers;
   HeadScales scales;
   std::vector<Counterfactual> counterfactuals;
-  std::vector<std::string> identities;  ///< of the captures' sequences
 };
 
 /// Refuses captures whose rows are not single tokens, or too few for the options.
@@ -73,7 +66,6 @@ MixedInput input_of(const Shared& shared, std::size_t capture, std::int64_t laye
   return input;
 }
 
-/// Refuses captures that lack a source of a selected layer.
 void check_layers(const Shared& shared, std::size_t capture) {
   const CaptureReader& reader = shared.captures[capture].reader;
   const std::vector<int>& layers = shared.captures[capture].parts.front().layers;
@@ -88,7 +80,6 @@ void check_layers(const Shared& shared, std::size_t capture) {
   }
 }
 
-/// Returns the config of a capture with routers. @throws InvalidArgument  if there are none.
 ModelConfig check_routers(const CaptureReader& capture) {
   const std::optional<ModelConfig> config = config_of(capture);
   const bool is_static = !capture.router_layers().empty();
@@ -105,10 +96,9 @@ void choose_site(Shared& shared, const CaptureReader& capture) {
   const std::vector<std::string> inputs = mixed_inputs(shared.config);
   std::string& site = shared.options.site;
   if (site.empty()) site = inputs.front();
-  if (std::ranges::find(inputs, site) == inputs.end()) {
-    throw InvalidArgument("site: the routers of '{}' mix {}, got '{}'", shared.config.name(),
-                          fmt::join(inputs, ", "), site);
-  }
+  throw_if(std::ranges::find(inputs, site) == inputs.end(),
+           "site: the routers of '{}' mix {}, got '{}'", shared.config.name(),
+           fmt::join(inputs, ", "), site);
   const DecoderSpec& spec = shared.config.spec;
   if (!is_stream(site) ||
       (!spec.learned_position_offset && spec.norm_placement != NormPlacement::kAfterSum)) {
@@ -120,7 +110,6 @@ void choose_site(Shared& shared, const CaptureReader& capture) {
       quoted_path(capture), shared.config.name());
 }
 
-/// Opens the captures and selects the mixed input and its layers.
 void open_both(Shared& shared) {
   const CounterfactualAnalysisOptions& options = shared.options;
   CaptureSetOptions set;
@@ -128,6 +117,7 @@ void open_both(Shared& shared) {
   if (options.against) set.captures.push_back(*options.against);
   set.label = options.label;
   set.layer = options.layer;
+  set.max_sequences = options.max_sequences;
   shared.captures = open_without_parts(set);
   const CaptureReader& routed = shared.captures[0].reader;
   shared.config = check_routers(routed);
@@ -196,7 +186,7 @@ UnitResult measure_layer(const Shared& shared, std::size_t capture, std::int64_t
       measure_routed_layer(shared.captures[capture].reader,
                            routers_of_layer(shared, capture, layer), shared.options, context);
   UnitResult result = counterfactual_result(measured.quantities, shared.options.summary,
-                                            shared.identities[capture]);
+                                            shared.captures[capture].identity);
   if (measured.deviation && capture == 0) {
     result.rows.front().set(col::kDeviation, *measured.deviation);
   }
@@ -207,8 +197,7 @@ void complete_unit(Unit& unit, const std::shared_ptr<const Shared>& shared, std:
                    int layer) {
   const LayerRouters routers = routers_of_layer(*shared, capture, layer);
   plan_routed_layer(unit, shared->captures[capture].reader, routers, shared->options);
-  // Each router has an effective rank and an entropy of every order, and of each the difference to
-  // the trained router.
+  // Each router has an effective rank, an entropy of every order, and differences of both.
   unit.bytes +=
       summary_bytes(2 * std::ssize(routers.variants) * (1 + std::ssize(shared->options.alpha)),
                     shared->options.summary);
@@ -240,7 +229,7 @@ std::vector<std::string> notes_of(const Shared& shared, const Results& results) 
     notes.push_back(classes ? fmt::format("{}: {} sequences, {} rows, {}", capture.label,
                                           capture.reader.num_sequences(), capture.reader.num_rows(),
                                           capture.reader.path().string())
-                            : describe_sequences(capture, options.max_sequences));
+                            : describe_sequences(capture));
   }
   // How well the trained router's values agree with those captured.
   std::optional<double> largest;
@@ -342,26 +331,19 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   shared->options.summary.seed = run.seed;
   open_both(*shared);
   const CaptureReader& routed = shared->captures[0].reader;
-  for (const ChosenCapture& capture : shared->captures) {
-    shared->identities.push_back(sequences_identity(
-        capture.reader, num_sequences_used(capture.reader, options.max_sequences)));
-  }
   if (options.against) {
     const CaptureReader& plain = shared->captures[1].reader;
     check_same_tokens(routed, plain,
                       "the gap compares the same tokens in two models; capture both with the same "
                       "text and tokenizer");
-    if (routed.rows().class_id != plain.rows().class_id) {
-      throw InvalidArgument(
-          "{} and {}: contain different classes; capture both with the same --only",
-          quoted_path(routed), quoted_path(plain));
-    }
+    throw_if(routed.rows().class_id != plain.rows().class_id,
+             "{} and {}: contain different classes; capture both with the same --only",
+             quoted_path(routed), quoted_path(plain));
     const std::optional<ModelConfig> config = config_of(plain);
-    if (!plain.router_layers().empty() || (config && !source_site(*config).empty())) {
-      throw InvalidArgument(
-          "{}: --against expects the capture of a plain transformer, but this one contains routers",
-          quoted_path(plain));
-    }
+    throw_if(
+        !plain.router_layers().empty() || (config && !source_site(*config).empty()),
+        "{}: --against expects the capture of a plain transformer, but this one contains routers",
+        quoted_path(plain));
   }
   const bool is_static = !shared->depends_on_token;
   if (is_static) {
@@ -393,7 +375,7 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   analysis.more_rows = [comparison](std::span<const UnitResult> units) {
     return counterfactual_more_rows(comparison, units);
   };
-  analysis.present = [shared, comparison](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared, comparison](Report& report, auto) {
     fill_counterfactual_report(report, comparison, notes_of(*shared, report.results));
   };
   return analysis;

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/counterfactual/counterfactual_layer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <span>
-#include <utility>
 
-#include "analysis/engine/capture_rows.h"
-#include "core/errors.h"
-#include "core/random.h"
-#include "core/running_statistics.h"
 #include "core/threads/object_pool.h"
-#include "metrics/entropy/matrix_entropy.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"
 #include "metrics/router/routed_measures.h"
@@ -24,7 +15,6 @@ using Eigen::Index;
 
 /// Memory limit for the rows of several routers, which are routed in one pass over the capture.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
-/// A block of sequences of a capture.
 struct Loaded {
   ValueBuffer buffer;
   MatrixF weights = {};  ///< of each token; empty if they are the same for all
@@ -49,12 +39,9 @@ struct Request {
     loaded.first_row = block.first_row;
     if (!routers.tokens) return;
     loaded.weights = token_weights(capture, routers.input, block.first_row, block.num_rows);
-    if (const auto place = first_not_finite(loaded.weights)) {
-      throw InvalidArgument("{} of layer {} must be finite, got {} in row {}",
-                            routers.input.weights.site, routers.layer,
-                            loaded.weights(place->first, place->second),
-                            block.first_row + place->first);
-    }
+    check_finite(loaded.weights, capture,
+                 fmt::format("{} of layer {}", routers.input.weights.site, routers.layer),
+                 [&](std::int64_t row) { return block.first_row + row; });
   }
   void route(ValueRouter& router, const Loaded& loaded, std::size_t index, TokenRange tokens,
              MatrixD& routed) const {
@@ -145,8 +132,7 @@ RoutedLayer measure_separability(const Request& request, const UnitContext& cont
 
 using CountFn = std::function<void(std::int64_t)>;
 
-/// Returns one standardization per router, from the statistics of its routed values over the whole
-/// capture.
+/// Returns one standardization per router, of its routed values over the whole capture.
 std::vector<Standardization> standardizations(const Request& request, const ValueBlocks& blocks,
                                               Loaded& loaded, const UnitContext& context,
                                               const CountFn& count_read) {
@@ -175,7 +161,6 @@ std::vector<Standardization> standardizations(const Request& request, const Valu
   return result;
 }
 
-/// Returns RoutedLayer::deviation of the rows of one block.
 std::optional<double> deviation_of_block(const Request& request, const ValueBlocks::Block& block,
                                          const Loaded& loaded) {
   const std::optional<SiteLayer>& result = request.routers.input.result;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/counterfactual/counterfactual_analysis.h"
-#include "analysis/router/mixed_inputs.h"
+#include "analysis/router/routers.h"
 #include "metrics/router/counterfactual_router.h"
 #include "metrics/router/routed_values.h"
 #include "store/capture_reader.h"
@@ -41,7 +41,6 @@ struct LayerRouters {
   static LayerRouters make(const LayerRouter& trained, const HeadScales& scales, std::int64_t layer,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
-  /// Makes the same of weights that depend on the token.
   static LayerRouters make(const TokenRouter& trained,
                            const std::vector<Counterfactual>& counterfactuals,
                            const CounterfactualOptions& options, std::int64_t draws);
@@ -64,18 +63,14 @@ struct RoutedLayer {
   std::optional<double> deviation = std::nullopt;
 };
 
-/// Returns true if rows have classes, so that a probe is measured instead of spectra.
 bool has_classes(const CaptureReader& capture);
 
 /// Measures the routed values of one layer under each router: the accuracy of a linear probe on
-/// their classes per fold, with the same folds for all routers; without classes the entropies and
-/// the effective rank of each sequence.
-/// @throws InvalidArgument  if a class has fewer rows than folds, or values are not finite; names
-///                          the sequence.
+/// their classes per fold; without classes the entropies and the effective rank of each sequence.
+/// @throws InvalidArgument  if a class has fewer rows than folds, or a value is not finite.
 RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
                                  const CounterfactualAnalysisOptions& options,
                                  const UnitContext& context);
-/// Sets work and memory of a unit that calls it.
 void plan_routed_layer(Unit& unit, const CaptureReader& capture, const LayerRouters& routers,
                        const CounterfactualAnalysisOptions& options);
 

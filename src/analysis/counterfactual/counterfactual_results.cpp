@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/counterfactual/counterfactual_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
-
-#include "analysis/report/tables.h"
 
 namespace lime {
 namespace {
@@ -56,39 +50,15 @@ std::vector<T> distinct_of(const std::vector<Series>& all, const std::string& la
   return values;
 }
 
-/// Values of one quantity under several routers, in the layers that have all of them for the same
-/// items.
-struct LayerValues {
-  std::vector<std::int64_t> layers;             ///< ascending
-  std::vector<std::vector<const Samples*>> of;  ///< [router][layer]
-
-  /// Returns the item-wise mean over the layers of each router.
-  std::vector<std::vector<double>> means() const {
-    std::vector<std::vector<double>> means;
-    for (const std::vector<const Samples*>& several : of) {
-      std::vector<double>& mean = means.emplace_back(several.front()->values.size(), 0.0);
-      for (const Samples* samples : several) {
-        for (std::size_t i = 0; i < mean.size(); ++i) {
-          mean[i] += samples->values[i] / static_cast<double>(several.size());
-        }
-      }
-    }
-    return means;
-  }
-  std::vector<std::vector<double>> in_layer(std::size_t place) const {
-    std::vector<std::vector<double>> values;
-    for (const std::vector<const Samples*>& layers_of : of) {
-      values.push_back(layers_of[place]->values);
-    }
-    return values;
-  }
-};
-
 using LabelAndRouter = std::pair<std::string, std::string>;
 
-LayerValues values_of(const std::vector<Series>& all, const ResultRow& quantity,
-                      const std::vector<LabelAndRouter>& routers, std::int64_t first_layer) {
-  std::map<std::int64_t, std::vector<const Samples*>> by_layer;
+/// Samples of one quantity under several routers, by layer: those that have all of them for the
+/// same items.
+using LayerSamples = std::map<std::int64_t, std::vector<const Samples*>>;
+
+LayerSamples samples_of(const std::vector<Series>& all, const ResultRow& quantity,
+                        const std::vector<LabelAndRouter>& routers, std::int64_t first_layer) {
+  LayerSamples by_layer;
   for (const auto& [label, router] : routers) {
     for (const Series& series : all) {
       if (series.label != label || series.router != router || series.quantity != quantity ||
@@ -96,19 +66,35 @@ LayerValues values_of(const std::vector<Series>& all, const ResultRow& quantity,
         continue;
       }
       std::vector<const Samples*>& found = by_layer[series.layer];
-      const bool is_same =
-          found.empty() || (found[0]->identity == series.samples->identity &&
-                            found[0]->values.size() == series.samples->values.size());
-      if (is_same) found.push_back(series.samples);
+      if (found.empty() || have_same_items(*found[0], *series.samples)) {
+        found.push_back(series.samples);
+      }
     }
   }
-  LayerValues values{.layers = {}, .of = std::vector<std::vector<const Samples*>>(routers.size())};
-  for (const auto& [layer, found] : by_layer) {
-    if (found.size() != routers.size()) continue;
-    values.layers.push_back(layer);
-    for (std::size_t i = 0; i < found.size(); ++i) values.of[i].push_back(found[i]);
-  }
+  std::erase_if(by_layer, [&](const auto& layer) { return layer.second.size() != routers.size(); });
+  return by_layer;
+}
+
+std::vector<std::vector<double>> values_of(const std::vector<const Samples*>& routers) {
+  std::vector<std::vector<double>> values;
+  for (const Samples* samples : routers) values.push_back(samples->values);
   return values;
+}
+
+/// Returns the item-wise mean over the layers of each router.
+std::vector<std::vector<double>> means_over(const LayerSamples& layers) {
+  std::vector<std::vector<double>> means;
+  for (const auto& [layer, routers] : layers) {
+    means.resize(routers.size());
+    for (std::size_t router = 0; router < routers.size(); ++router) {
+      const std::vector<double>& values = routers[router]->values;
+      means[router].resize(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        means[router][i] += values[i] / static_cast<double>(layers.size());
+      }
+    }
+  }
+  return means;
 }
 
 std::vector<ResultRow> mean_rows(const CounterfactualComparison& comparison,
@@ -118,14 +104,15 @@ std::vector<ResultRow> mean_rows(const CounterfactualComparison& comparison,
   std::vector<ResultRow> rows;
   for (const ResultRow& quantity : distinct_of(all, label, &Series::quantity)) {
     for (const std::string& router : distinct_of(all, label, &Series::router)) {
-      const LayerValues values = values_of(all, quantity, {{label, router}, {label, kTrained}}, 1);
-      if (values.layers.empty()) continue;
+      const LayerSamples layers =
+          samples_of(all, quantity, {{label, router}, {label, kTrained}}, 1);
+      if (layers.empty()) continue;
       ResultRow row = {{col::kLabel, label},
                        {col::kSite, comparison.site},
                        {col::kLayer, nullptr},
                        {col::kRouter, router}};
-      row.add(quantity).set(col::kLayers, values.layers.size());
-      const std::vector<std::vector<double>> means = values.means();
+      row.add(quantity).set(col::kLayers, layers.size());
+      const std::vector<std::vector<double>> means = means_over(layers);
       summaries.add_mean(row, rows.size(), means[0]);
       if (router != kTrained) summaries.add_difference(row, rows.size(), means[0], means[1]);
       rows.push_back(std::move(row));
@@ -162,21 +149,21 @@ std::vector<ResultRow> all_gap_rows(const CounterfactualComparison& comparison,
   std::vector<ResultRow> rows;
   RowSummaries summaries(comparison.summary);
   for (const ResultRow& quantity : distinct_of(all, comparison.against, &Series::quantity)) {
-    const LayerValues values = values_of(all, quantity,
-                                         {{comparison.label, kTrained},
-                                          {comparison.label, kIdentity},
-                                          {comparison.against, kIdentity}},
-                                         0);
-    if (values.layers.empty()) continue;
+    const LayerSamples layers = samples_of(all, quantity,
+                                           {{comparison.label, kTrained},
+                                            {comparison.label, kIdentity},
+                                            {comparison.against, kIdentity}},
+                                           0);
+    if (layers.empty()) continue;
     ResultRow key = {{col::kLabel, fmt::format("{} - {}", comparison.label, comparison.against)},
                      {col::kSite, comparison.site},
                      {col::kLayer, nullptr}};
     ResultRow mean_key = key;
-    mean_key.set(col::kLayers, values.layers.size());
-    add_gap_rows(mean_key, values.means(), quantity, summaries, rows);
-    for (std::size_t i = 0; i < values.layers.size(); ++i) {
-      key.set(col::kLayer, values.layers[i]);
-      add_gap_rows(key, values.in_layer(i), quantity, summaries, rows);
+    mean_key.set(col::kLayers, layers.size());
+    add_gap_rows(mean_key, means_over(layers), quantity, summaries, rows);
+    for (const auto& [layer, routers] : layers) {
+      key.set(col::kLayer, layer);
+      add_gap_rows(key, values_of(routers), quantity, summaries, rows);
     }
   }
   summaries.fill(rows);
@@ -202,7 +189,6 @@ bool same_quantity(const ResultRow& a, const ResultRow& b) {
          a.cell(col::kAlpha) == b.cell(col::kAlpha);
 }
 
-/// One row of each quantity, in the order in which they appear.
 Rows quantities_of(const Results& results) {
   Rows examples;
   for (const ResultRow& row : results.rows) {
@@ -275,8 +261,8 @@ std::vector<std::string> mixing_sentences(const Results& results) {
                     router == kMean ? "each token's weights and their mean"
                     : is_stream     ? "mixed and plainly added outputs"
                                     : fmt::format("routed and own-layer {}", site),
-                    interval(-row.number(col::kDifference), -row.number(col::kDifferenceHigh),
-                             -row.number(col::kDifferenceLow), true)));
+                    interval(-row.number(col::kDifference), -row.number(col::kDifference.high),
+                             -row.number(col::kDifference.low), true)));
   }
   return sentences;
 }
@@ -293,8 +279,8 @@ Rows mean_rows_of_routers(const Results& results, const ResultRow& quantity) {
 
 std::string difference_cell(const ResultRow& row) {
   if (!row.has(col::kDifference)) return "";
-  return interval(row.number(col::kDifference), row.number(col::kDifferenceLow),
-                  row.number(col::kDifferenceHigh), true);
+  return interval(row.number(col::kDifference), row.number(col::kDifference.low),
+                  row.number(col::kDifference.high), true);
 }
 
 std::vector<TableColumn> router_columns(const std::string& name) {

@@ -9,9 +9,7 @@
 
 namespace lime {
 
-/// Returns rows and samples of one layer: each router's summary and its paired difference to the
-/// trained one.
-/// @param identity  of the items of each quantity, as Samples::identity; sequences, then folds.
+/// Returns rows and samples of one layer. @param identity  of its sequences or folds, see Samples
 UnitResult counterfactual_result(const std::vector<RoutedQuantity>& quantities,
                                  const SummaryOptions& summary, const std::string& identity);
 
@@ -29,9 +27,6 @@ struct CounterfactualComparison {
 std::vector<ResultRow> counterfactual_more_rows(const CounterfactualComparison& comparison,
                                                 std::span<const UnitResult> units);
 
-/// Fills the report of prepare_counterfactual(): the gap and the contribution of mixing as
-/// sentences, a table of routers over all layers, and one per quantity by layer.
-/// @param notes  on inputs and measures
 void fill_counterfactual_report(Report& report, const CounterfactualComparison& comparison,
                                 const std::vector<std::string>& notes);
 

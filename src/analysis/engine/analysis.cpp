@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <string_view>
-
-#include "core/files/sha256.h"
 
 namespace lime {
 namespace {
@@ -16,8 +10,8 @@ namespace {
 void set_columns(ResultRow& row, const Summary& summary, bool is_difference) {
   if (is_difference) {
     row.add({{col::kDifference, summary.mean},
-             {col::kDifferenceLow, summary.ci_low},
-             {col::kDifferenceHigh, summary.ci_high}});
+             {col::kDifference.low, summary.ci_low},
+             {col::kDifference.high, summary.ci_high}});
   } else {
     set_summary(row, summary);
   }
@@ -50,18 +44,6 @@ std::vector<Unit> layer_units(std::span<const ChosenCapture> captures,
 
 UnitThreads threads_for(std::span<const Unit> units, const RunOptions& run) {
   return std::ssize(units) >= run.num_threads() ? UnitThreads::kAcross : UnitThreads::kInside;
-}
-
-std::string sequences_identity(const CaptureReader& capture, std::int64_t count) {
-  const auto bytes = [](const auto& values, std::size_t number) {
-    return std::string_view(reinterpret_cast<const char*>(values.data()),
-                            number * sizeof(values[0]));
-  };
-  const std::vector<std::int64_t>& offsets = capture.offsets();
-  const auto num_rows = static_cast<std::size_t>(offsets[static_cast<std::size_t>(count)]);
-  std::string content(bytes(offsets, static_cast<std::size_t>(count) + 1));
-  content += bytes(capture.rows().token, num_rows);
-  return sha256_of(content);
 }
 
 std::string interval_legend(const SummaryOptions& options) {

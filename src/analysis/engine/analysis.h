@@ -27,13 +27,9 @@
 
 namespace lime {
 
-/// Options of every command that control execution and never the results.
 struct RunOptions {
-  /// Number of threads, in [0, kMaxThreads]; 0 uses all CPUs. Results do not depend on it.
   int threads = 0;
-  /// Seed of all random numbers.
   std::uint64_t seed = 0;
-  /// Memory limit; unset: the free memory. Results do not depend on it.
   std::optional<ByteSize> memory_limit = std::nullopt;
 
   int num_threads() const { return threads > 0 ? threads : available_threads(); }
@@ -53,7 +49,6 @@ struct NamedMatrix {
   MatrixD values;
 };
 
-/// Result of one unit.
 struct UnitResult {
   /// The metric's own columns. The unit's key is put in front of each.
   std::vector<ResultRow> rows;
@@ -61,7 +56,6 @@ struct UnitResult {
   std::vector<NamedMatrix> matrices;
 };
 
-/// Execution context of a unit.
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
   ProgressFn on_progress;  ///< counts up to the unit's `work`
@@ -92,8 +86,9 @@ struct Unit {
 /// Selects whether units run in parallel, one thread each, or in sequence with all threads inside.
 enum class UnitThreads { kAcross, kInside };
 
-/// A measurement that is ready to run: what a metric's prepare function makes of its options, after
-/// it has refused what cannot work. run_analysis() runs it. docs/architecture.md has a recipe.
+/// A measurement that is ready to run with run_analysis(). The prepare function of a metric makes
+/// it of its options and throws InvalidArgument for what cannot work, and IoError and FormatError
+/// as CaptureReader. docs/architecture.md has a recipe.
 struct Analysis {
   std::string metric;             ///< name of the command: "entropy"
   Json options = Json::object();  ///< stored_options() of all that decides the numbers
@@ -106,8 +101,7 @@ struct Analysis {
   std::vector<std::string> warnings = {};  ///< about the inputs, for the user
   /// Why the units will have no samples, and the remedy; empty if they may have some.
   std::string lacks_items = {};
-  /// Further rows, computed of all units together (means over tasks, differences of models); whole
-  /// rows, with label, site and layer. May be empty. @param units  in the order of `units`
+  /// Further whole rows, computed of all units together. May be empty. @param units  in their order
   std::function<std::vector<ResultRow>(std::span<const UnitResult> units)> more_rows = nullptr;
   /// Adds to a report, which has the results, what people need to read them; empty: the table of
   /// TableLayout as it stands. Matrices are found in the units.
@@ -121,24 +115,17 @@ struct LayerPlace {
   int layer = 0;
 };
 
-/// Returns the unit of one layer of one site of a capture with key and where; the caller sets the
-/// rest.
+/// Returns the unit of one layer of one site of a capture, with key and where only.
 Unit layer_unit(const ChosenCapture& capture, const std::string& site, int layer);
 
 /// Returns such a unit of every layer of every capture. @param complete  sets the rest.
 std::vector<Unit> layer_units(std::span<const ChosenCapture> captures,
                               const std::function<void(Unit&, const LayerPlace&)>& complete);
 
-/// Returns how to run units that can use a thread each or all threads inside: across if there are
-/// enough for all threads.
+/// Returns kAcross if there are enough units for all threads.
 UnitThreads threads_for(std::span<const Unit> units, const RunOptions& run);
 
-/// Returns the identity of the first `count` sequences of a capture: a hash of their tokens, so
-/// that two captures of the same text have the same.
-std::string sequences_identity(const CaptureReader& capture, std::int64_t count);
-
-/// Everything that `options` describe, the positional arguments included, as a result stores it and
-/// `lime-metrics rerun` reads it back.
+/// Everything that `options` describe, the positional arguments included, as results store it.
 template <DescribedOptions T>
 Json stored_options(T options) {
   OptionList list;
@@ -172,25 +159,19 @@ void check_jackknife(std::int64_t blocks);
 std::optional<Jackknife> jackknife_of_defined(double all, const std::vector<double>& without,
                                               double confidence);
 
-/// Sets the columns mean, std, ci_low, ci_high and n of `row`.
 void set_summary(ResultRow& row, const Summary& summary);
 
-/// Fills mean, deviation and interval of many rows at once: resampling samples of one size together
-/// costs little more than one of them (summarize_together()).
-///
-/// While rows are made, each registers its sample and gets its columns, empty; fill() computes
-/// them.
+/// Summarises many rows at once with summarize_together(). While rows are made, each registers its
+/// sample and gets its columns, empty; fill() computes them.
 class RowSummaries {
  public:
   explicit RowSummaries(const SummaryOptions& options) : options_(options) {}
 
-  /// Adds the columns mean, std, ci_low, ci_high and n to `row`, which will be rows[place] of
-  /// fill().
+  /// Adds mean, std, ci_low, ci_high and n to `row`, which will be rows[place] of fill().
   void add_mean(ResultRow& row, std::size_t place, std::vector<double> values);
   /// Adds difference, difference_low and difference_high of the paired values minus `reference`.
   void add_difference(ResultRow& row, std::size_t place, const std::vector<double>& values,
                       const std::vector<double>& reference);
-  /// @throws InvalidArgument  as summarize().
   void fill(std::vector<ResultRow>& rows) const;
 
  private:

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/capture_rows.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <span>
 
-#include "core/errors.h"
-#include "core/options.h"
+#include "analysis/engine/capture_set.h"
 #include "core/program/suggest.h"
-#include "core/random.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -164,23 +158,11 @@ void ValueBlocks::read(const Block& block, ValueBuffer& buffer, ThreadPool& pool
         const SiteLayer& source = sources_[static_cast<std::size_t>(i)];
         const MatrixF rows =
             capture_.read_rows(source.site, source.layer, block.first_row, block.num_rows);
-        check_finite(source, block, rows);
+        check_finite(rows, capture_, fmt::format("{} of layer {}", source.site, source.layer),
+                     [&](std::int64_t row) { return block.first_row + row; });
         buffer.set_rows(i, 0, rows);
       },
       stop);
-}
-
-void ValueBlocks::check_finite(const SiteLayer& source, const Block& block,
-                               const MatrixF& rows) const {
-  const auto place = first_not_finite(rows);
-  if (!place) return;
-  const auto [row, dim] = *place;
-  const auto at = static_cast<std::size_t>(block.first_row + row);
-  throw InvalidArgument(
-      "{} of layer {} must be finite, got {} in sequence {}, position {}, dimension {}; check the "
-      "model for overflow, or capture in a wider type",
-      source.site, source.layer, rows(row, dim), capture_.rows().sequence[at],
-      capture_.rows().position[at], dim);
 }
 
 TokenRange ValueBlocks::tokens_of(const Block& block, std::int64_t sequence) const {
@@ -210,6 +192,18 @@ std::optional<std::pair<Eigen::Index, Eigen::Index>> first_not_finite(const Matr
   return std::nullopt;
 }
 
+void check_finite(const MatrixF& rows, const CaptureReader& capture, std::string_view what,
+                  const std::function<std::int64_t(std::int64_t)>& row_of) {
+  const auto place = first_not_finite(rows);
+  if (!place) return;
+  const auto [row, dim] = *place;
+  const auto at = static_cast<std::size_t>(row_of(row));
+  throw InvalidArgument(
+      "{} must be finite, got {} in sequence {}, position {}, dimension {}; check the model for "
+      "overflow, or capture in a wider type",
+      what, rows(row, dim), capture.rows().sequence[at], capture.rows().position[at], dim);
+}
+
 std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence) {
   const auto i = static_cast<std::size_t>(sequence);
   return capture.offsets()[i + 1] - capture.offsets()[i];
@@ -227,12 +221,11 @@ void check_whole_sequences(const CaptureReader& capture, std::string_view metric
            "{}: contains one row per sequence (--rows {}), but {} needs every token of a sequence; "
            "capture again with --rows tokens",
            quoted_path(capture), enum_name(info.rows), metric);
-  if (!info.class_names.empty()) {
-    throw InvalidArgument(
-        "{}: contains only some tokens ({}), but {} needs every token of a sequence; capture again "
-        "without --only",
-        quoted_path(capture), printable(join_words(info.class_names)), metric);
-  }
+  throw_if(
+      !info.class_names.empty(),
+      "{}: contains only some tokens ({}), but {} needs every token of a sequence; capture again "
+      "without --only",
+      quoted_path(capture), printable(join_words(info.class_names)), metric);
   throw_if(capture.num_sequences() == 0, "{}: contains no sequences", quoted_path(capture));
 }
 
@@ -297,9 +290,10 @@ ClassRows select_class_rows(const CaptureReader& capture, const ClassRowsOptions
 
 MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
                         const ClassRows& rows) {
-  if (rows.size() == capture.num_rows()) return capture.read_all(site, layer);
-  MatrixF selected(rows.size(), capture.dim(site, layer));
-  std::size_t next = 0;
+  const bool is_all = rows.size() == capture.num_rows();
+  MatrixF selected =
+      is_all ? capture.read_all(site, layer) : MatrixF(rows.size(), capture.dim(site, layer));
+  std::size_t next = is_all ? rows.row.size() : 0;
   for (std::int64_t first = 0; first < capture.num_rows() && next < rows.row.size();
        first += kClassReadRows) {
     const std::int64_t last = std::min(first + kClassReadRows, capture.num_rows());
@@ -309,6 +303,8 @@ MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, i
       selected.row(static_cast<Eigen::Index>(next)) = block.row(rows.row[next] - first);
     }
   }
+  check_finite(selected, capture, "rows",
+               [&](std::int64_t row) { return rows.row[static_cast<std::size_t>(row)]; });
   return selected;
 }
 

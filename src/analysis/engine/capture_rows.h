@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -18,7 +19,6 @@
 
 namespace lime {
 
-/// Returns the path of `capture` in quotes for messages.
 std::string quoted_path(const CaptureReader& capture);
 
 /// Refuses two captures of different tokens. @param why  what needs the same ones, and a remedy
@@ -27,25 +27,24 @@ void check_same_tokens(const CaptureReader& a, const CaptureReader& b, std::stri
 /// Returns row and column of the first value that is not finite, if there is one.
 std::optional<std::pair<Eigen::Index, Eigen::Index>> first_not_finite(const MatrixF& rows);
 
-/// Returns the number of tokens of one sequence.
+/// Refuses rows with a value that is not finite; names its place in the capture.
+/// @param what    names the rows. @param row_of  returns the row of the capture of one of `rows`
+void check_finite(const MatrixF& rows, const CaptureReader& capture, std::string_view what,
+                  const std::function<std::int64_t(std::int64_t)>& row_of);
+
 std::int64_t num_tokens(const CaptureReader& capture, std::int64_t sequence);
 
 /// Returns the number of sequences of `capture` to use: all, or the first `max_sequences`.
 std::int64_t num_sequences_used(const CaptureReader& capture,
                                 std::optional<std::int64_t> max_sequences);
 
-/// Throws if the rows of a capture are not whole sequences of tokens, or if it has none.
-/// @param metric  names the command in the message, e.g. "geometry".
-/// @throws InvalidArgument
+/// Refuses rows that are not whole sequences of tokens, or none.
+/// @param metric  names the command in the message, e.g. "geometry". @throws InvalidArgument
 void check_whole_sequences(const CaptureReader& capture, std::string_view metric);
 
-/// Refuses a sequence of fewer than two tokens.
-/// @param metric  as above. @throws InvalidArgument
 void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::string_view metric);
 
-/// Refuses captures whose rows are not whole sequences of at least two tokens each.
-/// @param count   the sequences that are used, the first ones.
-/// @param metric  as above. @throws InvalidArgument
+/// Refuses captures unless the first `count` sequences are whole and of at least two tokens each.
 void check_token_sequences(const CaptureReader& capture, std::int64_t count,
                            std::string_view metric);
 
@@ -56,10 +55,8 @@ SequenceSource token_sequences(const CaptureReader& capture, const std::string& 
 /// Returns the number of tokens of the longest of the first `count` sequences.
 std::int64_t longest_sequence(const CaptureReader& capture, std::int64_t count);
 
-/// Selects the rows of a capture to use.
 struct ClassRowsOptions {
-  /// Class names as given to `lime-capture --only`, with or without the leading space. Empty: all
-  /// rows.
+  /// Class names as for `lime-capture --only`, with or without the leading space; empty: all rows.
   std::vector<std::string> classes = {};
   /// Maximum number of rows per class (the first ones), > 0; unset: all.
   std::optional<std::int64_t> max_per_class = std::nullopt;
@@ -79,14 +76,12 @@ struct ClassRows {
   std::int64_t available = 0;            ///< rows before max_rows
 
   std::int64_t size() const { return std::ssize(row); }
-  /// Returns the number of rows of one class.
   std::int64_t count(std::int16_t id) const;
   /// Returns "' is' 20, ' are' 12": the classes that have rows.
   std::string counts_text() const;
 };
 
-/// Selects rows by class. Rows of tokens have the captured classes, sentences of minimal pairs
-/// "bad" and "good", and other rows none.
+/// Selects rows by class: of tokens the captured classes, of minimal pairs "bad" and "good".
 /// @throws InvalidArgument  if a class is unknown (lists those there are), or has no rows.
 ClassRows select_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
 
@@ -107,6 +102,7 @@ void keep_rows(ClassRows& rows, const Keeps& keeps) {
 inline constexpr std::int64_t kClassReadRows = 4096;
 
 /// Reads the selected rows of one site and layer, [rows.size(), dim].
+/// @throws InvalidArgument  if a value is not finite; names its place.
 MatrixF read_class_rows(const CaptureReader& capture, const std::string& site, int layer,
                         const ClassRows& rows);
 
@@ -129,14 +125,12 @@ class ValueBlocks {
     std::int64_t num_rows = 0;
   };
 
-  /// @param sources         the layers of the buffer, oldest first
-  /// @param num_sequences   the first ones of the capture
-  /// @throws FormatError    if a layer is missing, or its width is no multiple of the heads.
+  /// @param sources        the layers of the buffer, oldest first
+  /// @throws FormatError   if a layer is missing, or its width is no multiple of the heads.
   ValueBlocks(const CaptureReader& capture, std::vector<SiteLayer> sources,
               std::int64_t num_key_value_heads, std::int64_t num_sequences);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  /// Returns an empty buffer for these blocks.
   ValueBuffer make_buffer() const;
   /// Returns the maximum bytes of the buffer, and of reading per thread.
   std::int64_t bytes() const;
@@ -144,15 +138,11 @@ class ValueBlocks {
 
   /// Fills `buffer` with the rows of `block`.
   /// @throws InvalidArgument  if a value is not finite; names the first place of its layer.
-  /// @throws IoError, FormatError, Interrupted
   void read(const Block& block, ValueBuffer& buffer, ThreadPool& pool,
             const std::stop_token& stop) const;
-  /// Returns the tokens of one sequence of `block` in its buffer.
   TokenRange tokens_of(const Block& block, std::int64_t sequence) const;
 
  private:
-  void check_finite(const SiteLayer& source, const Block& block, const MatrixF& rows) const;
-
   const CaptureReader& capture_;
   std::vector<SiteLayer> sources_;
   std::int64_t num_heads_;

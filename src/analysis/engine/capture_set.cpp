@@ -2,13 +2,15 @@
 #include "analysis/engine/capture_set.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "analysis/attention/attention_exploration.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
-#include "checkpoint/model_config.h"
+#include "checkpoint/checkpoint.h"
+#include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
 #include "store/capture_writer.h"
@@ -19,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Number of hash digits to print.
 constexpr std::size_t kHashDigits = 12;
 
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
@@ -36,8 +37,19 @@ CaptureReader open_capture(const fs::path& path) {
   return CaptureReader(path);
 }
 
-/// Returns the default sites of a metric of representations: all but attention patterns and weights
-/// of routers, whose numbers are not dimensions; attention itself names them.
+std::string identity_of(const CaptureReader& capture, std::int64_t count) {
+  const auto bytes = [](const auto& values, std::size_t number) {
+    return std::string_view(reinterpret_cast<const char*>(values.data()),
+                            number * sizeof(values[0]));
+  };
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  const auto num_rows = static_cast<std::size_t>(offsets[static_cast<std::size_t>(count)]);
+  std::string content(bytes(offsets, static_cast<std::size_t>(count) + 1));
+  content += bytes(capture.rows().token, num_rows);
+  return sha256_of(content);
+}
+
+/// Returns the sites of representations, the default of a metric.
 std::vector<std::string> representation_sites(const CaptureReader& reader) {
   std::vector<std::string> sites = reader.sites();
   const auto removed =
@@ -56,8 +68,7 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
   return sites;
 }
 
-/// Returns the remedy for a wrong number of labels: --label reads all following arguments and
-/// splits at commas.
+/// Returns the remedy for a wrong number of labels: --label reads all following arguments.
 std::string remedy_for_labels(const CaptureSetOptions& options) {
   for (const std::string& label : options.label) {
     std::error_code ignored;
@@ -75,7 +86,6 @@ bool has_site(const CaptureReader& reader, const std::string& site) {
   return std::ranges::find(there, site) != there.end();
 }
 
-/// Returns the site that kPaperSite means for this capture.
 std::string paper_site(const CaptureReader& reader) {
   if (has_site(reader, "routed_values")) return "routed_values";
   if (!reads_other_values(reader)) return "values";
@@ -113,14 +123,22 @@ void CaptureSetOptions::describe_inputs(OptionList& list) {
 }
 
 void CaptureSetOptions::describe(OptionList& list) {
-  list.add("layer", layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
+  describe_layers(list);
   list.add("site", site,
            "sites, e.g. values,hidden; paper: the values that attention reads as one site, "
            "routed_values of a LIMe and values of a LLaMA; default: all except those of attention "
            "and the logit lens");
+}
+
+void CaptureSetOptions::describe_layers(OptionList& list) {
+  list.add("layer", layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
   list.add("label", label,
            "names of the captures in tables and results, in order; default: from the file names")
       .takes_several = true;
+}
+
+void CaptureSetOptions::describe_max_sequences(OptionList& list) {
+  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
 }
 
 void CaptureSetOptions::describe_skip(OptionList& list) {
@@ -131,6 +149,7 @@ void CaptureSetOptions::describe_skip(OptionList& list) {
 
 void CaptureSetOptions::validate() const {
   if (skip_tokens < 0) throw InvalidArgument("skip_tokens: must be >= 0, got {}", skip_tokens);
+  require_positive("max_sequences", max_sequences);
   if (captures.empty()) throw InvalidArgument("captures: expected at least one file, got none");
   throw_if(!all_distinct(site), "site: every name must be unique, got {}", join_words(site));
   if (label.empty()) return;
@@ -146,8 +165,9 @@ bool reads_other_values(const CaptureReader& capture) {
   if (!capture.router_layers().empty()) return true;
   const Json& config = capture.config();
   const Json type = config.value("model_type", Json());
-  return type == "lime" || type == "resformer" || config.contains("lime") ||
-         config.contains("resformer");
+  return std::ranges::any_of(
+      std::array{"lime", "resformer", "depth_attention"},
+      [&](const char* routing) { return type == routing || config.contains(routing); });
 }
 
 void require_positive(std::string_view option, const std::optional<std::int64_t>& number) {
@@ -190,6 +210,16 @@ std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
   return tokenizer;
 }
 
+void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint) {
+  const std::string& captured = capture.info().checkpoint_sha256;
+  if (captured == checkpoint.sha256()) return;
+  throw InvalidArgument(
+      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
+      "checkpoint that it was captured from",
+      capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
+      checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
+}
+
 void select_site(ChosenCapture& capture, const std::string& site,
                  const CaptureSetOptions& options) {
   const std::string where = fmt::format("{}: {}", quoted(capture.reader.path()), site);
@@ -202,16 +232,18 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) 
       options.label.empty() ? default_labels(options.captures) : options.label;
   std::vector<ChosenCapture> captures;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    captures.push_back({labels[i], open_capture(options.captures[i]), {}});
-    captures.back().reader.skip_tokens(options.skip_tokens);
+    ChosenCapture& capture =
+        captures.emplace_back(ChosenCapture{labels[i], open_capture(options.captures[i])});
+    capture.reader.skip_tokens(options.skip_tokens);
+    capture.num_sequences = num_sequences_used(capture.reader, options.max_sequences);
+    capture.identity = identity_of(capture.reader, capture.num_sequences);
   }
   return captures;
 }
 
-std::string describe_sequences(const ChosenCapture& capture,
-                               std::optional<std::int64_t> max_sequences) {
+std::string describe_sequences(const ChosenCapture& capture) {
   const CaptureReader& reader = capture.reader;
-  const std::int64_t count = num_sequences_used(reader, max_sequences);
+  const std::int64_t count = capture.num_sequences;
   const std::int64_t tokens = reader.offsets()[static_cast<std::size_t>(count)];
   std::string text = fmt::format("{}: {} sequences, {} tokens, {}", capture.label, count, tokens,
                                  reader.path().string());

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/comparison.h"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
-#include <string_view>
-#include <utility>
 
 #include "core/threads/thread_pool.h"
 #include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"
-#include "store/results/columns.h"
 
 namespace lime {
 namespace {
 
 const std::string& label_of(const ResultRow& key) { return key.text(col::kLabel); }
 
-/// Returns the key without one of its columns.
 ResultRow without(ResultRow key, const Column& column) {
   key.erase(column);
   return key;
@@ -38,12 +32,9 @@ InvalidArgument other_items(std::string_view option, const ResultRow& first,
       option, label_of(first), label_of(second), items);
 }
 
-bool has_same_items(const Samples& first, const Samples& second) {
-  return first.identity == second.identity && first.values.size() == second.values.size();
-}
-
 void check_same_items(std::string_view option, const Samples& first, const Samples& second) {
-  if (!has_same_items(first, second)) throw other_items(option, first.key, second.key, first.items);
+  if (!have_same_items(first, second))
+    throw other_items(option, first.key, second.key, first.items);
 }
 
 InvalidArgument nothing_in_common() {
@@ -101,7 +92,7 @@ std::optional<Samples> mean_over_layers(const SamplesGroup& layers) {
   Samples mean = *layers.front();
   mean.key.erase(col::kLayer);
   for (std::size_t i = 1; i < layers.size(); ++i) {
-    if (!has_same_items(mean, *layers[i])) return std::nullopt;
+    if (!have_same_items(mean, *layers[i])) return std::nullopt;
     for (std::size_t j = 0; j < mean.values.size(); ++j) mean.values[j] += layers[i]->values[j];
   }
   for (double& value : mean.values) value /= static_cast<double>(layers.size());
@@ -284,6 +275,10 @@ bool has_tests(const CompareOptions& options) {
 }
 
 }  // namespace
+
+bool have_same_items(const Samples& first, const Samples& second) {
+  return first.identity == second.identity && first.values.size() == second.values.size();
+}
 
 void CompareOptions::describe(OptionList& list) {
   list.group("Comparison");

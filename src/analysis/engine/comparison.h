@@ -19,13 +19,14 @@ struct Samples {
   ResultRow key = {};
   std::string quantity;  ///< compared quantity, e.g. "entropy", "accuracy"
   std::string items;     ///< name of the items in the plural: "sequences", "folds"
-  /// Identifies the items and their order, e.g. sequences_identity(). Captures are compared only if
-  /// it is equal in both. Empty: that of the unit.
+  /// Identifies the items and their order, e.g. ChosenCapture::identity. Captures are compared only
+  /// if it is equal in both. Empty: that of the unit.
   std::string identity = {};
   std::vector<double> values = {};  ///< finite, one per item; the comparison is of their means
 };
 
-/// Pairs of captures to compare.
+bool have_same_items(const Samples& first, const Samples& second);
+
 enum class ComparePairs { kNone, kFirst, kAll };
 
 constexpr auto names_of(ComparePairs) {
@@ -39,25 +40,17 @@ constexpr auto names_of(SummaryOver) { return names_in_order<SummaryOver>("none"
 
 /// Options that summarise and compare the samples of all units. Every metric has them.
 struct CompareOptions {
-  /// Pairs of captures to compare: each against the first, or all pairs.
   ComparePairs compare = ComparePairs::kNone;
-  /// Whether to compute each capture's mean over layers.
   SummaryOver summary = SummaryOver::kNone;
-  /// Model of each capture, in order: captures of the same model are its training runs. Empty:
-  /// none.
   std::vector<std::string> runs = {};
-  /// Bootstrap resamples and random sign flips, in [100, 10^7].
   std::int64_t resamples = 10000;
-  /// Confidence level of the intervals, in (0, 1).
   double confidence = 0.95;
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument
   void validate() const;
 };
 
-/// Returns the bytes of the resamples that sample_rows() keeps at once on `threads` threads; 0 if
-/// nothing is requested.
+/// Returns the bytes of the resamples that sample_rows() keeps at once on `threads` threads.
 std::int64_t comparison_bytes(const CompareOptions& options, int threads);
 
 /// Checks before any computation that captures can be compared: at least two, with equal items and
@@ -65,12 +58,10 @@ std::int64_t comparison_bytes(const CompareOptions& options, int threads);
 void check_comparable(std::span<const ResultRow> keys, std::span<const std::string> identities,
                       const CompareOptions& options);
 
-/// Returns the rows that `options` request; docs/results_format.md describes their kinds:
-/// layer_mean, run_mean, run_comparison (summarize_runs(), compare_runs()) and comparison
-/// (compare_paired(), holm_adjusted() over the layers). Comparisons are computed in parallel.
-/// @param all      samples of all units with complete keys (label, site, layer, alpha, ...) and
-///                 identities
-/// @param threads  as of ThreadPool
+/// Returns the rows that `options` request (kinds: docs/results_format.md): layer_mean, run_mean,
+/// run_comparison (summarize_runs(), compare_runs()) and comparison (compare_paired(),
+/// holm_adjusted() over the layers).
+/// @param all      samples of all units with complete keys (label, site, layer, ...) and identities
 /// @throws InvalidArgument  if samples to be compared are not of the same items, there are none, or
 ///                          no layer is in both captures.
 std::vector<ResultRow> sample_rows(std::span<const Samples> all, const CompareOptions& options,

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/comparison_report.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
-
-#include "store/results/columns.h"
 
 namespace lime {
 namespace {
@@ -42,7 +36,6 @@ TableColumn interval_column(std::string header, const Column& low, const Column&
   return {.header = std::move(header), .cell = cell};
 }
 
-/// Returns a column of p-values with two significant digits.
 TableColumn p_column(std::string header, const Column& column) {
   const auto cell = [column](const ResultRow& row) -> std::string {
     const double p = row.number(column);
@@ -51,8 +44,7 @@ TableColumn p_column(std::string header, const Column& column) {
   return {.header = std::move(header), .cell = cell};
 }
 
-/// Returns a note on the smallest possible p-value of few items: all signs equal, of 2^n sign
-/// flips.
+/// Returns a note on the smallest possible p-value of few items: all of 2^n sign flips equal.
 std::string smallest_p(std::int64_t n) {
   const double smallest = std::exp2(1.0 - static_cast<double>(n));
   return smallest < 0.01 ? "" : fmt::format(": smallest possible p-value {:.3f}", smallest);

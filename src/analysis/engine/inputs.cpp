@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/inputs.h"
 
-#include <fmt/format.h>
-
 #include <Eigen/Core>
 #include <atomic>
 #include <cmath>
@@ -10,7 +8,6 @@
 #include <fstream>
 #include <future>
 #include <system_error>
-#include <utility>
 
 #include "core/files/sha256.h"
 #include "core/program/program.h"
@@ -23,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Interval between progress updates.
 constexpr std::chrono::milliseconds kProgressInterval{50};
 
 std::int64_t total_size(std::span<const fs::path> files) {

@@ -27,17 +27,14 @@ struct AnalysisInput {
   std::string identity = {};
 };
 
-/// Returns the input of an analysis of one capture, shards included.
 AnalysisInput capture_input(const CaptureReader& capture, const std::string& label);
 
 /// Returns the inputs of an analysis of these captures, shards included.
 std::vector<AnalysisInput> capture_inputs(std::span<const ChosenCapture> captures);
 
-/// Returns path, content hash and label of each input. The hash of an input of several files is
-/// that of the list of their hashes (docs/results_format.md); files are hashed on `num_threads`
-/// threads.
-/// @param on_progress  counts bytes.
-/// @throws IoError, Interrupted
+/// Returns path, content hash and label of each input. The hash of several files is that of the
+/// list of their hashes (docs/results_format.md).
+/// @param on_progress  counts bytes. @throws IoError, Interrupted
 std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int num_threads,
                                       const std::stop_token& stop = {},
                                       const ProgressFn& on_progress = {});

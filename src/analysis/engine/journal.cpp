@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/journal.h"
 
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
-#include <utility>
 
-#include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
-#include "store/results_file.h"
 
 namespace lime {
 namespace {
@@ -134,8 +128,7 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
   }
 }
 
-/// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version's
-///                      journal, whose lines may have another meaning.
+/// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version.
 Json read_header(Json line, const fs::path& path) {
   const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
   if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", in_quotes(path));

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "analysis/engine/analysis.h"
-#include "core/json.h"
 #include "core/program/launcher.h"
 
 namespace lime {
@@ -20,18 +16,15 @@ inline constexpr const char* kJournalSchema = "lime-journal/2";
 
 /// Stores the finished units of an analysis on disk, so that an interrupted run can be resumed.
 ///
-/// A text file of one JSON value per line: first a header (metric, options, hashes of the inputs,
-/// versions), then one line per finished unit, each on disk before the next is written. It exists
-/// from the first finished unit to remove(). A last line that a killed process cut short, or that
-/// is damaged, is dropped. Processes that share the units write a journal each, `NAME.part.I-of-N`,
-/// and read those of the others. Not thread-safe.
+/// A text file of one JSON value per line: a header (metric, options, hashes of the inputs,
+/// versions), then one line per finished unit, each on disk before the next is written. A last line
+/// that is cut short or damaged is dropped. Processes that share the units write a journal each,
+/// `NAME.part.I-of-N`, and read those of the others. Not thread-safe.
 class Journal {
  public:
-  /// Constructs a journal that stores nothing.
   Journal() = default;
-  /// @param path    file of the journal: journal_path() of the output
+  /// @param path    journal_path() of the output
   /// @param resume  whether units of an earlier run are reused
-  /// @param share   units of this process
   /// @throws InvalidArgument  if they are not, and there are some
   Journal(const std::filesystem::path& path, bool resume, const WorkShare& share = {});
 
@@ -41,16 +34,14 @@ class Journal {
 
   /// Sets the header, and reads what an earlier run and other processes have finished: results by
   /// the text of the unit's key.
-  /// @param identities  of inputs, by label: what stays the same when a damaged file is restored.
-  ///                    After note_damage() the hash of such an input may be another.
+  /// @param identities  of inputs, by label: unchanged when a damaged file is restored, though its
+  ///                    hash may change. See note_damage().
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
-  ///                          first difference; if its journal is of another schema; or if another
-  ///                          process is writing it.
+  ///                          first difference; or if another process is writing its journal.
   /// @throws FormatError      if a line before the last is damaged.
   std::map<std::string, UnitResult> open(const Json& header,
                                          const Json& identities = Json::object());
 
-  /// Appends a finished unit. @throws IoError
   void add(const ResultRow& key, const UnitResult& result);
 
   /// Notes that a unit met a damaged input, so that the run can be resumed once the input is

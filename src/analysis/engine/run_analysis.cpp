@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/run_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "analysis/engine/comparison_report.h"
-#include "analysis/engine/inputs.h"
 #include "analysis/engine/unit_runner.h"
-#include "core/json.h"
 #include "core/program/program.h"
 #include "core/utf8.h"
 
@@ -279,17 +271,10 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
   return report;
 }
 
-Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
-                    const ProgressFn& on_progress, const std::stop_token& stop) {
-  std::optional<Report> report = run_share(analysis, run, journal, on_progress, stop);
-  if (!report) throw InvalidArgument("run_analysis: needs a journal that is not shared");
-  return *std::move(report);
-}
-
 Report run_analysis(const Analysis& analysis, const RunOptions& run, const ProgressFn& on_progress,
                     const std::stop_token& stop) {
   Journal none;
-  return run_analysis(analysis, run, none, on_progress, stop);
+  return run_share(analysis, run, none, on_progress, stop).value();
 }
 
 std::string difference_to_result(const Results& finished, const Analysis& analysis,

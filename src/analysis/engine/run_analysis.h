@@ -1,44 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <stop_token>
-#include <string>
-
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/journal.h"
-#include "analysis/report/results_output.h"
-#include "core/program/progress.h"
 
 namespace lime {
 
-/// Runs an analysis: hashes its inputs, computes its units in parallel, and makes the report.
-///
-/// Rows are in the order of the units and do not depend on threads, memory or interruptions: only
-/// `provenance` differs.
-///
-/// @param journal      stores finished units; those of an earlier run in it are reused. Its owner
-///                     removes it when the report is written. An error that would recur removes it
-///                     too.
+/// Runs an analysis: hashes its inputs, computes its units in parallel, and makes the report. Rows
+/// are in the order of the units and do not depend on threads, memory or interruptions.
 /// @param on_progress  called from this thread; counts the work of the remaining units.
-/// @throws InvalidArgument  if a unit needs more memory than there is, or as Journal::open().
-/// @throws Interrupted      if `stop` was requested; the message states what is kept and how to
-/// resume.
+/// @throws InvalidArgument  if a unit needs more memory than there is.
+/// @throws Interrupted      if `stop` was requested; states what is kept and how to resume.
 /// @throws what a unit throws, prefixed with the unit's `where`.
-Report run_analysis(const Analysis& analysis, const RunOptions& run, Journal& journal,
+Report run_analysis(const Analysis& analysis, const RunOptions& run,
                     const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// Runs the part of one of several processes that split the units: computes those of
-/// journal.share() and makes the report if the journals of the others hold the rest.
-/// @return nothing if others have units to do; whoever ends last gets the report, and if several
-///         end at once, all of them the same.
+/// Runs the units of journal.share(), all of them or those of one of several processes.
+/// @param journal  stores finished units and supplies those of an earlier run. Its owner removes it
+///                 when the report is written; an error that would recur removes it too.
+/// @return the report if the journals of the others hold the rest, else nothing. If several end at
+///         once, all get the same.
+/// @throws as run_analysis() and Journal::open()
 std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
                                 const ProgressFn& on_progress = {},
                                 const std::stop_token& stop = {});
-
-/// Runs the analysis without a journal.
-Report run_analysis(const Analysis& analysis, const RunOptions& run,
-                    const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
 /// Returns the difference of a finished result from `analysis` in metric, version, options or
 /// inputs, as to_text(JsonDifference); empty if there is none. Requires `analysis.hashed_inputs`.

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/unit_runner.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
-
-#include "core/threads/threads.h"
 
 namespace lime {
 namespace {
 
-/// Interval between progress updates.
 constexpr std::chrono::milliseconds kTick{50};
 constexpr double kMebibyte = 1048576.0;
 
@@ -215,12 +208,11 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
   const Unit& largest =
       **std::ranges::max_element(units, {}, [](const Unit* unit) { return bytes_of(*unit, 1); });
   const auto need = static_cast<double>(bytes_of(largest, 1));
-  if (!memory_limit) {
-    throw InvalidArgument(
-        "memory: {} needs {}, but only {} is free; use fewer rows, or set --memory-limit to run it "
-        "anyway",
-        largest.where, human_bytes(need), human_bytes(static_cast<double>(plan.memory)));
-  }
+  throw_if(
+      !memory_limit,
+      "memory: {} needs {}, but only {} is free; use fewer rows, or set --memory-limit to run it "
+      "anyway",
+      largest.where, human_bytes(need), human_bytes(static_cast<double>(plan.memory)));
   throw InvalidArgument(
       "memory_limit: {} of {} units need{} more than {}, the largest is {} with {}; set "
       "--memory-limit to {:.0f}MiB or more",

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <stop_token>
-
 #include "analysis/engine/analysis.h"
 
 namespace lime {
@@ -20,17 +14,15 @@ struct UnitPlan {
 };
 
 /// Plans the units for `threads` threads and the memory limit minus the memory already in use.
-/// @throws InvalidArgument  if a unit alone needs more; reports how many do, the largest one, and
-///                          its size.
+/// @throws InvalidArgument  if a unit alone needs more; reports how many do, and the largest one.
 UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,
                     std::optional<ByteSize> memory_limit);
 
-/// Runs units, started in their order, on the threads of `plan`.
-///
+/// Runs units in their order on the threads of `plan`.
 /// @param on_finished  called from this thread, with the index in `units`, as they finish.
 /// @param on_progress  called from this thread; counts the work of these units.
 /// @throws Interrupted  if `stop` was requested; units that finished meanwhile are still reported.
-/// @throws what the unit with the lowest index of those that failed threw, with `where` in front.
+/// @throws what the first unit that failed threw, with `where` in front.
 void run_units(std::span<const Unit* const> units, const UnitPlan& plan,
                const std::function<void(std::size_t, UnitResult)>& on_finished,
                const ProgressFn& on_progress, const std::stop_token& stop);

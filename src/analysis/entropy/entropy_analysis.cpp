@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/entropy_analysis.h"
 
-#include <algorithm>
-#include <memory>
-
 #include "analysis/engine/capture_rows.h"
 #include "analysis/entropy/entropy_results.h"
-#include "core/program/launcher.h"
 #include "metrics/device/gpu.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/geometry/layer_geometry.h"
@@ -20,8 +16,7 @@ constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kMostBatchSequences = 256;
 
-/// Returns the statistics of the whole capture: the stored ones, or those of the tokens that are
-/// not skipped.
+/// Returns the statistics of the whole capture, without skipped tokens.
 std::optional<Standardization> standardization_of(const CaptureReader& capture,
                                                   const LayerPlace& place, EntropyPreset preset,
                                                   const UnitContext& context) {
@@ -37,16 +32,12 @@ std::optional<Standardization> standardization_of(const CaptureReader& capture,
 struct Shared {
   EntropyAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
-  std::vector<std::string> identities;  ///< of the captures' sequences
   std::optional<Gpu> gpu;
 };
 
-/// Bytes for one sequence: the rows as they are read, the same in double, and the work on the
-/// smaller Gram matrix.
-std::int64_t bytes_per_sequence(const CaptureReader& capture, std::int64_t dim,
-                                const EntropyAnalysisOptions& options) {
-  const std::int64_t longest =
-      longest_sequence(capture, num_sequences_used(capture, options.max_sequences));
+/// Bytes for one sequence: its rows in float and double, and the work on the smaller Gram matrix.
+std::int64_t bytes_per_sequence(const ChosenCapture& capture, std::int64_t dim) {
+  const std::int64_t longest = longest_sequence(capture.reader, capture.num_sequences);
   const std::int64_t smaller = std::min(longest, dim);
   return longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
 }
@@ -67,8 +58,7 @@ struct DatasetRows {
             ? Eigen::RowVectorXf(sequence.row(sequence.rows() - 1))
             : Eigen::RowVectorXf(sequence.cast<double>().colwise().mean().cast<float>());
   }
-  /// Returns their entropies, as if they were one sequence; lime-code standardises with their own
-  /// statistics.
+  /// Returns their entropies as of one sequence, standardised with its own statistics.
   SequenceEntropies measure(const EntropyOptions& options, ThreadPool& pool) const {
     std::optional<Standardization> standardization;
     if (needs_standardization(options.preset)) {
@@ -85,23 +75,21 @@ struct DatasetRows {
 SequenceEntropies measure_layer(const Shared& shared, const LayerPlace& place,
                                 const UnitContext& context, std::vector<DatasetRows>& datasets) {
   const EntropyAnalysisOptions& options = shared.options;
-  const CaptureReader& capture = shared.captures[place.capture].reader;
+  const ChosenCapture& capture = shared.captures[place.capture];
   const std::optional<Standardization> standardization =
-      standardization_of(capture, place, options.entropy.preset, context);
-  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
-  const SequenceSource stored = token_sequences(capture, place.site, place.layer, count);
-  for (const RowKind kind : options.dataset) {
-    datasets.push_back({kind, MatrixF(count, capture.dim(place.site, place.layer))});
-  }
+      standardization_of(capture.reader, place, options.entropy.preset, context);
+  const std::int64_t count = capture.num_sequences;
+  const std::int64_t dim = capture.reader.dim(place.site, place.layer);
+  const SequenceSource stored = token_sequences(capture.reader, place.site, place.layer, count);
+  for (const RowKind kind : options.dataset) datasets.push_back({kind, MatrixF(count, dim)});
   const SequenceSource sequences{count, [&](std::int64_t index, MatrixF& rows) {
                                    stored.read(index, rows);
                                    for (DatasetRows& dataset : datasets) dataset.add(index, rows);
                                  }};
   if (shared.gpu) {
-    const std::int64_t batch =
-        gpu_batch(bytes_per_sequence(capture, capture.dim(place.site, place.layer), options));
-    return gpu_entropies(*shared.gpu, sequences, standardization, options.entropy, batch,
-                         context.pool, context.on_progress, context.stop);
+    return gpu_entropies(*shared.gpu, sequences, standardization, options.entropy,
+                         gpu_batch(bytes_per_sequence(capture, dim)), context.pool,
+                         context.on_progress, context.stop);
   }
   return sequence_entropies(sequences, standardization, options.entropy, context.pool,
                             context.on_progress, context.stop);
@@ -109,11 +97,11 @@ SequenceEntropies measure_layer(const Shared& shared, const LayerPlace& place,
 
 void complete_unit(Unit& unit, const std::shared_ptr<const Shared>& shared,
                    const LayerPlace& place) {
-  const CaptureReader& capture = shared->captures[place.capture].reader;
-  unit.identity = shared->identities[place.capture];
-  unit.work = num_sequences_used(capture, shared->options.max_sequences);
-  const std::int64_t dim = capture.dim(place.site, place.layer);
-  const std::int64_t bytes = bytes_per_sequence(capture, dim, shared->options);
+  const ChosenCapture& capture = shared->captures[place.capture];
+  unit.identity = capture.identity;
+  unit.work = capture.num_sequences;
+  const std::int64_t dim = capture.reader.dim(place.site, place.layer);
+  const std::int64_t bytes = bytes_per_sequence(capture, dim);
   (shared->gpu ? unit.bytes : unit.bytes_per_thread) =
       shared->gpu ? 2 * gpu_batch(bytes) * bytes : bytes;
   unit.bytes += std::ssize(shared->options.dataset) * unit.work * dim * 16;
@@ -135,7 +123,7 @@ void complete_unit(Unit& unit, const std::shared_ptr<const Shared>& shared,
 void EntropyAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   captures.describe_skip(list);
-  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  captures.describe_max_sequences(list);
   list.add("dataset", dataset,
            "also compute the entropy of the data set: of one matrix whose rows are the mean tokens "
            "or the last tokens of all sequences, or both");
@@ -150,7 +138,6 @@ void EntropyAnalysisOptions::validate() const {
   captures.validate();
   entropy.validate();
   summary.validate("bootstrap");
-  require_positive("max_sequences", max_sequences);
   for (const RowKind rows : dataset) {
     throw_if(rows == RowKind::kTokens, "dataset: must be mean, last or both, got tokens");
     throw_if(entropy.preset == EntropyPreset::kDiffErank,
@@ -173,11 +160,10 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   shared->options.summary.seed = run.seed;
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
-    const std::int64_t count = num_sequences_used(capture.reader, options.max_sequences);
-    check_token_sequences(capture.reader, count, "entropy");
-    throw_if(!options.dataset.empty() && count < 2,
-             "{}: dataset needs at least 2 sequences, got {}", quoted_path(capture.reader), count);
-    shared->identities.push_back(sequences_identity(capture.reader, count));
+    check_token_sequences(capture.reader, capture.num_sequences, "entropy");
+    throw_if(!options.dataset.empty() && capture.num_sequences < 2,
+             "{}: dataset needs at least 2 sequences, got {}", quoted_path(capture.reader),
+             capture.num_sequences);
   }
   const DeviceName device = DeviceName::parse(options.device);
   if (device.is_gpu) {
@@ -201,7 +187,7 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
                                  results, shared->options);
     };
   }
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, auto) {
     fill_entropy_report(report, shared->captures, shared->options);
   };
   return analysis;

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/entropy_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <limits>
-#include <string_view>
-#include <utility>
-
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
 
-/// Sets mean and smallest of `values`; where all are equal, that value
-/// without the rounding of a mean.
+/// Sets mean and smallest of `values`; if all are equal, the mean is not rounded.
 template <typename T>
 void add_mean_and_min(ResultRow& row, const NumberColumn& column, const auto& min_column,
                       const std::vector<T>& values) {
@@ -50,8 +42,7 @@ ResultRow row_of(const SequenceEntropies& entropies, std::size_t order,
   return row;
 }
 
-/// The row of one order: `key`, what the untrained sequences have, and the differences in place of
-/// their entropies.
+/// Returns the row of one order with the differences in place of the untrained entropies.
 ResultRow difference_row(const ResultRow& key, const UnitResult& untrained,
                          const UnitResult& trained, std::size_t order,
                          const EntropyAnalysisOptions& options) {
@@ -153,8 +144,7 @@ std::string block_heading(const RowPointers& rows, bool names_order) {
   return fmt::format("{} ({})", text, list);
 }
 
-/// Returns a remark if a LIMe's `values` are compared with another decoder's, because the LIMe code
-/// measures other values; else empty.
+/// Returns a remark if a LIMe's `values` are compared with another decoder's; else empty.
 std::string remark_on_values(const std::vector<ChosenCapture>& captures,
                              const EntropyOptions& options) {
   if (options.preset != EntropyPreset::kLimeCode) return "";
@@ -250,7 +240,7 @@ void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captu
   report.notes.push_back(what_is_measured(options.entropy));
   report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
   for (const ChosenCapture& capture : captures) {
-    report.notes.push_back(describe_sequences(capture, options.max_sequences));
+    report.notes.push_back(describe_sequences(capture));
   }
   report.legend = what_cells_are(options);
   if (std::string remark = remark_on_values(captures, options.entropy); !remark.empty()) {

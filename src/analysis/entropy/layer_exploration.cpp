@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/layer_exploration.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
-#include <span>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/options.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"
@@ -24,7 +20,6 @@ namespace {
 /// Eigenvalues below this times the largest are rounding.
 constexpr double kSmallestEigenvalue = 1e-12;
 
-/// One layer of a capture, and how its rows are standardised.
 struct ExploredLayer {
   const CaptureReader& capture;
   SequenceSource sequences;

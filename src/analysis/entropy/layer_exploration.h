@@ -22,7 +22,6 @@ struct LayerExplorationOptions {
   void validate() const;
 };
 
-/// One sequence of a layer.
 struct ExploredSequence {
   std::int64_t sequence = 0;
   double entropy = 0.0;          ///< nats
@@ -46,13 +45,9 @@ struct LayerExploration {
 };
 
 /// Explores one layer: entropies of order 0.5 of its sequences (preset lime-code) and spectra.
-///
-/// Reads the rows twice, sequence by sequence. Time that of lime-metrics entropy, and rows * dim^2
-/// multiply-adds for the covariance.
+/// Reads the rows twice, sequence by sequence; rows * dim^2 multiply-adds for the covariance.
 /// @throws InvalidArgument  if the capture does not hold whole sequences of tokens, or a sequence
-///                          is too short.
-/// @throws IoError, FormatError  as CaptureReader.
-/// @throws Interrupted
+///                          is too short. @throws Interrupted
 LayerExploration explore_layer(const CaptureReader& capture, const std::string& site, int layer,
                                const LayerExplorationOptions& options, ThreadPool& pool,
                                const ProgressFn& on_progress = {},

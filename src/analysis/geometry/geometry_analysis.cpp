@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/geometry/geometry_analysis.h"
 
-#include <algorithm>
 #include <array>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_results.h"
@@ -54,17 +49,15 @@ RowsToKeep rows_to_keep(const CaptureReader& capture, std::int64_t num_rows,
   return keep;
 }
 
-struct PreparedCapture {
-  std::int64_t num_sequences = 0;
-  std::int64_t num_rows = 0;
-  std::string identity;
-  RowsToKeep keep;
-};
-
 struct Shared {
   GeometryAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
-  std::vector<PreparedCapture> prepared;
+  std::vector<RowsToKeep> kept;  ///< of each capture
+
+  std::int64_t num_rows(std::size_t capture) const {
+    const ChosenCapture& used = captures[capture];
+    return used.reader.offsets()[static_cast<std::size_t>(used.num_sequences)];
+  }
 };
 
 LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options, const RowsToKeep& keep) {
@@ -87,12 +80,12 @@ LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options, const
 }
 
 /// Returns the mean of the rows used; the stored one if it covers exactly these rows.
-VectorD centre_of(const CaptureReader& capture, const LayerPlace& place,
-                  const PreparedCapture& prepared, const SequenceSource& sequences,
+VectorD centre_of(const Shared& shared, const LayerPlace& place, const SequenceSource& sequences,
                   const UnitContext& context) {
+  const CaptureReader& capture = shared.captures[place.capture].reader;
   if (capture.has_statistics(place.site, place.layer)) {
     RunningStatistics statistics = capture.statistics(place.site, place.layer);
-    if (statistics.count == prepared.num_rows && statistics.mean.allFinite()) {
+    if (statistics.count == shared.num_rows(place.capture) && statistics.mean.allFinite()) {
       return std::move(statistics.mean);
     }
   }
@@ -132,13 +125,13 @@ RemainingRows leave_out(const SequenceSource& sequences, const std::vector<std::
 
 std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequences,
                                                   const std::vector<std::int64_t>& offsets,
-                                                  const PreparedCapture& prepared,
+                                                  const RowsToKeep& kept,
                                                   const GeometryAnalysisOptions& options,
                                                   const UnitContext& context) {
   std::vector<MeasuredLayer> measured;
   if (options.jackknife == 0) return measured;
   for (const Block& block : cut_into_blocks(sequences.count, options.jackknife)) {
-    const RemainingRows rest = leave_out(sequences, offsets, prepared.keep, block);
+    const RemainingRows rest = leave_out(sequences, offsets, kept, block);
     LayerGeometryOptions layer = layer_options(options, rest.keep);
     layer.spectrum_of_sequences = false;
     layer.curvature = false;
@@ -161,13 +154,11 @@ std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequence
 }
 
 MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std::int64_t>& offsets,
-                          const VectorD& centre, const PreparedCapture& prepared,
+                          const VectorD& centre, const RowsToKeep& keep,
                           const GeometryAnalysisOptions& options, const UnitContext& context) {
   MeasuredLayer measured;
-  measured.geometry =
-      layer_geometry(sequences, offsets, centre, layer_options(options, prepared.keep),
-                     context.pool, context.on_progress, context.stop);
-  const RowsToKeep& keep = prepared.keep;
+  measured.geometry = layer_geometry(sequences, offsets, centre, layer_options(options, keep),
+                                     context.pool, context.on_progress, context.stop);
   if (options.wants(GeometryGroup::kDimension)) {
     const MatrixF points = keep.pick(measured.geometry.sample, keep.neighbors);
     measured.dimension = intrinsic_dimension(points, options.dimension, context.pool, context.stop);
@@ -183,55 +174,46 @@ MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std
 UnitResult measure_layer(const Shared& shared, const LayerPlace& place,
                          const UnitContext& context) {
   const GeometryAnalysisOptions& options = shared.options;
-  const CaptureReader& capture = shared.captures[place.capture].reader;
-  const PreparedCapture& prepared = shared.prepared[place.capture];
-  const SequenceSource sequences =
-      token_sequences(capture, place.site, place.layer, prepared.num_sequences);
-  const std::vector<std::int64_t>& all = capture.offsets();
-  const std::vector<std::int64_t> offsets(all.begin(), all.begin() + prepared.num_sequences + 1);
-  const VectorD centre = centre_of(capture, place, prepared, sequences, context);
-  const MeasuredLayer measured =
-      measure_all(sequences, offsets, centre, prepared, options, context);
+  const CaptureReader& reader = shared.captures[place.capture].reader;
+  const std::int64_t num_sequences = shared.captures[place.capture].num_sequences;
+  const RowsToKeep& kept = shared.kept[place.capture];
+  const SequenceSource sequences = token_sequences(reader, place.site, place.layer, num_sequences);
+  const std::vector<std::int64_t>& all = reader.offsets();
+  const std::vector<std::int64_t> offsets(all.begin(), all.begin() + num_sequences + 1);
+  const VectorD centre = centre_of(shared, place, sequences, context);
+  const MeasuredLayer measured = measure_all(sequences, offsets, centre, kept, options, context);
   return geometry_result(
-      measured, measure_without_blocks(sequences, offsets, prepared, options, context), options);
+      measured, measure_without_blocks(sequences, offsets, kept, options, context), options);
 }
 
-/// Bytes of a unit: the Gram matrices of the groups and of the spectrum, and the rows kept, and
-/// their packed copy for the neighbour search.
-void set_bytes(Unit& unit, const CaptureReader& capture, std::int64_t dim,
-               const PreparedCapture& prepared, const GeometryAnalysisOptions& options) {
-  const LayerGeometryOptions layer = layer_options(options, prepared.keep);
+/// Bytes of the Gram matrices, and of the rows kept and their packed copy for the neighbour search.
+void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const RowsToKeep& kept,
+               const GeometryAnalysisOptions& options) {
+  const LayerGeometryOptions layer = layer_options(options, kept);
   const std::int64_t gram = dim * dim * 4;
-  const std::int64_t longest = longest_sequence(capture, prepared.num_sequences);
+  const std::int64_t longest = longest_sequence(capture.reader, capture.num_sequences);
   const std::int64_t small = std::min(longest, dim);
   if (layer.spectrum_of_rows) {
-    unit.bytes += gram * (num_moment_groups(prepared.num_sequences, dim) + 6);
+    unit.bytes += gram * (num_moment_groups(capture.num_sequences, dim) + 6);
     unit.bytes_per_thread += moment_scratch_bytes(longest, dim);
   }
   const std::int64_t copies = options.jackknife > 0 ? 2 : 1;
-  unit.bytes += std::ssize(prepared.keep.all) * dim * 24 * copies;
-  unit.bytes += prepared.keep.classes.num_classes > 0 ? gram * 6 : 0;
+  unit.bytes += std::ssize(kept.all) * dim * 24 * copies;
+  unit.bytes += kept.classes.num_classes > 0 ? gram * 6 : 0;
   unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
   unit.bytes += summary_bytes(kMostSequenceMeasures, options.summary);
 }
 
-PreparedCapture prepare_capture(const CaptureReader& capture,
-                                const GeometryAnalysisOptions& options, std::uint64_t seed) {
-  PreparedCapture prepared;
-  prepared.num_sequences = num_sequences_used(capture, options.max_sequences);
-  check_token_sequences(capture, prepared.num_sequences, "geometry");
-  prepared.num_rows = capture.offsets()[static_cast<std::size_t>(prepared.num_sequences)];
+void check_size(const ChosenCapture& capture, std::int64_t num_rows,
+                const GeometryAnalysisOptions& options) {
   throw_if(!options.measure.empty() && options.wants(GeometryGroup::kDimension) &&
-               prepared.num_rows <= options.dimension.num_neighbors,
-           "'{}': k must be < {}, the number of rows, got {}", capture.path().string(),
-           prepared.num_rows, options.dimension.num_neighbors);
-  throw_if(options.jackknife > prepared.num_sequences,
-           "'{}': jackknife must be <= {}, the number of sequences, got {}",
-           capture.path().string(), prepared.num_sequences, options.jackknife);
-  prepared.identity = sequences_identity(capture, prepared.num_sequences);
-  prepared.keep = rows_to_keep(capture, prepared.num_rows, options, seed);
-  return prepared;
+               num_rows <= options.dimension.num_neighbors,
+           "{}: k must be < {}, the number of rows, got {}", quoted_path(capture.reader), num_rows,
+           options.dimension.num_neighbors);
+  throw_if(options.jackknife > capture.num_sequences,
+           "{}: jackknife must be <= {}, the number of sequences, got {}",
+           quoted_path(capture.reader), capture.num_sequences, options.jackknife);
 }
 
 }  // namespace
@@ -257,7 +239,7 @@ bool GeometryAnalysisOptions::measures_items() const {
 void GeometryAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   captures.describe_skip(list);
-  list.add("max_sequences", max_sequences, "use only the first N sequences of each capture");
+  captures.describe_max_sequences(list);
   list.add("measure", measure, "groups of measures; default: all except power-law and lidar");
   list.group("Ranks");
   list.add("ranks", ranks, "compute ranks over all rows, per sequence, or both");
@@ -301,7 +283,6 @@ void GeometryAnalysisOptions::describe(OptionList& list) {
 
 void GeometryAnalysisOptions::validate() const {
   captures.validate();
-  if (max_sequences) check_option(*max_sequences >= 1, "max_sequences", ">= 1", *max_sequences);
   SpectrumOptions{.rankme_epsilon = rankme_epsilon(rankme), .rank_tolerance = rank_tolerance}
       .validate();
   power_law.validate();
@@ -323,16 +304,19 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   shared->options = options;
   shared->options.summary.seed = run.seed;
   shared->captures = open_captures(options.captures);
-  for (const ChosenCapture& capture : shared->captures) {
-    shared->prepared.push_back(prepare_capture(capture.reader, options, run.seed));
+  for (std::size_t i = 0; i < shared->captures.size(); ++i) {
+    const ChosenCapture& capture = shared->captures[i];
+    check_token_sequences(capture.reader, capture.num_sequences, "geometry");
+    check_size(capture, shared->num_rows(i), options);
+    shared->kept.push_back(rows_to_keep(capture.reader, shared->num_rows(i), options, run.seed));
   }
   Analysis analysis = analysis_of("geometry", options, shared->captures);
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
-    const CaptureReader& capture = shared->captures[place.capture].reader;
-    const PreparedCapture& prepared = shared->prepared[place.capture];
-    unit.identity = prepared.identity;
-    unit.work = prepared.num_sequences * (1 + options.jackknife);
-    set_bytes(unit, capture, capture.dim(place.site, place.layer), prepared, options);
+    const ChosenCapture& capture = shared->captures[place.capture];
+    unit.identity = capture.identity;
+    unit.work = capture.num_sequences * (1 + options.jackknife);
+    set_bytes(unit, capture, capture.reader.dim(place.site, place.layer),
+              shared->kept[place.capture], options);
     unit.measure = [shared, place](const UnitContext& context) {
       return measure_layer(*shared, place, context);
     };
@@ -344,7 +328,7 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
             : "measures of all rows together have no values per item; add --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, auto) {
     fill_geometry_report(report, shared->captures, shared->options);
   };
   return analysis;

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <vector>
-
 #include "analysis/engine/analysis.h"
-#include "analysis/engine/capture_set.h"
-#include "core/options.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/lidar.h"
 #include "metrics/rows.h"
-#include "metrics/summary.h"
 
 namespace lime {
 
-/// Measures that are computed together.
 enum class GeometryGroup {
   kRank,        ///< effective rank, RankMe, participation ratio, stable and numerical rank
   kSimilarity,  ///< anisotropy, similarity within sequences, rank-one residual
@@ -33,14 +25,12 @@ constexpr auto names_of(GeometryGroup) {
                                        "first-token", "power-law", "lidar");
 }
 
-/// Matrices whose ranks are measured.
 enum class RankScope { kRows, kSequences, kBoth };
 
 constexpr auto names_of(RankScope) {
   return names_in_order<RankScope>("rows", "sequences", "both");
 }
 
-/// Source of RankMe's epsilon.
 enum class RankMePreset { kPaper, kStablePretraining, kTensorflowGnn, kNone };
 
 constexpr auto names_of(RankMePreset) {
@@ -57,11 +47,8 @@ struct TokenClassOptions {
   LidarOptions lidar;
 };
 
-/// Options of the geometry analysis.
 struct GeometryAnalysisOptions {
   CaptureSetOptions captures;
-  /// Only the first sequences of each capture, > 0; unset: all.
-  std::optional<std::int64_t> max_sequences;
   std::vector<GeometryGroup> measure;  ///< empty: all but power-law and lidar
   RankScope ranks = RankScope::kRows;
   Centering centering = Centering::kAsDefined;
@@ -70,32 +57,24 @@ struct GeometryAnalysisOptions {
   PowerLawRange power_law;
   MassiveActivationOptions massive;
   IntrinsicDimensionOptions dimension;
-  /// Rows drawn at random for the neighbour search, >= 3.
   std::int64_t neighbor_rows = 10000;
   TokenClassOptions token_classes;
   SummaryOptions summary;
-  /// Blocks of sequences left out in turn, for intervals and comparisons of what is measured of all
-  /// rows together; 0: none, else >= 5.
   std::int64_t jackknife = 0;
 
   bool wants(GeometryGroup group) const;
-  /// Returns whether any measure is per sequence or per block of sequences.
   bool measures_items() const;
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
-  /// @throws InvalidArgument
   void validate() const;
 };
 
-/// Prepares the geometry of some layers: ranks, similarity, curvature, massive activations and
-/// intrinsic dimension. docs/geometry.md has the definitions and sources.
-///
-/// One unit per capture, site and layer; in it one row per measure (geometry_results.h). One pass
-/// over the layer, sequence by sequence; if the capture's statistics cover other rows than those
-/// used, a first pass computes the mean.
+/// Prepares the geometry of layers: ranks, similarity, curvature, massive activations and intrinsic
+/// dimension (docs/geometry.md has definitions and sources). One unit per capture, site and layer,
+/// with one row per measure; one pass over the layer, and one for its mean if the capture's
+/// statistics cover other rows.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
-/// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

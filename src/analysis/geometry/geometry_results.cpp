@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/geometry/geometry_results.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <string>
-#include <utility>
 
 #include "analysis/engine/capture_rows.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -101,10 +94,12 @@ class RowCollector {
 
   void add_samples(const std::string& group, const std::string& measure, const char* items,
                    std::vector<double> values) {
-    result_.samples.push_back({.key = {{col::kGroup, group}, {col::kMeasure, measure}},
-                               .quantity = measure,
-                               .items = items,
-                               .values = std::move(values)});
+    ResultRow key = {{col::kGroup, group}, {col::kMeasure, measure}};
+    // Ranks of rows and of sequences are different quantities.
+    if (options_.ranks == RankScope::kBoth)
+      key.set(col::kOver, items == std::string("blocks") ? "rows" : items);
+    result_.samples.push_back(
+        {.key = std::move(key), .quantity = measure, .items = items, .values = std::move(values)});
   }
 
   ResultRow& start(const std::string& group, const std::string& measure, const char* over) {
@@ -209,8 +204,8 @@ void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
   }
 }
 
-std::string describe_capture(const ChosenCapture& capture, const GeometryAnalysisOptions& options) {
-  const std::int64_t count = num_sequences_used(capture.reader, options.max_sequences);
+std::string describe_capture(const ChosenCapture& capture) {
+  const std::int64_t count = capture.num_sequences;
   const std::int64_t skipped = capture.reader.skipped_tokens();
   return fmt::format("{}: {} sequences, {} rows{}, captured by {}", capture.label, count,
                      capture.reader.offsets()[static_cast<std::size_t>(count)],
@@ -345,7 +340,7 @@ void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& capt
   }
   report.layout.heading = block_heading;
   for (const ChosenCapture& capture : captures) {
-    report.notes.push_back(describe_capture(capture, options));
+    report.notes.push_back(describe_capture(capture));
   }
   add_notes(report, options);
   report.legend = "cells: value over all rows, or mean and standard deviation over sequences" +

@@ -13,12 +13,10 @@ namespace lime {
 std::string shades(const VectorD& values, double largest, const TextStyle& style);
 
 /// Returns a map from layers to source layers as text: one line per row, numbered from 0, with
-/// percent and a shade per cell; where that is wider than the style allows, shades alone, and at
-/// last shades of several columns together.
-///
-/// @param map      [rows, columns]; NaN where there is no cell
-/// @param is_signed  the values are differences: numbers with their sign, no shades. Nothing where
-///                   that is too wide.
+/// percent and a shade per cell; where that is too wide, shades alone, then of several columns
+/// together.
+/// @param map        [rows, columns]; NaN where there is no cell
+/// @param is_signed  differences: numbers with their sign, no shades; nothing where too wide.
 std::string map_to_text(const MatrixD& map, bool is_signed, const TextStyle& style = {});
 
 }  // namespace lime

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/report/results_output.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <set>
@@ -142,14 +141,11 @@ void OutputOptions::describe(OptionList& list) {
 
 void OutputOptions::validate() const {
   for (auto path = output.begin(); path != output.end(); ++path) {
-    if (!format && !format_of_name(*path)) {
-      throw InvalidArgument(
-          "output: the name must end in .json, .csv, .tex or .txt, got '{}'; or use --format",
-          path->string());
-    }
-    if (std::find(output.begin(), path, *path) != path) {
-      throw InvalidArgument("output: '{}' is named twice", path->string());
-    }
+    throw_if(!format && !format_of_name(*path),
+             "output: the name must end in .json, .csv, .tex or .txt, got '{}'; or use --format",
+             path->string());
+    throw_if(std::find(output.begin(), path, *path) != path, "output: '{}' is named twice",
+             path->string());
   }
 }
 

@@ -23,8 +23,7 @@ constexpr auto names_of(ResultsFormat) {
   return names_in_order<ResultsFormat>("table", "csv", "json", "latex");
 }
 
-/// A table of its own for rows of one kind (column `kind`), such as comparisons. Rows of other
-/// kinds belong to the report's main table.
+/// A table of its own for rows of one kind, such as comparisons. Others are in the main table.
 struct ReportSection {
   std::string kind;
   std::vector<std::string> notes;  ///< lines printed above
@@ -62,17 +61,12 @@ struct Report {
 /// Returns `report` as text in `format`.
 std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
 
-/// Destinations and format of results.
 struct OutputOptions {
-  /// Format of standard output, or of all files of `output`; unset: a table, or from each file's
-  /// extension (.json, .csv, .tex, .txt).
   std::optional<ResultsFormat> format;
   std::vector<std::filesystem::path> output;  ///< empty: standard output only
   bool quiet = false;  ///< hides progress and, if files are written, the table
 
   void describe(OptionList& list);
-  /// @throws InvalidArgument  if the extension of a file is unknown, or a file is
-  ///                          named twice.
   void validate() const;
 };
 
@@ -80,7 +74,6 @@ struct OutputOptions {
 /// cost an hour, and under their final names whole or not at all.
 class OutputFiles {
  public:
-  /// @param share  part of the results that this process computes.
   /// @throws IoError          if a file cannot be written.
   /// @throws InvalidArgument  if an output is one of `inputs`, or another process is writing it.
   OutputFiles(const OutputOptions& options, const std::vector<std::filesystem::path>& inputs,

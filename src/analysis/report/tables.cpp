@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "core/errors.h"
 #include "core/program/terminal.h"
@@ -29,8 +27,12 @@ enum class Detail { kBar, kInterval, kSpread, kValue };
 
 /// Returns the text of a cell that names something, whether number or text.
 std::string cell_text(const ResultRow& row, const Column& column) {
-  if (!row.has(column)) throw InvalidArgument("table: a row has no column '{}'", column.name);
+  throw_if(!row.has(column), "table: a row has no column '{}': {}", column.name, row.dump());
   return row.shown(column);
+}
+
+double number_or_nan(const ResultRow& row, const Column& column) {
+  return row.has(column) ? row.number(column) : NAN;
 }
 
 std::string block_name(const ResultRow& row, const TableLayout& layout) {
@@ -87,7 +89,7 @@ std::string bar(double share, bool unicode) {
 std::vector<std::string> parts_of(const ResultRow* row, const TableLayout& layout, Detail detail,
                                   bool unicode) {
   if (row == nullptr) return {unicode ? kDash : "-"};
-  const auto read = [&](const Column& column) { return row->number(column); };
+  const auto read = [&](const Column& column) { return number_or_nan(*row, column); };
   std::vector<std::string> parts = {fixed(read(layout.value), layout.digits)};
   if (detail <= Detail::kSpread && !layout.spread.is_none()) {
     const double spread = read(layout.spread);
@@ -181,9 +183,8 @@ std::string latex_number(double value, int digits) {
 std::string latex_cell(const ResultRow* row, const TableLayout& layout) {
   if (row == nullptr) return "--";
   std::string text = latex_number(row->number(layout.value), layout.digits);
-  if (!layout.spread.is_none() && !std::isnan(row->number(layout.spread))) {
-    text += " \\pm " + latex_number(row->number(layout.spread), layout.digits);
-  }
+  const double spread = number_or_nan(*row, layout.spread);
+  if (!std::isnan(spread)) text += " \\pm " + latex_number(spread, layout.digits);
   return "$" + text + "$";
 }
 
@@ -221,8 +222,7 @@ std::size_t num_key_columns(const std::vector<AlignedColumn>& columns, std::size
   return 1;
 }
 
-/// Distributes the columns over blocks that fit into `width`, each starting with the key columns. A
-/// column that fits nowhere gets its own block.
+/// Distributes the columns over blocks that fit into `width`, each starting with the key columns.
 std::vector<std::vector<AlignedColumn>> blocks_of(const std::vector<AlignedColumn>& columns,
                                                   std::size_t width) {
   const std::size_t keys = std::min(num_key_columns(columns, width), columns.size());
@@ -270,6 +270,9 @@ Pivot pivot_results(const Results& results, const TableLayout& layout) {
       const std::string series = cell_text(*row, layout.series);
       const ResultRow*& cell =
           block.cells[index_of(block.lines, line)][index_of(pivot.series, series)];
+      throw_if<FormatError>(!row->has(layout.value), "table of {}: '{}', {} {}, {} '{}' has no {}",
+                            results.metric, name, layout.line.name, line, layout.series.name,
+                            series, layout.value.name);
       throw_if(cell != nullptr, "table: two rows for '{}', {} {}, {} '{}'", name, layout.line.name,
                line, layout.series.name, series);
       cell = row;
@@ -368,6 +371,34 @@ std::string columns_to_latex(const RowPointers& rows, const std::vector<TableCol
     text += latex_line(cells);
   }
   return text + kLatexEnd;
+}
+
+std::string names_to_latex(const Results& results,
+                           const std::vector<std::pair<Column, std::string>>& lines,
+                           const std::function<std::string(const RowPointers&)>& cell,
+                           const std::function<std::string(const std::string& name)>& heading,
+                           const std::vector<std::string>& notes) {
+  const auto is_of_line = [&](const ResultRow& row, const ResultRow& line) {
+    return std::ranges::all_of(
+        lines, [&](const auto& key) { return row.cell(key.first) == line.cell(key.first); });
+  };
+  RowPointers first_rows;
+  for (const ResultRow& row : results.rows) {
+    if (std::ranges::none_of(first_rows, [&](auto* line) { return is_of_line(row, *line); })) {
+      first_rows.push_back(&row);
+    }
+  }
+  std::vector<TableColumn> columns;
+  for (const auto& [column, header] : lines) columns.push_back(table_column(column, header));
+  for (const std::string& name : distinct(results.rows, col::kName)) {
+    const auto text_of = [&, name](const ResultRow& line) {
+      RowPointers rows = rows_with(results.rows, {{col::kName, name}});
+      std::erase_if(rows, [&](const ResultRow* row) { return !is_of_line(*row, line); });
+      return rows.empty() ? "" : cell(rows);
+    };
+    columns.push_back({.header = name, .cell = text_of, .latex_header = heading(name)});
+  }
+  return columns_to_latex(first_rows, columns, notes);
 }
 
 std::vector<std::string> aligned_lines(const std::vector<AlignedColumn>& columns, std::size_t gap) {

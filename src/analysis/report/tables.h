@@ -11,7 +11,6 @@
 
 namespace lime {
 
-/// Capabilities of the terminal.
 struct TextStyle {
   /// Maximum line width in columns; files and pipes have no limit.
   int width = std::numeric_limits<int>::max();
@@ -54,6 +53,14 @@ std::string columns_to_latex(const RowPointers& rows, const std::vector<TableCol
                              const std::vector<std::string>& notes,
                              const StartsGroup& starts_group = {});
 
+/// Formats a booktabs table with a line per text of the columns `lines`, under their headings, and
+/// a column per name of the rows. @param cell  of the rows of one line and name
+std::string names_to_latex(const Results& results,
+                           const std::vector<std::pair<Column, std::string>>& lines,
+                           const std::function<std::string(const RowPointers&)>& cell,
+                           const std::function<std::string(const std::string& name)>& heading,
+                           const std::vector<std::string>& notes);
+
 /// Texts below each other, the header first.
 struct AlignedColumn {
   std::vector<std::string> cells;  ///< the last ones may be missing
@@ -71,11 +78,9 @@ std::size_t display_width(const std::string& text);
 
 /// Returns the beginning of a booktabs table up to the first rule. @param columns  "rcc"
 std::string latex_begin(const std::vector<std::string>& notes, const std::string& columns);
-/// Returns a line of cells, which are in LaTeX.
 std::string latex_line(const std::vector<std::string>& cells);
 inline constexpr const char* kLatexEnd = "\\bottomrule\n\\end{tabular}\n";
 
-/// Returns `text` with the ten special characters of LaTeX escaped.
 std::string latex_escaped(const std::string& text);
 
 /// Selects the columns of a metric's rows for a printed table: a block per site, a line per layer,
@@ -98,7 +103,6 @@ struct TableLayout {
   void hide_interval() { low = high = {}; }
 };
 
-/// The rows of one block. Points into its results.
 struct PivotBlock {
   std::string heading;
   std::vector<std::string> lines;

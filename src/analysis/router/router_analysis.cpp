@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/router/router_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <iterator>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/router/router_report.h"
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "metrics/router/routed_measures.h"
 
@@ -51,17 +44,6 @@ Weighted weighted_by(const Routers& routers, const std::string& name, const Head
           summarize_routers(routers, scales)};
 }
 
-/// @throws InvalidArgument  if `capture` was made with another checkpoint.
-void check_same_checkpoint(const CaptureReader& capture, const Checkpoint& checkpoint) {
-  const std::string& captured = capture.info().checkpoint_sha256;
-  if (captured == checkpoint.sha256()) return;
-  throw InvalidArgument(
-      "'{}': was captured from another checkpoint (sha256 {}..., '{}' has {}...); use the "
-      "checkpoint that it was captured from",
-      capture.path().string(), captured.empty() ? "unknown" : captured.substr(0, 12),
-      checkpoint.path().string(), checkpoint.sha256().substr(0, 12));
-}
-
 std::int64_t num_sequences_of(const RouterJob& job) {
   return num_sequences_used(*job.capture, job.options.max_sequences);
 }
@@ -94,7 +76,6 @@ constexpr std::array<std::pair<NumberColumn, double RouterHeadSummary::*>, 8> kN
      {col::kShareOwn, &RouterHeadSummary::share_own},
      {col::kShareNegative, &RouterHeadSummary::share_negative}}};
 
-/// Adds these columns, averaged over `heads`.
 void add_numbers(ResultRow& row, std::span<const RouterHeadSummary> heads) {
   const double each = 1.0 / static_cast<double>(heads.size());
   for (const auto& [column, number] : kNumbers) {
@@ -205,8 +186,7 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
     const ValueBlocks blocks = value_blocks_of(*job, layer);
     unit.work = std::max<std::int64_t>(num_sequences_of(*job), 1);
     unit.where = fmt::format("'{}': layer {}", job->capture->path().string(), layer);
-    // Routed values and norms of one block in double, in addition to the buffer and the block being
-    // read.
+    // Also routed values and norms of one block in double.
     unit.bytes = blocks.bytes() + 4 * blocks.bytes_per_thread();
     unit.bytes_per_thread = blocks.bytes_per_thread();
   }
@@ -223,8 +203,7 @@ Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {
   return unit;
 }
 
-/// Returns a checkpoint as input. Only config.json and the routers are read and hashed, not
-/// gigabytes of other weights.
+/// Returns a checkpoint as input. Only config.json and the routers are read and hashed.
 AnalysisInput routers_input(const Checkpoint& checkpoint, const std::string& label,
                             const Routers& routers) {
   const fs::path& config = checkpoint.files().config;
@@ -241,17 +220,13 @@ Analysis prepare_sources(const std::shared_ptr<RouterJob>& job, const Checkpoint
                          std::uint64_t seed) {
   const RouterAnalysisOptions& options = job->options;
   const ModelConfig config = checkpoint.config();
-  if (options.initial) {
-    throw InvalidArgument("initial: the routers of '{}' have no fixed weights to compare; omit it",
-                          config.name());
-  }
-  if (!options.capture) {
-    throw InvalidArgument(
-        "'{}': the routing weights of '{}' are read from a capture; run lime-capture --sites {} "
-        "and "
-        "give its file as the second argument",
-        checkpoint.path().string(), config.name(), source_site(config));
-  }
+  throw_if(options.initial.has_value(),
+           "initial: the routers of '{}' have no fixed weights to compare; omit it", config.name());
+  throw_if(!options.capture,
+           "'{}': the routing weights of '{}' are read from a capture; run lime-capture --sites {} "
+           "and "
+           "give its file as the second argument",
+           checkpoint.path().string(), config.name(), source_site(config));
   job->capture.emplace(*options.capture);
   check_same_checkpoint(*job->capture, checkpoint);
   Analysis analysis = analysis_of("router", options);
@@ -259,7 +234,7 @@ Analysis prepare_sources(const std::shared_ptr<RouterJob>& job, const Checkpoint
   analysis.warnings = checkpoint.warnings();
   analysis.units = source_units(*job->capture, config, job->label, num_sequences_of(*job), seed);
   // The units refer to the job's capture.
-  analysis.present = [job, config](Report& report, std::span<const UnitResult>) {
+  analysis.present = [job, config](Report& report, auto) {
     fill_source_report(report, job->label, config);
   };
   return analysis;
@@ -296,13 +271,9 @@ void RouterAnalysisOptions::describe(OptionList& list) {
 }
 
 void RouterAnalysisOptions::validate() const {
-  if (checkpoint.empty()) {
-    throw InvalidArgument("checkpoint: expected a checkpoint folder, got none");
-  }
+  throw_if(checkpoint.empty(), "checkpoint: expected a checkpoint folder, got none");
   require_positive("max_sequences", max_sequences);
-  if (max_sequences && !capture) {
-    throw InvalidArgument("max_sequences: requires a capture, got none");
-  }
+  throw_if(max_sequences && !capture, "max_sequences: requires a capture, got none");
 }
 
 Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& run) {
@@ -334,8 +305,7 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& 
   for (Index layer = 0; layer < job->routers.num_layers(); ++layer) {
     analysis.units.push_back(unit_of_layer(job, layer));
   }
-  analysis.present = [notes = notes_of(*job, checkpoint)](Report& report,
-                                                          std::span<const UnitResult>) {
+  analysis.present = [notes = notes_of(*job, checkpoint)](Report& report, auto) {
     fill_router_report(report, notes);
   };
   return analysis;

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 
 #include "analysis/engine/analysis.h"
-#include "core/options.h"
 
 namespace lime {
 
-/// Level of detail of a router's description; each includes the previous ones.
 enum class RouterDetail {
   kLayers,   ///< the mean map, and numbers per layer
   kHeads,    ///< a map and numbers per target head
@@ -22,16 +17,13 @@ constexpr auto names_of(RouterDetail) {
   return names_in_order<RouterDetail>("layers", "heads", "weights");
 }
 
-/// Options of the router analysis.
 struct RouterAnalysisOptions {
   std::filesystem::path checkpoint;  ///< folder
   /// Capture of this checkpoint, for maps that are invariant to rescaling of heads.
   std::optional<std::filesystem::path> capture;
   std::string label;  ///< in tables and results; empty: the folder's name
-  /// Checkpoint that the training started from.
   std::optional<std::filesystem::path> initial;
   RouterDetail detail = RouterDetail::kHeads;
-  /// Only the first sequences of the capture for the cancellation index, > 0; unset: all.
   std::optional<std::int64_t> max_sequences;
 
   void describe_inputs(OptionList& list);
@@ -40,16 +32,12 @@ struct RouterAnalysisOptions {
 };
 
 /// Prepares the description of a checkpoint's routers and, with a capture, of the values that they
-/// mix.
+/// mix (docs/router.md lists rows and columns). `weighting` is none (|R|), keys or values (|R|
+/// times the root mean square of the buffered head), or for mean maps a difference.
 ///
-/// docs/router.md lists the kinds of rows and their columns. The column `weighting` is none (|R|),
-/// or keys or values (|R| times the root mean square of the buffered head), or for mean maps their
-/// differences "keys - none", "values - none".
-///
-/// Reads config.json and the routers of the checkpoint only; its other weights only to compare its
-/// hash with the capture's.
+/// Reads only config.json and the routers; other weights only to compare their hash with the
+/// capture's.
 /// @throws InvalidArgument  if the capture is of another checkpoint, or --initial has other shapes.
-/// @throws IoError, FormatError  as Checkpoint::open() and CaptureReader.
 Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
-#include "analysis/router/routers_of.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/checkpoint.h"
 
 namespace lime {
@@ -44,15 +43,6 @@ RouterWeight RouterExploration::weight(std::int64_t layer, std::int64_t head,
     if (std::abs(router(head, j)) > std::abs(found.weight)) ++found.rank;
   }
   return found;
-}
-
-Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits) {
-  const RouteScales scales(edits);
-  for (std::int64_t layer = 1; layer < routers.num_layers(); ++layer) {
-    MatrixD& weights = routers.weights[static_cast<std::size_t>(layer)];
-    weights.array() *= edit_scales(scales, layer, weights.rows()).array();
-  }
-  return routers;
 }
 
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer,

@@ -23,8 +23,7 @@ struct RouterWeight {
   std::int64_t num_sources = 1;  ///< buffered heads that the target head reads
 };
 
-/// Routers of a checkpoint for interactive exploration, which computes maps and flows without
-/// reading the file again. Immutable and thread-safe.
+/// Routers of a checkpoint for interactive exploration. Immutable and thread-safe.
 class RouterExploration {
  public:
   /// @throws as routers_of()
@@ -51,19 +50,13 @@ class RouterExploration {
   std::array<MatrixD, 4> layer_values_;  ///< by RouterQuantity
 };
 
-/// Returns the routers that the edited model uses: every route scaled by its edits. Unknown routes
-/// are ignored; check_router_edits() reports them.
-Routers edited_routers(Routers routers, const std::vector<RouterEdit>& edits);
-
-/// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads]; 1 without an
-/// edit.
+/// Returns the scale of every weight of one layer, [kv_heads, (layer + 1) * kv_heads].
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer, std::int64_t num_key_value_heads);
 
 /// Returns the number of weights that an edit selects in routers of this shape. Layer 0 has none.
 std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
                                 std::int64_t num_key_value_heads);
 
-/// State of a set of routes under the edits.
 enum class RouteState {
   kOriginal,  ///< all have scale 1
   kScaled,    ///< some have a different scale
@@ -74,24 +67,19 @@ enum class RouteState {
 /// selects, without copying the weights. Not thread-safe.
 class EditedRouters {
  public:
-  /// Constructs without edits. @param trained  must not be null.
   explicit EditedRouters(std::shared_ptr<const RouterExploration> trained);
 
-  /// Replaces all previous edits.
   void set_edits(std::vector<RouterEdit> edits);
 
   const std::vector<RouterEdit>& edits() const { return edits_; }
   const RouterExploration& trained() const { return *trained_; }
 
-  /// Returns router_layer_values() of edited_routers(), kSigned.
+  /// Returns router_layer_values() of the edited routers, kSigned.
   const MatrixD& layer_values() const { return layer_values_; }
-  /// Returns the state of all routes from the heads of `source` to those of `layer`, source <=
-  /// layer.
+  /// Returns the state of all routes from the heads of `source`, <= layer, to those of `layer`.
   RouteState state(std::int64_t layer, std::int64_t source) const;
 
-  /// Returns edit_scales() of one layer.
   MatrixD scales(std::int64_t layer) const;
-  /// Returns a weight after the edits.
   double weight(std::int64_t layer, std::int64_t head, std::int64_t source,
                 std::int64_t source_head) const;
 

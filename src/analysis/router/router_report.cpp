@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/router/router_report.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "analysis/report/map_text.h"
-#include "analysis/report/tables.h"
 
 namespace lime {
 namespace {
@@ -29,7 +24,6 @@ std::string layers_text(std::int64_t first, std::int64_t last) {
   return first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last);
 }
 
-/// Returns the mean of a column over the layers from `first` on, in percent.
 double mean_share(const Results& results, const std::string& weighting, const Column& column,
                   std::int64_t first) {
   double sum = 0.0;
@@ -139,7 +133,6 @@ std::map<std::pair<Index, Index>, VectorD> head_maps(const Results& results) {
   return maps;
 }
 
-/// Largest number of characters of a head's map.
 constexpr Index kStripWidth = 24;
 
 /// Returns one shade per source layer, or per several.

@@ -20,8 +20,6 @@ struct RouterNotes {
   bool per_dimension = false;     ///< R is the mean over the dimensions of a head
 };
 
-/// Fills the report of prepare_router(): the fractions of embedding, first, previous and own layers
-/// as sentences, heatmaps, and tables.
 void fill_router_report(Report& report, const RouterNotes& notes);
 
 }  // namespace lime

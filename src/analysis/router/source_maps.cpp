@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/router/source_maps.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <optional>
-#include <utility>
 
-#include "analysis/engine/capture_rows.h"
 #include "analysis/report/map_text.h"
-#include "analysis/report/tables.h"
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
-#include "core/threads/threads.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -231,11 +221,9 @@ std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& 
                                const std::string& label, std::int64_t count, std::uint64_t seed) {
   const std::string site = source_site(config);
   const std::vector<std::string> sites = capture.sites();
-  if (std::ranges::find(sites, site) == sites.end()) {
-    throw InvalidArgument(
-        "{}: lacks the weights of the routers of '{}'; capture again with --sites {}",
-        quoted_path(capture), config.name(), site);
-  }
+  throw_if(std::ranges::find(sites, site) == sites.end(),
+           "{}: lacks the weights of the routers of '{}'; capture again with --sites {}",
+           quoted_path(capture), config.name(), site);
   check_whole_sequences(capture, "router");
   std::vector<Unit> units;
   for (const int layer : capture.layers(site)) {

@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <stop_token>
-#include <string>
-#include <vector>
-
 #include "analysis/engine/analysis.h"
-#include "analysis/router/mixed_inputs.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
 #include "store/capture_reader.h"
 
 namespace lime {
 
 /// Returns the units, one per layer, that measure the weight with which each part of the decoder
-/// reads each source:
+/// reads each source (docs/router.md):
 ///
 ///   A[read, source] = mean over tokens of the weight,    share = mean of |weight| / sum |weights|
 ///
-/// Rows of kind `source_map` have, per read and source, weight, std (between tokens), ci_low and
-/// ci_high (of the mean, over sequences) and share; rows of kind `read` have, per read, the entropy
-/// of the shares with its std, interval and exponential, and the share of source 0. Sources of the
-/// residual stream are 0, the embedding, then 1 + 2 l and 2 + 2 l, the outputs of attention and MLP
-/// of layer l; those of keys and values are layers, summed over heads and averaged over target
-/// heads. `weighting` is none or, where the capture has the sources, values, keys or outputs: the
-/// weight is then multiplied by the norm of the source at that token. `capture` must outlive the
-/// units.
+/// Rows of kind `source_map` have, per read and source, weight, std (between tokens), interval (of
+/// the mean, over sequences) and share; rows of kind `read` have, per read, the entropy of the
+/// shares, and the share of source 0. `weighting` is none or values, keys or outputs: the weight
+/// times the norm of the source at that token. `capture` must outlive the units.
 /// @param count  sequences to use, the first ones
 /// @throws InvalidArgument  if the capture lacks the site; names the flag of lime-capture.
 std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& config,
@@ -37,10 +27,9 @@ std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& 
 std::vector<ResultRow> plain_source_rows(const ModelConfig& config, std::int64_t layer);
 
 /// Returns the shares of the sources in the input of each part (q, k and v averaged) or, for keys
-/// and values, of each layer, [inputs, sources]; NaN for what an input cannot read. Means over some
-/// rows of a capture with token-dependent weights, all if `rows` is empty; equal shares for a plain
+/// and values, of each layer, [inputs, sources]; NaN for what an input cannot read. Means over
+/// `rows` of a capture with token-dependent weights, empty: all; equal shares for a plain
 /// transformer.
-/// @throws FormatError, Interrupted
 MatrixD source_shares(const CaptureReader& capture, const ModelConfig& config,
                       std::span<const std::int64_t> rows = {}, const std::stop_token& stop = {});
 

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/separability/probe_exploration.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "analysis/blimp/blimp_probes.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
 
-/// Names of the classes as the task numbers them.
 std::vector<std::string> names_of(const SeparabilityTask& task) {
   std::vector<std::string> names(static_cast<std::size_t>(task.num_classes));
   for (std::size_t i = 0; i < task.classes.size(); ++i) {
@@ -50,7 +46,7 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
   words.control.clear();
   words.validate();
   const SeparabilityTask task = make_separability_task(capture, words);
-  const MatrixF rows = read_task_rows(capture, task, site, layer);
+  const MatrixF rows = read_class_rows(capture, site, layer, task.rows);
   words.probe.seed = words.random_state;
   ProbeData data{rows, task.classes, task.num_classes};
   if (words.group == ProbeGroup::kSequence) data.groups = task.sequences;

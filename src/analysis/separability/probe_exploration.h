@@ -20,7 +20,6 @@
 
 namespace lime {
 
-/// A token of a capture and its predicted class.
 struct TokenPrediction {
   std::int64_t row = 0;  ///< of the capture
   int truth = 0;         ///< number into SeparabilityExploration::class_names
@@ -31,7 +30,6 @@ struct TokenPrediction {
   bool is_correct() const { return truth == predicted; }
 };
 
-/// Detailed probe results of one layer.
 struct SeparabilityExploration {
   std::string site;
   int layer = 0;
@@ -41,11 +39,9 @@ struct SeparabilityExploration {
   std::vector<TokenPrediction> predictions;
 };
 
-/// Fits the converged probe of one layer as prepare_separability() does, with the same folds and so
-/// the same confusion matrix and accuracies.
+/// Fits the converged probe of one layer as prepare_separability() does, with the same folds.
 /// @param options  captures, controls and method are not used.
-/// @throws InvalidArgument  as make_separability_task() and read_task_rows().
-/// @throws Interrupted
+/// @throws InvalidArgument  as make_separability_task() and read_class_rows(). @throws Interrupted
 SeparabilityExploration explore_separability(const CaptureReader& capture, const std::string& site,
                                              int layer, const SeparabilityOptions& options,
                                              ThreadPool& pool, std::stop_token stop = {});
@@ -62,7 +58,6 @@ struct PairPrediction {
   bool is_correct() const { return good_is_correct && bad_is_correct; }
 };
 
-/// Detailed probe results of one layer.
 struct BlimpExploration {
   std::string site;
   int layer = 0;
@@ -74,15 +69,12 @@ struct BlimpExploration {
 
 /// Fits the probes of the selected tasks in one layer as prepare_blimp() does.
 /// @param options  `task` selects; the seed of the folds is `probe.seed`.
-/// @param on_progress  counts tasks.
-/// @throws InvalidArgument  as prepare_blimp().
-/// @throws Interrupted
+/// @throws InvalidArgument  as prepare_blimp(). @throws Interrupted
 BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& site, int layer,
                                const BlimpOptions& options, ThreadPool& pool,
                                const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
-/// Sets the fields of `options` whose names are in `stored`, as stored_options() wrote it. Unknown
-/// names, `captures` and `label` are ignored.
+/// Sets the fields of `options` from `stored` of stored_options(), except captures and labels.
 /// @throws InvalidArgument  if a value does not fit its field.
 template <DescribedOptions T>
 void assign_stored_options(T& options, const Json& stored) {

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/separability/separability_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
-#include <memory>
-#include <utility>
 
-#include "core/random.h"
 #include "core/utf8.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -31,8 +24,7 @@ void check_classes(const ClassRows& rows) {
                         printable(rows.class_names[static_cast<std::size_t>(*least)])));
 }
 
-/// Renumbers the classes that occur as 0, 1, ...
-/// @return their names.
+/// Renumbers the classes that occur as 0, 1, ... and returns their names.
 std::vector<std::string> number_classes(SeparabilityTask& task) {
   std::map<std::int16_t, int> number_of;
   for (const std::int16_t id : task.rows.class_id) number_of.emplace(id, 0);
@@ -79,9 +71,6 @@ void complete_task(SeparabilityTask& task, const CaptureReader& capture,
   }
   check_controls(task, options);
   make_task_folds(task, options);
-  task.identity =
-      fmt::format("{}, {} rows of {} classes", sequences_identity(capture, capture.num_sequences()),
-                  task.rows.size(), task.num_classes);
 }
 
 /// Stream of Random for features; the controls' labels have smaller ones.
@@ -129,8 +118,7 @@ class LayerRows {
   UnitResult take() { return std::move(result_); }
 
  private:
-  /// Adds a row with the method's own columns in the middle. The first row of a method is that of
-  /// the words, with which the others are compared.
+  /// Adds a row with the method's own columns in the middle; the first of a method is of the words.
   void add(const std::string& method, const std::string& labels,
            const std::vector<double>& accuracies, const ResultRow& own) {
     const Summary summary = summarize(accuracies, {.resamples = 0});
@@ -164,7 +152,6 @@ struct Labelling {
 };
 
 /// Returns the words first, then every control of `options` that changes labels.
-/// @param seed  of the controls; each is independent of the others requested.
 std::vector<Labelling> labellings_of(const SeparabilityTask& task,
                                      const SeparabilityOptions& options, std::uint64_t seed) {
   std::vector<Labelling> labellings = {{"words", task.classes}};
@@ -191,7 +178,6 @@ std::vector<Labelling> labellings_of(const SeparabilityTask& task,
 }
 
 /// Fits the probes of one site and layer: a row and samples per method and labelling.
-/// @param rows  [rows of the task, dim]. @param seed  of controls and of initial weights
 UnitResult probe_layer(const SeparabilityTask& task, const SeparabilityOptions& options,
                        std::uint64_t seed, const MatrixF& rows, const UnitContext& context) {
   const std::vector<Labelling> labellings = labellings_of(task, options, seed);
@@ -350,20 +336,6 @@ SeparabilityTask make_separability_task(const CaptureReader& capture,
   return task;
 }
 
-MatrixF read_task_rows(const CaptureReader& capture, const SeparabilityTask& task,
-                       const std::string& site, int layer) {
-  MatrixF rows = read_class_rows(capture, site, layer, task.rows);
-  if (const auto place = first_not_finite(rows)) {
-    const auto [i, dimension] = *place;
-    const auto row = static_cast<std::size_t>(task.rows.row[static_cast<std::size_t>(i)]);
-    throw InvalidArgument(
-        "separability: sequence {}: representations must be finite, got {} at token {}, dimension "
-        "{}; check the model for overflow, or capture in a wider type",
-        capture.rows().sequence[row], rows(i, dimension), capture.rows().position[row], dimension);
-  }
-  return rows;
-}
-
 void SeparabilityOptions::describe(OptionList& list) {
   captures.describe(list);
   list.add("words", words, "use only these captured words, e.g. ' is, are'");
@@ -406,17 +378,17 @@ Analysis prepare_separability(const SeparabilityOptions& options, const RunOptio
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
     const CaptureReader& capture = shared->captures[place.capture].reader;
     const SeparabilityTask& task = shared->tasks[place.capture];
-    unit.identity = task.identity;
+    unit.identity =
+        fmt::format("{}, {} rows of {} classes", shared->captures[place.capture].identity,
+                    task.rows.size(), task.num_classes);
     unit.bytes = bytes_of_layer(task, options, capture.dim(place.site, place.layer));
     unit.measure = [shared, &capture, &task, place](const UnitContext& context) {
-      const MatrixF rows = read_task_rows(capture, task, place.site, place.layer);
+      const MatrixF rows = read_class_rows(capture, place.site, place.layer, task.rows);
       return probe_layer(task, shared->options, shared->seed, rows, context);
     };
   });
   analysis.threads = threads_for(analysis.units, run);
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
-    fill_report(report, *shared);
-  };
+  analysis.present = [shared](Report& report, auto) { fill_report(report, *shared); };
   return analysis;
 }
 

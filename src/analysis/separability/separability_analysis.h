@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/engine/capture_set.h"
-#include "core/options.h"
 #include "metrics/probes/adam_probe.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"
@@ -17,7 +10,6 @@
 
 namespace lime {
 
-/// Training method of the linear classifier.
 enum class SeparabilityMethod {
   kConverged,  ///< to the optimum of scikit-learn's objective
   kLimeCode,   ///< one epoch of Adam on raw features, as the paper's code
@@ -45,7 +37,6 @@ enum class ProbeGroup { kNone, kSequence };
 
 constexpr auto names_of(ProbeGroup) { return names_in_order<ProbeGroup>("none", "sequence"); }
 
-/// Options of the separability of words.
 struct SeparabilityOptions {
   CaptureSetOptions captures;
   std::vector<std::string> words;             ///< classes of the captures; empty: all
@@ -53,7 +44,6 @@ struct SeparabilityOptions {
   SeparabilityMethod method = SeparabilityMethod::kConverged;
   ProbeOptions probe;  ///< of the converged method
   int folds = 5;       ///< >= 2
-  /// numpy's random_state of the folds, < 2^32; 42 as in the LIMe code.
   std::uint64_t random_state = 42;
   ProbeGroup group = ProbeGroup::kNone;
   std::vector<ProbeControl> control;
@@ -63,17 +53,12 @@ struct SeparabilityOptions {
   void validate() const;
 };
 
-/// Prepares the accuracy with which a linear classifier distinguishes words, layer by layer.
-///
-/// One unit per capture, site and layer, and in it one row per method and labelling, `labels` being
-/// "words" or the name of a control: mean, std (ddof 0) and n of the folds' accuracies, and what
-/// docs/separability.md lists. The samples are the folds' accuracies.
-///
-/// A layer's rows are kept in memory (docs/separability.md gives the size).
+/// Prepares the accuracy with which a linear classifier distinguishes words, layer by layer, with
+/// one row per method and labelling: "words" or the name of a control (docs/separability.md). The
+/// samples are the folds' accuracies. A layer's rows are kept in memory.
 /// @throws InvalidArgument  as make_separability_task().
 Analysis prepare_separability(const SeparabilityOptions& options, const RunOptions& run);
 
-/// Classification task of one capture, the same for all of its layers.
 struct SeparabilityTask {
   ClassRows rows;              ///< of the capture, those with a class
   std::vector<int> classes;    ///< [rows], numbered without gaps
@@ -82,19 +67,12 @@ struct SeparabilityTask {
   int num_classes = 0;
   Folds folds;            ///< of the converged method: stratified, or grouped by sequence
   Folds lime_code_folds;  ///< scikit-learn's KFold as in the LIMe code, or grouped by sequence
-  std::string identity;   ///< identity of the samples of all layers
 };
 
 /// Selects the rows of a capture and assigns them to folds.
-/// @throws InvalidArgument  if there are fewer than two classes, fewer rows of one than folds
-///                          (names it), fewer sequences than folds where these are grouped, or a
-///                          control would be the task itself.
+/// @throws InvalidArgument  if there are fewer than two classes, fewer rows of one or fewer
+///                          sequences than folds, or a control would be the task itself.
 SeparabilityTask make_separability_task(const CaptureReader& capture,
                                         const SeparabilityOptions& options);
-
-/// Reads one site and layer of a task, [rows, dim].
-/// @throws InvalidArgument  that names the first value that is not finite.
-MatrixF read_task_rows(const CaptureReader& capture, const SeparabilityTask& task,
-                       const std::string& site, int layer);
 
 }  // namespace lime

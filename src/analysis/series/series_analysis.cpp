@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/series/series_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <set>
-#include <utility>
 
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/engine/measurements.h"
+#include "analysis/engine/stored_results.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/separability/separability_analysis.h"
 #include "analysis/similarity/similarity_map.h"
-#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -31,7 +25,6 @@ namespace fs = std::filesystem;
 constexpr const char* kDrift = "drift";
 constexpr const char* kTurn = "turn";
 
-/// Returns the name of input `at` without a file extension.
 std::string name_of(const SeriesOptions& options, std::size_t at) {
   std::string name = default_labels(options.inputs)[at];
   for (const char* const extension : {".json", ".h5"}) {
@@ -76,7 +69,6 @@ void add_rows(const ModelStep& place, const std::string& metric, const ResultRow
   }
 }
 
-/// Inputs of a series, and the steps of each model.
 struct SeriesInputs {
   std::map<ModelStep, fs::path> captures;
   std::vector<ResultRow> rows;  ///< of results
@@ -88,11 +80,9 @@ void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& input
   const fs::path& path = options.inputs[at];
   const Results results = read_results(path);
   const std::vector<std::string> labels = distinct(results.rows, col::kLabel);
-  if (labels.size() > 1 && !options.steps.empty()) {
-    throw InvalidArgument(
-        "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
-        path.string(), labels.size());
-  }
+  throw_if(labels.size() > 1 && !options.steps.empty(),
+           "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
+           path.string(), labels.size());
   for (const std::string& label : labels) {
     const ModelStep place = place_of(options, at, label);
     inputs.steps[place.model].insert(place.step);
@@ -119,12 +109,10 @@ SeriesInputs read_inputs(const SeriesOptions& options) {
       read_rows(options, i, inputs);
       continue;
     }
-    if (fs::is_directory(path)) {
-      throw InvalidArgument(
-          "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
-          "captures or results",
-          path.string());
-    }
+    throw_if(fs::is_directory(path),
+             "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
+             "captures or results",
+             path.string());
     const ModelStep place = place_of(options, i);
     inputs.steps[place.model].insert(place.step);
     const auto [other, is_new] = inputs.captures.try_emplace(place, path);
@@ -163,18 +151,18 @@ Analysis prepare_metric(SeriesMetric metric, const CaptureSetOptions& captures,
   return prepare_with(prepare_entropy, captures, run);
 }
 
-/// Returns the units that compare each layer with itself at the first, the previous and the last
-/// step of its model. @param places  of the captures, by model and step
+/// Returns the units that compare each layer with itself at the first, then at the previous and the
+/// last step of its model. @param places  of the captures, by model and step
 std::vector<Unit> drift_units(const std::shared_ptr<const SimilarityTask>& task,
                               const std::vector<ModelStep>& places) {
   std::vector<Unit> units;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto steps = std::ranges::equal_range(places, places[i].model, {}, &ModelStep::model);
-    const auto first = static_cast<std::size_t>(steps.begin() - places.begin());
-    const std::size_t last = first + steps.size() - 1;
-    const std::array<std::pair<const char*, std::size_t>, 3> references = {
-        {{"first", first}, {"previous", i == first ? i : i - 1}, {"last", last}}};
-    for (const auto& [name, other] : references) {
+  for (const std::string name : {"first", "previous", "last"}) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto steps = std::ranges::equal_range(places, places[i].model, {}, &ModelStep::model);
+      const auto first = static_cast<std::size_t>(steps.begin() - places.begin());
+      const std::size_t other = name == "last"    ? first + steps.size() - 1
+                                : name == "first" ? first
+                                                  : i - (i == first ? 0 : 1);
       if (other == i) continue;
       for (const auto& [site, layers] : task->captures[i].parts) {
         for (const int layer : layers) {
@@ -198,17 +186,14 @@ std::vector<Unit> drift_units(const std::shared_ptr<const SimilarityTask>& task,
 /// Refuses captures of one model that contain different tokens.
 void check_tokens(const ChosenCapture& before, const ChosenCapture& capture) {
   const std::string& tokenizer = capture.reader.info().tokenizer_sha256;
-  if (before.reader.info().tokenizer_sha256 != tokenizer) {
-    throw InvalidArgument(
-        "{} and {}: have different tokenizers, but a series requires the same at every step",
-        quoted_path(before.reader), quoted_path(capture.reader));
-  }
+  throw_if(before.reader.info().tokenizer_sha256 != tokenizer,
+           "{} and {}: have different tokenizers, but a series requires the same at every step",
+           quoted_path(before.reader), quoted_path(capture.reader));
   check_same_tokens(before.reader, capture.reader,
                     "a series requires the same at every step; capture all steps with the same "
                     "text and tokenizer");
 }
 
-/// Adds the units of the captures, and their inputs.
 void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, const RunOptions& run,
                   Analysis& analysis) {
   SimilarityAnalysisOptions drift = options.drift;
@@ -281,12 +266,13 @@ std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
       const double mean = row->number(col::kMean);
       const bool has_interval = row->has(col::kCiLow);
       points.push_back({mean, has_interval ? row->number(col::kCiLow) : mean,
-                        has_interval ? row->number(col::kCiHigh) : mean});
+                        has_interval ? row->number(col::kCiHigh) : mean,
+                        static_cast<double>(step)});
       at.push_back(row);
     }
     for (const Turn& turn : find_turns(points)) {
       ResultRow& row = rows.emplace_back(ResultRow{{col::kKind, kTurn}}).add(*at[turn.at]);
-      row.add({{col::kTurn, turn.is_maximum ? "maximum" : "minimum"},
+      row.add({{col::kTurn, turn.kind},
                {col::kStepLow, at[turn.before]->integer(col::kStep)},
                {col::kStepHigh, at[turn.after]->integer(col::kStep)}});
     }
@@ -310,8 +296,8 @@ Results printed_rows(Results results, std::string_view measure) {
     return row.text(col::kQuantity) == kDrift && row.text(col::kMeasure) != measure;
   });
   for (ResultRow& row : results.rows) {
-    row.set(col::kName, heading_of(row)).set(col::kText, row.shown(col::kLayer));
-    if (!row.has(col::kCiLow)) row.set(col::kCiLow, NAN).set(col::kCiHigh, NAN);
+    row.set(col::kName, heading_of(row));
+    row.set(col::kText, row.has(col::kLayer) ? row.shown(col::kLayer) : "model");
   }
   return results;
 }
@@ -336,7 +322,7 @@ void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
   report.sections = {
       {.kind = kTurn,
        .notes = {"turns: maxima and minima between steps with clearly different values (intervals "
-                 "apart)"},
+                 "apart); bend: the step with the clearest other change of slope"},
        .columns = {table_column(col::kLayer), table_column(col::kTurn), table_column(col::kStep),
                    table_column(col::kStepLow, "after"), table_column(col::kStepHigh, "before"),
                    number_column(col::kMean, 3)},
@@ -376,10 +362,28 @@ std::vector<Turn> find_turns(std::span<const SeriesPoint> points) {
     const auto after = std::find_if(extremum, points.end(), is_apart);
     const auto before = std::find_if(points.rend() - at, points.rend(), is_apart);
     if (after == points.end() || before == points.rend()) continue;
-    turns.push_back({static_cast<std::size_t>(at), is_maximum,
+    turns.push_back({static_cast<std::size_t>(at), is_maximum ? "maximum" : "minimum",
                      static_cast<std::size_t>(points.rend() - before) - 1,
                      static_cast<std::size_t>(after - points.begin())});
   }
+  std::optional<Turn> bend;
+  double clearest = 1.0;
+  for (std::size_t i = 1; i + 1 < points.size(); ++i) {
+    const double before = 1.0 / (points[i].step - points[i - 1].step);
+    const double after = 1.0 / (points[i + 1].step - points[i].step);
+    double change = 0.0;
+    double margin = 0.0;  // of independent values
+    for (const auto& [at, weight] :
+         {std::pair(i - 1, before), std::pair(i, -before - after), std::pair(i + 1, after)}) {
+      change += weight * points[at].value;
+      margin = std::hypot(margin, weight * (points[at].high - points[at].low) / 2.0);
+    }
+    if (margin == 0.0 || std::abs(change) <= clearest * margin) continue;
+    if (std::ranges::find(turns, i, &Turn::at) != turns.end()) continue;
+    clearest = std::abs(change) / margin;
+    bend = {i, "bend", i - 1, i + 1};
+  }
+  if (bend) turns.push_back(*bend);
   return turns;
 }
 
@@ -408,9 +412,7 @@ void SeriesOptions::describe(OptionList& list) {
 }
 
 void SeriesOptions::validate() const {
-  if (inputs.empty()) {
-    throw InvalidArgument("inputs: expected captures or results of at least two steps, got none");
-  }
+  throw_if(inputs.empty(), "inputs: expected captures or results of at least two steps, got none");
   for (const auto& [name, given] :
        {std::pair("steps", steps.size()), std::pair("model", model.size())}) {
     if (given == 0 || given == inputs.size()) continue;
@@ -435,8 +437,7 @@ Analysis prepare_series(const SeriesOptions& options, const RunOptions& run) {
   };
   analysis.threads = threads_for(analysis.units, run);
   analysis.more_rows = turn_rows;
-  analysis.present = [shown = info_of(options.drift.shown())](Report& report,
-                                                              std::span<const UnitResult>) {
+  analysis.present = [shown = info_of(options.drift.shown())](Report& report, auto) {
     fill_report(report, shown);
   };
   return analysis;

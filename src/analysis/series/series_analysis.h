@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "analysis/engine/analysis.h"
 #include "analysis/similarity/similarity_analysis.h"
-#include "core/options.h"
 
 namespace lime {
 
-/// Measurements of captures in a series.
 enum class SeriesMetric { kDrift, kEntropy, kGeometry, kLens, kAttention, kSeparability };
 
 constexpr auto names_of(SeriesMetric) {
@@ -21,7 +15,6 @@ constexpr auto names_of(SeriesMetric) {
                                       "separability");
 }
 
-/// Options of a series over the checkpoints of training runs.
 struct SeriesOptions {
   std::vector<std::filesystem::path> inputs;  ///< captures, and JSON results of any metric
   std::vector<std::int64_t> steps;            ///< of each input; empty: from the names
@@ -37,16 +30,13 @@ struct SeriesOptions {
 };
 
 /// Prepares curves of measurements over the training steps of each model: one row per model, site,
-/// layer, measurement and step; rows of kind `turn` are those of find_turns().
-///
-/// Captures are measured with the default options of each metric, and each layer is compared with
-/// itself at the first, the previous and the last step (drift). Rows of results are read.
+/// layer, measurement and step; rows of kind `turn` are those of find_turns(). Captures are
+/// measured with the default options of each metric, and each layer is compared with itself at the
+/// first, the previous and the last step (drift). Rows of results are read.
 /// @throws InvalidArgument  if an input has no step, a step of a model is given twice, a model has
 ///                          fewer than two steps, or its inputs are of different tokens or texts.
-/// @throws IoError, FormatError  as CaptureReader and read_results().
 Analysis prepare_series(const SeriesOptions& options, const RunOptions& run);
 
-/// A model at a training step.
 struct ModelStep {
   std::string model;
   std::int64_t step = 0;
@@ -63,17 +53,20 @@ struct SeriesPoint {
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
+  double step = 0.0;
 };
 
 struct Turn {
-  std::size_t at = 0;  ///< index of the extremum
-  bool is_maximum = false;
+  std::size_t at = 0;      ///< index of the point
+  const char* kind = "";   ///< maximum, minimum or bend
   std::size_t before = 0;  ///< last point before it whose interval is apart from its interval
   std::size_t after = 0;   ///< first such point after it
 };
 
 /// Returns the steps at which a curve turns: its minimum and its maximum, each only if a point
-/// before it and a point after it have intervals apart from its own. @param points  by step
+/// before it and a point after it have intervals apart from its own, and the other step whose
+/// change of slope (per step) is largest in units of its margin, if it exceeds it.
+/// @param points  by step
 std::vector<Turn> find_turns(std::span<const SeriesPoint> points);
 
 }  // namespace lime

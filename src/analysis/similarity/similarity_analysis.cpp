@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/similarity/similarity_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
-#include <string>
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/report/map_text.h"
 #include "analysis/similarity/similarity_map.h"
-#include "core/errors.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
 
-/// Longest blocks of layers in the notes.
 constexpr std::int64_t kMostBlocks = 8;
 
 std::string block_heading(const std::string&, const RowPointers& rows) {
@@ -105,9 +97,7 @@ std::vector<MapPlan> plan_maps(const std::vector<ChosenCapture>& captures, Simil
     }
   }
   std::ranges::stable_partition(plans, &MapPlan::is_within);
-  if (plans.empty()) {
-    throw InvalidArgument("maps: the captures have no site in common; select others with --site");
-  }
+  throw_if(plans.empty(), "maps: the captures have no site in common; select others with --site");
   return plans;
 }
 
@@ -121,7 +111,7 @@ Unit make_unit(const std::shared_ptr<const SimilarityTask>& shared, const MapPla
                                 : fmt::format("{} and {}: site '{}'", quoted_path(first.reader),
                                               quoted_path(second.reader), plan.site);
   unit.work = std::ssize(pairs_of(plan)) * (1 + shared->options.jackknife);
-  unit.identity = shared->identities[plan.first];
+  unit.identity = first.identity;
   set_bytes(unit, *shared, plan);
   unit.measure = [shared, plan](const UnitContext& context) {
     return measure_map(*shared, plan, context);
@@ -203,10 +193,8 @@ void SimilarityAnalysisOptions::validate() const {
   check_option(max_rows >= kFewestRows, "max_rows", fmt::format(">= {}", kFewestRows), max_rows);
   check_jackknife(jackknife);
   check_option(confidence > 0.0 && confidence < 1.0, "confidence", "in (0, 1)", confidence);
-  if (maps == SimilarityMaps::kBetween && captures.captures.size() < 2) {
-    throw InvalidArgument("maps: between requires at least two captures, got {}",
-                          captures.captures.size());
-  }
+  throw_if(maps == SimilarityMaps::kBetween && captures.captures.size() < 2,
+           "maps: between requires at least two captures, got {}", captures.captures.size());
 }
 
 std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions& options,
@@ -217,23 +205,18 @@ std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions&
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
     const std::int64_t num_rows = capture.reader.num_rows();
-    if (num_rows < kFewestRows) {
-      throw InvalidArgument("{}: contains {} rows, but the comparison of layers needs at least {}",
-                            quoted_path(capture.reader), num_rows, kFewestRows);
-    }
-    if (options.wants(SimilarityGroup::kNeighbors) &&
-        options.k >= std::min(num_rows, options.max_rows)) {
-      throw InvalidArgument("{}: k must be < {}, the number of rows, got {}",
-                            quoted_path(capture.reader), std::min(num_rows, options.max_rows),
-                            options.k);
-    }
+    throw_if(num_rows < kFewestRows,
+             "{}: contains {} rows, but the comparison of layers needs at least {}",
+             quoted_path(capture.reader), num_rows, kFewestRows);
+    throw_if(options.wants(SimilarityGroup::kNeighbors) &&
+                 options.k >= std::min(num_rows, options.max_rows),
+             "{}: k must be < {}, the number of rows, got {}", quoted_path(capture.reader),
+             std::min(num_rows, options.max_rows), options.k);
     const std::int64_t num_sequences = capture.reader.num_sequences();
-    if (options.jackknife > num_sequences) {
-      throw InvalidArgument("{}: jackknife must be <= {}, the number of sequences, got {}",
-                            quoted_path(capture.reader), num_sequences, options.jackknife);
-    }
+    throw_if(options.jackknife > num_sequences,
+             "{}: jackknife must be <= {}, the number of sequences, got {}",
+             quoted_path(capture.reader), num_sequences, options.jackknife);
     shared->rows.push_back(draw_rows(num_rows, options.max_rows, seed));
-    shared->identities.push_back(sequences_identity(capture.reader, num_sequences));
   }
   return shared;
 }
@@ -251,7 +234,7 @@ Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunO
         "maps between captures have no values per item; use --maps within or all";
   }
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
+  analysis.present = [shared](Report& report, auto) {
     fill_report(report, shared->captures, shared->options);
   };
   return analysis;

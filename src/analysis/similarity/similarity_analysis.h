@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <vector>
-
 #include "analysis/engine/analysis.h"
-#include "analysis/engine/capture_set.h"
-#include "analysis/report/results_output.h"
-#include "core/options.h"
 
 namespace lime {
 
-/// Layer-by-layer maps to compute.
 enum class SimilarityMaps {
   kAll,      ///< of each capture with itself, and of each pair of captures
   kWithin,   ///< of each capture with itself
@@ -23,7 +15,6 @@ constexpr auto names_of(SimilarityMaps) {
   return names_in_order<SimilarityMaps>("all", "within", "between");
 }
 
-/// Measures that are computed together.
 enum class SimilarityGroup {
   kCka,         ///< linear CKA, biased and debiased
   kProcrustes,  ///< Procrustes distance
@@ -51,7 +42,6 @@ constexpr auto names_of(SimilarityMeasure) {
                                            "angle", "mutual-knn", "imbalance");
 }
 
-/// Options of the comparison of layers.
 struct SimilarityAnalysisOptions {
   CaptureSetOptions captures;
   SimilarityMaps maps = SimilarityMaps::kAll;
@@ -59,36 +49,27 @@ struct SimilarityAnalysisOptions {
   std::int64_t k = 10;                   ///< mutual nearest neighbours, >= 1
   /// Unset: the first measure of cka-debiased, procrustes and influence that is computed.
   std::optional<SimilarityMeasure> show;
-  /// Rows, drawn from all, on which layers are compared, >= 4.
   std::int64_t max_rows = 4096;
-  /// Blocks of sequences left out in turn, for intervals and the comparison of maps; 0: none, else
-  /// >= 5.
   std::int64_t jackknife = 0;
-  /// Confidence level of these intervals, in (0, 1).
   double confidence = 0.95;
 
   bool wants(SimilarityGroup group) const;
   SimilarityMeasure shown() const;
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
-  /// @throws InvalidArgument
   void validate() const;
 };
 
 /// Prepares similarity maps of layers: linear CKA, biased and debiased, the Procrustes distance,
 /// block influence and angular distance, of every layer of a site with every layer of that site in
-/// the same capture or in another one of the same tokens.
+/// the same capture or in another one of the same tokens. The rows drawn of all layers are kept in
+/// memory.
 ///
-/// One unit per site and pair of captures, and in it one row per pair of layers: layer,
-/// other_layer, the measures, n (rows); with a jackknife also the ends of their intervals, as
-/// cka_low and cka_high. Influence and angle always have intervals, over sequences. The rows drawn
-/// of all layers are kept in memory.
-///
-/// With a jackknife, maps within a capture give samples, one per block, of every pair of different
-/// layers: two models are then compared per pair of layers.
+/// One unit per site and pair of captures, with one row per pair of layers. Influence and angle
+/// have intervals over sequences, the others with a jackknife; then maps within a capture also give
+/// samples, one per block, of every pair of different layers.
 /// @throws InvalidArgument  if captures to be compared hold different tokens, or nothing is left to
 ///                          compare.
-/// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_similarity(const SimilarityAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

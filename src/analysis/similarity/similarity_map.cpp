@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/similarity/similarity_map.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "metrics/geometry/similarity.h"
 #include "metrics/neighbors/neighbors.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -120,12 +117,12 @@ ResultRow row_of(int layer, int other_layer, const PairSimilarity& pair, std::si
     const Measured& measure = pair.all[i];
     const SimilarityMeasureInfo& info = kSimilarityMeasures[i];
     if (const auto blocks = leave_out_blocks(pair, i, options.confidence)) {
-      row.set(info.low, blocks->ci_low).set(info.high, blocks->ci_high);
+      row.set(info.value.low, blocks->ci_low).set(info.value.high, blocks->ci_high);
     } else if (std::isfinite(measure.standard_error)) {
       const double margin =
           student_quantile(0.5 + options.confidence / 2.0, measure.sequences - 1) *
           measure.standard_error;
-      row.set(info.low, measure.value - margin).set(info.high, measure.value + margin);
+      row.set(info.value.low, measure.value - margin).set(info.value.high, measure.value + margin);
     }
   }
   return row;
@@ -168,8 +165,7 @@ std::vector<std::vector<std::int64_t>> rows_without_blocks(const SimilarityTask&
   return kept;
 }
 
-/// Returns samples of every pair of different layers of a capture, one value per block, with keys
-/// common to all captures.
+/// Adds samples of every pair of different layers of a capture, one value per block.
 void add_samples(const SimilarityTask& shared, const MapPlan& plan,
                  const std::vector<PairSimilarity>& map, UnitResult& result) {
   const auto shown = static_cast<std::size_t>(shared.options.shown());
@@ -197,8 +193,7 @@ struct MapRows {
   const std::vector<ComparableRows>& others() const { return second.empty() ? first : second; }
 };
 
-/// Compares every pair of layers of all rows, then without each block; a map within a capture gets
-/// one half of its pairs only.
+/// Compares every pair of layers of all rows, then without each block.
 SimilarityMap compare_layers(const SimilarityTask& shared, const MapPlan& plan, const MapRows& all,
                              const UnitContext& context) {
   const auto pairs = pairs_of(plan);

@@ -13,30 +13,28 @@
 
 namespace lime {
 
-/// A measure: its group, its column and those of its interval, and the meaning of its values.
+/// A measure: its group, its columns, and the meaning of its values.
 struct SimilarityMeasureInfo {
   SimilarityGroup group;
-  NumberColumn value;
-  NumberColumn low;
-  NumberColumn high;
+  MeasuredColumn value;
   const char* meaning;
 };
 
 /// In the order of SimilarityMeasure.
 inline constexpr std::array<SimilarityMeasureInfo, 7> kSimilarityMeasures = {
-    {{SimilarityGroup::kCka, col::kCka, col::kCkaLow, col::kCkaHigh,
+    {{SimilarityGroup::kCka, col::kCka,
       "linear CKA (1: equal up to rotation and scale; biased above 0 with few rows)"},
-     {SimilarityGroup::kCka, col::kCkaDebiased, col::kCkaDebiasedLow, col::kCkaDebiasedHigh,
+     {SimilarityGroup::kCka, col::kCkaDebiased,
       "debiased linear CKA (1: equal up to rotation and scale; 0: unrelated)"},
-     {SimilarityGroup::kProcrustes, col::kProcrustes, col::kProcrustesLow, col::kProcrustesHigh,
+     {SimilarityGroup::kProcrustes, col::kProcrustes,
       "Procrustes distance (0: equal up to rotation and scale; 2: unrelated)"},
-     {SimilarityGroup::kChange, col::kInfluence, col::kInfluenceLow, col::kInfluenceHigh,
+     {SimilarityGroup::kChange, col::kInfluence,
       "block influence, 1 - mean cosine (0: same direction in both layers)"},
-     {SimilarityGroup::kChange, col::kAngle, col::kAngleLow, col::kAngleHigh,
+     {SimilarityGroup::kChange, col::kAngle,
       "mean angle between the rows of two layers over 180 degrees"},
-     {SimilarityGroup::kNeighbors, col::kMutualKnn, col::kMutualKnnLow, col::kMutualKnnHigh,
+     {SimilarityGroup::kNeighbors, col::kMutualKnn,
       "fraction of common nearest neighbours (mutual k-nearest-neighbour alignment)"},
-     {SimilarityGroup::kNeighbors, col::kImbalance, col::kImbalanceLow, col::kImbalanceHigh,
+     {SimilarityGroup::kNeighbors, col::kImbalance,
       "information imbalance from the layer of the line to that of the column (0: its neighbours "
       "predict those of the other; 1: they do not)"}}};
 
@@ -44,12 +42,10 @@ inline const SimilarityMeasureInfo& info_of(SimilarityMeasure measure) {
   return kSimilarityMeasures[static_cast<std::size_t>(measure)];
 }
 
-/// State shared by the units of one analysis.
 struct SimilarityTask {
   SimilarityAnalysisOptions options;
   std::vector<ChosenCapture> captures;
   std::vector<std::vector<std::int64_t>> rows;  ///< of each capture, those that are compared
-  std::vector<std::string> identities;          ///< of their sequences
 };
 
 /// Opens the captures of `options` and draws the rows that are compared. @throws InvalidArgument
@@ -67,15 +63,11 @@ struct MapPlan {
   bool is_within() const { return first == second; }
 };
 
-/// Returns the pairs of indices into `plan.layers` and `plan.other_layers` to compute: half of them
-/// if the map is symmetric.
+/// Returns the pairs of layers to compute, as indices: half of them if the map is symmetric.
 std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const MapPlan& plan);
 
-/// Compares the layers of a map: one row per pair of them, and with a jackknife the samples of a
-/// map within a capture, as prepare_similarity() names them.
-/// @throws InvalidArgument  if rows of a layer cannot be compared because all are equal or one is
-///                          not finite.
-/// @throws IoError, FormatError  as CaptureReader.
+/// Compares the layers of a map: one row per pair of them, and with a jackknife samples.
+/// @throws InvalidArgument  if all rows of a layer are equal, or one is not finite.
 UnitResult measure_map(const SimilarityTask& shared, const MapPlan& plan,
                        const UnitContext& context);
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/tokens/tokens_analysis.h"
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
-#include <utility>
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/lens/lens_analysis.h"
-#include "analysis/report/tables.h"
-#include "checkpoint/tokenizer.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/preprocessing.h"
 #include "metrics/entropy/token_contributions.h"
@@ -153,9 +148,7 @@ Analysis prepare_tokens(const TokensOptions& options, const RunOptions& run) {
   });
   analysis.threads = threads_for(analysis.units, run);
   analysis.lacks_items = "tokens of one sequence are not independent samples; omit --compare";
-  analysis.present = [shared](Report& report, std::span<const UnitResult>) {
-    fill_report(report, *shared);
-  };
+  analysis.present = [shared](Report& report, auto) { fill_report(report, *shared); };
   return analysis;
 }
 

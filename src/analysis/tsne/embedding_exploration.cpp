@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 namespace lime {
 namespace {
@@ -18,12 +17,10 @@ MatrixD centred(const MatrixF& points) {
   return values.rowwise() - values.colwise().mean();
 }
 
-/// Returns the rotation or reflection Q that minimises the distance of `points` Q to `target`, both
-/// centred. 2 x 2 matrices have a closed form.
+/// Returns the rotation or reflection Q that minimises the distance of `points` Q to `target`.
 Eigen::Matrix2d nearest_turn(const MatrixD& points, const MatrixD& target) {
   const Eigen::Matrix2d m = points.transpose() * target;
-  // The best rotation (a, b) -> a I + b J and the best reflection by inner product; then the better
-  // of both.
+  // The best rotation (a, b) -> a I + b J or the best reflection, by inner product.
   const double rotation_a = m(0, 0) + m(1, 1);
   const double rotation_b = m(0, 1) - m(1, 0);
   const double mirror_a = m(0, 0) - m(1, 1);

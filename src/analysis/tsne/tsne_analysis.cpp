@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/tsne/tsne_analysis.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
-#include <memory>
 #include <ostream>
 #include <set>
-#include <utility>
 
-#include "analysis/report/tables.h"
-#include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/quoting.h"
-#include "metrics/summary.h"
 #include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 
@@ -84,8 +76,7 @@ bool has_equal_rows(const ResultRow& row) {
   return row.number(col::kDistinct) < row.number(col::kPoints);
 }
 
-/// Writes one line per point and layer: label, site, layer, row, sequence, position, token, class,
-/// x, y. @throws IoError
+/// Writes one line per point and layer. @throws IoError
 void write_embeddings_csv(const std::filesystem::path& path,
                           const std::vector<CaptureEmbeddings>& captures) {
   write_file_atomically(path, [&](std::ostream& out) {
@@ -118,29 +109,15 @@ constexpr std::int64_t kBytesPerValue = 12;
 struct Shared {
   TsneAnalysisOptions options;  ///< with the seed
   std::vector<ChosenCapture> captures;
-  std::vector<ClassRows> rows;          ///< of each capture
-  std::vector<std::string> identities;  ///< of these rows
+  std::vector<ClassRows> rows;  ///< of each capture
 };
 
 /// Tells whether the same tokens of the same text are drawn.
-std::string identity_of(const CaptureReader& capture, const ClassRows& rows) {
+std::string identity_of(const ChosenCapture& capture, const ClassRows& rows) {
   Sha256 hash;
   hash.update(std::as_bytes(std::span(rows.row)));
   hash.update(std::as_bytes(std::span(rows.class_id)));
-  return sequences_identity(capture, capture.num_sequences()) + " " + hash.hex_digest();
-}
-
-/// Refuses values that are not finite, naming the first by its place in the capture.
-void check_finite(const MatrixF& points, const CaptureReader& capture, const ClassRows& rows) {
-  const auto place = first_not_finite(points);
-  if (!place) return;
-  const std::int64_t row = rows.row[static_cast<std::size_t>(place->first)];
-  const auto at = static_cast<std::size_t>(row);
-  throw InvalidArgument(
-      "rows must be finite, got {} in row {} (sequence {}, position {}), dimension {}; check the "
-      "model for overflow",
-      points(place->first, place->second), row, capture.rows().sequence[at],
-      capture.rows().position[at], place->second);
+  return capture.identity + " " + hash.hex_digest();
 }
 
 /// Rows of length 1; rows of zeros stay, as in scikit-learn.
@@ -151,8 +128,7 @@ void normalize_rows(MatrixF& points) {
   }
 }
 
-/// Mean way of a point between two embeddings, in units of the second one's root mean square
-/// distance from its centre.
+/// Mean displacement between two embeddings, in units of the second one's root mean square radius.
 double mean_way(const MatrixD& before, const MatrixD& after) {
   const MatrixD centred = after.rowwise() - after.colwise().mean();
   const double radius = std::sqrt(centred.rowwise().squaredNorm().mean());
@@ -210,16 +186,14 @@ ResultRow row_of(const TsneResult& result, double trust, const MatrixF& points,
           {col::kSeed, options.tsne.seed}};
 }
 
-/// Embeds one layer and adds its row and matrices to `result`.
+/// Embeds one layer, adds its row and matrices to `result`, and returns the embedding.
 /// @param before  the embedding to start from and to compare with; empty: none.
-/// @return the embedding.
 MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std::string& site,
                       int layer, const MatrixD& before, const UnitContext& context,
                       const TsneStepFn& on_step, UnitResult& result) {
   const CaptureReader& capture = shared.captures[capture_index].reader;
   const ClassRows& rows = shared.rows[capture_index];
   MatrixF points = read_class_rows(capture, site, layer, rows);
-  check_finite(points, capture, rows);
   if (shared.options.normalize == RowNormalization::kL2) normalize_rows(points);
   std::optional<MatrixD> start;
   if (before.rows() > 0) start = rescaled_initialization(before);
@@ -269,7 +243,7 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
     unit.where = fmt::format("'{}': site '{}'", capture.reader.path().string(), part.site);
   }
   unit.work = options.tsne.iterations * std::ssize(part.layers);
-  unit.identity = shared->identities[i];
+  unit.identity = identity_of(capture, shared->rows[i]);
   for (const int layer : part.layers) {
     unit.bytes = std::max(
         unit.bytes, bytes_for(capture, part.site, layer, shared->rows[i].size(), options.tsne));
@@ -312,10 +286,8 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
   return units;
 }
 
-/// Fills the report: the table, what was embedded, and the files with the coordinates; puts the
-/// seconds of each layer into the provenance.
-/// @param rows   the selected rows of each capture.
-/// @param units  in the order of captures, sites and layers.
+/// Fills the report: the table, and the files with the coordinates; stores seconds in the
+/// provenance.
 void fill_tsne_report(Report& report, const std::vector<ChosenCapture>& captures,
                       const std::vector<ClassRows>& rows, std::span<const UnitResult> units) {
   const auto embeddings = std::make_shared<const std::vector<CaptureEmbeddings>>(
@@ -414,7 +386,6 @@ Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run)
                                            .max_rows = options.max_points,
                                            .seed = run.seed}));
     const std::int64_t points = shared->rows.back().size();
-    shared->identities.push_back(identity_of(capture.reader, shared->rows.back()));
     try {
       shared->options.tsne.validate(points);
       TrustworthinessOptions{.num_neighbors = options.trust_neighbors}.validate(points);

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/capture_rows.h"
-#include "analysis/engine/capture_set.h"
-#include "analysis/report/results_output.h"
-#include "core/options.h"
 #include "metrics/tsne/tsne.h"
 #include "store/embeddings_file.h"
 
 namespace lime {
 
-/// Normalisation of rows before the embedding.
 enum class RowNormalization {
   kL2,    ///< rows of length 1, as the LIMe code does
   kNone,  ///< rows as they are
@@ -24,35 +15,26 @@ enum class RowNormalization {
 
 constexpr auto names_of(RowNormalization) { return names_in_order<RowNormalization>("l2", "none"); }
 
-/// Options of the t-SNE analysis.
 struct TsneAnalysisOptions {
   CaptureSetOptions captures;
-  /// Classes to embed, named as for `lime-capture --only`; empty: all rows.
   std::vector<std::string> classes = {};
   std::optional<std::int64_t> max_per_class = std::nullopt;  ///< the first rows of each class, > 0
   std::optional<std::int64_t> max_points =
       std::nullopt;  ///< maximum number of rows, drawn at random, > 0
   RowNormalization normalize = RowNormalization::kL2;
-  /// Initialises every layer but the first with the previous layer's embedding, to follow points
-  /// across layers.
   bool align = false;
   TsneOptions tsne;
-  /// Number of neighbours for the trustworthiness, >= 1.
   std::int64_t trust_neighbors = 12;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
   void describe(OptionList& list);
-  /// @throws InvalidArgument
   void validate() const;
 };
 
-/// Prepares t-SNE of the rows of some captures, layer by layer.
-///
-/// One row per capture, site and layer; with `align` also moved, the mean way of a point from the
-/// layer before in units of the embedding's radius. Coordinates are stored in NAME.embeddings.h5
-/// next to the results, or NAME.embeddings.csv next to a CSV (docs/results_format.md).
+/// Prepares t-SNE of the rows of some captures, layer by layer; with `align` also moved, the mean
+/// displacement of a point from the previous layer in units of the embedding's radius. Coordinates
+/// are stored in NAME.embeddings.h5 or .csv beside the results (docs/results_format.md).
 /// @throws InvalidArgument  if a class is unknown, or the perplexity does not fit the rows.
-/// @throws IoError, FormatError  as CaptureReader.
 Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run);
 
 /// Returns the metadata of the points of `rows` from the capture's table, without layers.

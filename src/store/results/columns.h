@@ -17,6 +17,7 @@ using Number = NumberColumn;
 using Boolean = BooleanColumn;
 using Numbers = NumbersColumn;
 using Matrix = MatrixColumn;
+using Measured = MeasuredColumn;
 
 // Identification of a row.
 inline constexpr Text kLabel{"label", "input, as in `inputs`"};
@@ -141,11 +142,8 @@ inline constexpr Text kPart{"part",
                             "in place of `router`: `gap`, `projections`, `mixing`; interventions: "
                             "`original`, or what is edited"};
 inline constexpr Integer kLayers{"layers", "number of layers that the mean is over"};
-inline constexpr Number kDifference{"difference", "this mean minus the reference, paired"};
-inline constexpr Number kDifferenceLow{"difference_low",
-                                       "lower end of the interval of `difference`"};
-inline constexpr Number kDifferenceHigh{"difference_high",
-                                        "upper end of the interval of `difference`"};
+inline constexpr Measured kDifference{"difference", "difference_low", "difference_high",
+                                      "this mean minus the reference, paired"};
 inline constexpr Number kDeviation{
     "deviation", "largest error of the reproduced values, relative to the largest"};
 
@@ -204,17 +202,10 @@ inline constexpr Number kSpearman{"spearman", "rank correlation of the measureme
 inline constexpr Number kPartial{"partial", "rank correlation controlled for depth"};
 inline constexpr Integer kScale{"scale",
                                 "GRIDE: the nearer of the two neighbours, the other is twice"};
-inline constexpr Number kMutualKnn{"mutual_knn", "fraction of common nearest neighbours",
-                                   "fraction"};
-inline constexpr Number kMutualKnnLow{"mutual_knn_low",
-                                      "lower end of the interval of `mutual_knn`"};
-inline constexpr Number kMutualKnnHigh{"mutual_knn_high",
-                                       "upper end of the interval of `mutual_knn`"};
-inline constexpr Number kImbalance{"imbalance",
-                                   "information imbalance from `layer` to `other_layer`"};
-inline constexpr Number kImbalanceLow{"imbalance_low", "lower end of the interval of `imbalance`"};
-inline constexpr Number kImbalanceHigh{"imbalance_high",
-                                       "upper end of the interval of `imbalance`"};
+inline constexpr Measured kMutualKnn{"mutual_knn", "mutual_knn_low", "mutual_knn_high",
+                                     "fraction of common nearest neighbours", "fraction"};
+inline constexpr Measured kImbalance{"imbalance", "imbalance_low", "imbalance_high",
+                                     "information imbalance from `layer` to `other_layer`"};
 inline constexpr Integer kFitFirst{"fit_first", "first eigenvalue of the power law, from 1"};
 inline constexpr Integer kFitLast{"fit_last", "last eigenvalue of the power law"};
 inline constexpr Number kR2{"r2", "fraction of the variance that the power law explains",
@@ -223,27 +214,15 @@ inline constexpr Number kAlphaHead{"alpha_head", "`mean` from the first half of 
 inline constexpr Number kAlphaTail{"alpha_tail", "`mean` from the second half of the range"};
 inline constexpr Text kOtherLabel{"other_label", "second input"};
 inline constexpr Integer kOtherLayer{"other_layer", "layer of the second input"};
-inline constexpr Number kCka{"cka", "linear CKA"};
-inline constexpr Number kCkaDebiased{"cka_debiased",
-                                     "linear CKA with the unbiased estimate of HSIC"};
-inline constexpr Number kProcrustes{"procrustes", "squared distance after the best rotation"};
-inline constexpr Number kCkaLow{"cka_low", "lower end of the interval of `cka`"};
-inline constexpr Number kCkaHigh{"cka_high", "upper end of the interval of `cka`"};
-inline constexpr Number kCkaDebiasedLow{"cka_debiased_low",
-                                        "lower end of the interval of `cka_debiased`"};
-inline constexpr Number kCkaDebiasedHigh{"cka_debiased_high",
-                                         "upper end of the interval of `cka_debiased`"};
-inline constexpr Number kProcrustesLow{"procrustes_low",
-                                       "lower end of the interval of `procrustes`"};
-inline constexpr Number kProcrustesHigh{"procrustes_high",
-                                        "upper end of the interval of `procrustes`"};
-inline constexpr Number kInfluence{"influence", "block influence: 1 - mean cosine of both rows"};
-inline constexpr Number kInfluenceLow{"influence_low", "lower end of the interval of `influence`"};
-inline constexpr Number kInfluenceHigh{"influence_high",
-                                       "upper end of the interval of `influence`"};
-inline constexpr Number kAngle{"angle", "mean angle between both rows over 180 degrees"};
-inline constexpr Number kAngleLow{"angle_low", "lower end of the interval of `angle`"};
-inline constexpr Number kAngleHigh{"angle_high", "upper end of the interval of `angle`"};
+inline constexpr Measured kCka{"cka", "cka_low", "cka_high", "linear CKA"};
+inline constexpr Measured kCkaDebiased{"cka_debiased", "cka_debiased_low", "cka_debiased_high",
+                                       "linear CKA with the unbiased estimate of HSIC"};
+inline constexpr Measured kProcrustes{"procrustes", "procrustes_low", "procrustes_high",
+                                      "squared distance after the best rotation"};
+inline constexpr Measured kInfluence{"influence", "influence_low", "influence_high",
+                                     "block influence: 1 - mean cosine of both rows"};
+inline constexpr Measured kAngle{"angle", "angle_low", "angle_high",
+                                 "mean angle between both rows over 180 degrees"};
 
 // t-SNE.
 inline constexpr Integer kPoints{"points", "embedded rows"};
@@ -285,43 +264,29 @@ inline constexpr Number kItemsCiHigh{
 
 // Interventions.
 inline constexpr Text kEdit{"edit", "edits, as given"};
-inline constexpr Number kLossLow{"loss_low", "lower end of the interval of `loss`"};
-inline constexpr Number kLossHigh{"loss_high", "upper end of the interval of `loss`"};
-inline constexpr Number kEffect{"effect", "`loss` minus that of the original model, paired",
-                                "nats"};
-inline constexpr Number kEffectLow{"effect_low", "lower end of the interval of `effect`"};
-inline constexpr Number kEffectHigh{"effect_high", "upper end of the interval of `effect`"};
-inline constexpr Number kAttribution{
-    "attribution", "first-order estimate of `effect`: change times gradient", "nats"};
-inline constexpr Number kAttributionLow{"attribution_low",
-                                        "lower end of the interval of `attribution`"};
-inline constexpr Number kAttributionHigh{"attribution_high",
-                                         "upper end of the interval of `attribution`"};
+inline constexpr Measured kEffect{"effect", "effect_low", "effect_high",
+                                  "`loss` minus that of the original model, paired", "nats"};
+inline constexpr Measured kAttribution{"attribution", "attribution_low", "attribution_high",
+                                       "first-order estimate of `effect`: change times gradient",
+                                       "nats"};
 inline constexpr Number kAttributionError{"attribution_error", "`attribution` minus `effect`",
                                           "nats"};
-inline constexpr Number kLogitDifference{
-    "logit_difference", "logit of the next token minus the largest other one, mean over tokens"};
-inline constexpr Number kLogitLow{"logit_difference_low",
-                                  "lower end of the interval of `logit_difference`"};
-inline constexpr Number kLogitHigh{"logit_difference_high",
-                                   "upper end of the interval of `logit_difference`"};
-inline constexpr Number kLogitEffect{"logit_effect",
-                                     "`logit_difference` minus that of the original model"};
-inline constexpr Number kLogitEffectLow{"logit_effect_low",
-                                        "lower end of the interval of `logit_effect`"};
-inline constexpr Number kLogitEffectHigh{"logit_effect_high",
-                                         "upper end of the interval of `logit_effect`"};
+inline constexpr Measured kLogitDifference{
+    "logit_difference", "logit_difference_low", "logit_difference_high",
+    "logit of the next token minus the largest other one, mean over tokens"};
+inline constexpr Measured kLogitEffect{"logit_effect", "logit_effect_low", "logit_effect_high",
+                                       "`logit_difference` minus that of the original model"};
 
 // Series over training steps.
 inline constexpr Text kReference{"reference",
                                  "drift: step compared with, `first`, `previous` or `last`"};
-inline constexpr Text kTurn{"turn", "`maximum` or `minimum`"};
+inline constexpr Text kTurn{"turn", "`maximum`, `minimum` or `bend`"};
 inline constexpr Number kStepLow{"step_low", "last step before the turn that clearly differs"};
 inline constexpr Number kStepHigh{"step_high", "first step after the turn that clearly differs"};
 
 // Training log, as figures read it.
 inline constexpr Number kStep{"step", "optimiser step"};
-inline constexpr Number kLoss{"loss", "loss per token", "nats"};
+inline constexpr Measured kLoss{"loss", "loss_low", "loss_high", "loss per token", "nats"};
 inline constexpr Number kFlops{"flops", "6 N tokens"};
 
 }  // namespace col

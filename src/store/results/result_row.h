@@ -46,6 +46,17 @@ using BooleanColumn = ColumnOf<CellType::kBoolean>;
 using NumbersColumn = ColumnOf<CellType::kNumbers>;
 using MatrixColumn = ColumnOf<CellType::kMatrix>;
 
+/// A number and the ends of its interval: `cka`, `cka_low` and `cka_high`.
+struct MeasuredColumn : NumberColumn {
+  constexpr MeasuredColumn(std::string_view column_name, std::string_view low_name,
+                           std::string_view high_name, std::string_view column_meaning,
+                           std::string_view column_unit = {})
+      : NumberColumn(column_name, column_meaning, column_unit),
+        low(low_name, "lower end of the interval"),
+        high(high_name, "upper end of the interval") {}
+  NumberColumn low, high;
+};
+
 /// Returns `text` as a cell; bytes that are not UTF-8 become U+FFFD, as in every file.
 Json text_cell_of(std::string_view text);
 Json matrix_cell_of(const Eigen::MatrixXi& matrix);

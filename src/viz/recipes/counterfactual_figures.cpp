@@ -230,8 +230,8 @@ FigurePanel change_panel(const FigureRows& rows, const std::vector<std::string>&
     }
     bars.groups.push_back(shown_name(router, layer_base));
     series.values.push_back(own.front().number(col::kDifference));
-    series.low.push_back(own.front().number(col::kDifferenceLow));
-    series.high.push_back(own.front().number(col::kDifferenceHigh));
+    series.low.push_back(own.front().number(col::kDifference.low));
+    series.high.push_back(own.front().number(col::kDifference.high));
   }
   bars.series.push_back(std::move(series));
   bars.lines_per_group = usual_lines_per_group(bars.groups.size(), 1);

@@ -19,9 +19,9 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
   std::size_t model = 0;
   for (const std::string& part : distinct(rows, col::kPart)) {
     const FigureRows own = rows_with(rows, {{col::kPart, part}});
-    curves.curves.push_back(
-        layer_curve(own, {.value = col::kEffect, .low = col::kEffectLow, .high = col::kEffectHigh},
-                    options.layer_base, part, model_style(model)));
+    curves.curves.push_back(layer_curve(
+        own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
+        options.layer_base, part, model_style(model)));
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
                                         options.layer_base, part + ", first order",
                                         {model++, LinePattern::kDashed, MarkerShape::kNone, true}));
@@ -46,7 +46,7 @@ FigurePanel effect_map(const FigureRows& rows, const Column& across, const Colum
     const int column =
         row.index(across, columns) * heads + (by_head ? row.index(col::kSourceHead, heads) : 0);
     map.values(line, column) = row.number(measure);
-    if (row.number(col::kEffectLow) <= 0.0 && row.number(col::kEffectHigh) >= 0.0) {
+    if (row.number(col::kEffect.low) <= 0.0 && row.number(col::kEffect.high) >= 0.0) {
       map.marks.push_back({line, column, true});
     }
   }

@@ -133,7 +133,7 @@ TEST_F(AttentionCommandsTest, LinesHaveWhatThereIs) {
 
 TEST_F(AttentionCommandsTest, TheHeadSaysWhereItLooks) {
   const CaptureReader capture(lime::testing::golden_file("attention/capture.h5"));
-  const QString line = headSummary(explore_attention(capture, 2, 1), 0);
+  const QString line = headSummary(PatternReader(capture).read(2, 1), 0);
   EXPECT_TRUE(line.contains("tokens back; first ")) << line.toStdString();
   EXPECT_TRUE(line.contains("attention sink"));
 }

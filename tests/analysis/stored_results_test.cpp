@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/engine/results_difference.h"
+#include "analysis/engine/stored_results.h"
 
 #include <gtest/gtest.h>
 
