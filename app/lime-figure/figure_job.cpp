@@ -4,7 +4,7 @@
 #include <QString>
 #include <algorithm>
 #include <map>
-#include <sstream>
+#include <ranges>
 #include <utility>
 
 #include "core/errors.h"
@@ -173,38 +173,18 @@ std::string html_text(const std::string& text) {
   return QString::fromStdString(text).toHtmlEscaped().toStdString();
 }
 
-/// Returns the cells of a line of figure_to_csv().
-std::vector<std::string> csv_cells(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"') {
-      if (is_quoted && i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[i++];
-      else
-        is_quoted = !is_quoted;
-    } else if (line[i] == ',' && !is_quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  return cells;
-}
-
 /// Returns the plotted numbers as a table, the first thousand lines of many.
 std::string report_table(const Figure& figure) {
-  constexpr int kMostLines = 1000;
-  std::istringstream csv(figure_to_csv(figure));
+  constexpr std::ptrdiff_t kMostLines = 1000;
   std::string table = "<table>\n";
-  int count = 0;
-  for (std::string line; std::getline(csv, line) && count <= kMostLines; ++count) {
-    const char* const cell = count == 0 ? "th" : "td";
+  const char* cell = "th";
+  for (const auto& line : figure_table(figure) | std::views::take(kMostLines + 1)) {
     table += "<tr>";
-    for (const std::string& text : csv_cells(line)) {
+    for (const std::string& text : line) {
       table += fmt::format("<{0}>{1}</{0}>", cell, html_text(text));
     }
     table += "</tr>\n";
+    cell = "td";
   }
   return table + "</table>\n";
 }
@@ -258,11 +238,17 @@ Json provenance_of(const FigureJob& job) {
   return provenance;
 }
 
-void check_results(const std::vector<fs::path>& results) {
-  if (!results.empty()) return;
-  throw InvalidArgument(
-      "results: expected results files of lime-metrics, or output folders of lime-metrics or "
-      "lime-train, got none");
+void FigureRequest::describe(OptionList& options) {
+  figure.describe(options);
+  style.describe(options);
+}
+
+void FigureRequest::validate() const {
+  throw_if(results.empty(),
+           "results: expected results files of lime-metrics, or output folders of lime-metrics or "
+           "lime-train, got none");
+  figure.validate();
+  style.validate();
 }
 
 void AllCommand::describe(OptionList& options) {
@@ -270,15 +256,12 @@ void AllCommand::describe(OptionList& options) {
   options.add("output", output, "folder for the figures; created if missing").is_output = true;
   options.add("format", format, "file formats");
   options.add("quiet", quiet, "do not list the figures written");
-  figure.describe(options);
-  style.describe(options);
+  FigureRequest::describe(options);
 }
 
 void AllCommand::validate() const {
-  check_results(results);
+  FigureRequest::validate();
   check_kind_is_unset(figure, "all");
-  figure.validate();
-  style.validate();
 }
 
 int run_all(const AllCommand& command) {
@@ -299,18 +282,13 @@ int run_all(const AllCommand& command) {
 void ReportCommand::describe(OptionList& options) {
   options.group("Files");
   options.add("output", output, "HTML file to write").is_output = true;
-  figure.describe(options);
-  style.describe(options);
+  FigureRequest::describe(options);
 }
 
 void ReportCommand::validate() const {
-  check_results(results);
+  FigureRequest::validate();
   check_kind_is_unset(figure, "report");
-  if (output.extension() != ".html") {
-    throw InvalidArgument("output: '{}' must end in .html", output.string());
-  }
-  figure.validate();
-  style.validate();
+  throw_if(output.extension() != ".html", "output: '{}' must end in .html", output.string());
 }
 
 int run_report(const ReportCommand& command) {

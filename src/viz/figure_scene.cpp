@@ -234,10 +234,7 @@ std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) co
 void FigureScene::refresh_map(std::size_t panel) {
   const auto& changed = std::get<HeatmapPanel>(impl_->figure.panels[panel].content);
   for (QCPAbstractPlottable* const drawn : impl_->layout->axes_of(panel)->plottables()) {
-    auto* const map = dynamic_cast<HeatmapPlottable*>(drawn);
-    if (map == nullptr) continue;
-    map->set_cells(changed.values);
-    map->show_marks(changed.marks);
+    if (auto* const map = dynamic_cast<HeatmapPlottable*>(drawn)) map->set_panel(changed);
   }
 }
 

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "viz/figure.h"
-#include "viz/figure_hit.h"
 #include "viz/figure_style.h"
 
 class QCustomPlot;

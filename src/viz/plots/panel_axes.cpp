@@ -12,41 +12,6 @@ namespace {
 
 constexpr int kBarSteps = 128;
 
-struct Extents {
-  Extent x;
-  Extent y;
-};
-
-Extents extents_of(const FigurePanel& panel) {
-  Extents all;
-  all.x.only_above_zero = panel.x.logarithmic;
-  all.y.only_above_zero = panel.y.logarithmic;
-  bool has_stars = false;
-  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-    for (const Curve& curve : curves->curves) {
-      all.x.add(curve.x);
-      all.y.add(curve.y);
-      all.y.add(curve.low);
-      all.y.add(curve.high);
-      has_stars = has_stars || !curve.stars.empty();
-    }
-    for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
-    // Stars are drawn above their points.
-    if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
-  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-    for (const float value : points->x) all.x.add(static_cast<double>(value));
-    for (const float value : points->y) all.y.add(static_cast<double>(value));
-  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    all.x.add(0.0);
-    for (const BarPanel::Series& series : bars->series) {
-      all.x.add(series.values);
-      all.x.add(series.low);
-      all.x.add(series.high);
-    }
-  }
-  return all;
-}
-
 /// Returns the range that `axis` shows for `extent`, with a margin.
 QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
   double low = extent.empty() ? 0.0 : extent.low;
@@ -218,7 +183,7 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const 
   for (int i = 0; i < kBarSteps; ++i) {
     ramp(i, 0) = scale.low + (scale.high - scale.low) * (i + 0.5) / kBarSteps;
   }
-  new HeatmapPlottable(across, steps, ramp, scale);
+  new HeatmapPlottable(across, steps, {.values = ramp}, scale, theme.tick_font());
   across->setRange(-0.5, 0.5);
   steps->setRange(-0.5, kBarSteps - 0.5);
   for (QCPAxis* const axis : {across, steps}) {
@@ -250,7 +215,7 @@ void style_axes(const PanelPlace& place, const FigurePanel& panel) {
                         panel.y.max.value_or(static_cast<double>(map->values.rows()) - 0.5));
     return;
   }
-  const Extents extents = extents_of(panel);
+  const PanelExtents extents = extents_of(panel);
   place.x()->setRange(range_of(panel.x, extents.x));
   if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
     style_bar_axes(place, panel, *bars, extents.x);

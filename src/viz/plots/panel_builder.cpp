@@ -22,11 +22,6 @@ bool is_many_dots(const Curve& curve) {
          curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
 }
 
-void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour) {
-  auto* const dots = new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize));
-  dots->set_colour(colour);
-}
-
 QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
   if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
   // A custom path, because QCustomPlot's own shapes have outlines of fixed width.
@@ -76,58 +71,59 @@ void add_error_bars(const Curve& curve, QCPGraph* graph, const QColor& colour) {
   add_whiskers(graph, QPen(colour, units(0.7)), units(3))->setData(minus, plus);
 }
 
+/// Adds a text at a point of the panel.
+QCPItemText* add_text_at(const PanelPlace& place, const std::string& text, const QFont& font,
+                         Qt::Alignment alignment, const QMargins& padding, const QPointF& at) {
+  QCPItemText* const item =
+      add_text(place.plot, text, font, place.theme->ink(), alignment, padding);
+  item->position->setAxes(place.x(), place.y());
+  item->position->setAxisRect(place.rect);
+  item->position->setCoords(at);
+  return item;
+}
+
 void add_stars(const PanelPlace& place, const Curve& curve) {
   for (std::size_t i = 0; i < curve.stars.size(); ++i) {
     if (curve.stars[i].empty() || !std::isfinite(curve.y[i])) continue;
-    QCPItemText* const text =
-        add_text(place.plot, curve.stars[i], place.theme->label_font(), place.theme->ink(),
-                 Qt::AlignHCenter | Qt::AlignBottom, QMargins(0, 0, 0, units(1.5)));
-    text->setBrush(place.theme->ground());  // covers grid and zero line
-    text->position->setAxes(place.x(), place.y());
-    text->position->setAxisRect(place.rect);
-    text->position->setCoords(curve.x[i], curve.high.empty() ? curve.y[i] : curve.high[i]);
+    const double y = curve.high.empty() ? curve.y[i] : curve.high[i];
+    add_text_at(place, curve.stars[i], place.theme->label_font(),
+                Qt::AlignHCenter | Qt::AlignBottom, QMargins(0, 0, 0, units(1.5)), {curve.x[i], y})
+        ->setBrush(place.theme->ground());  // covers grid and zero line
   }
 }
 
-void add_bar_stars(const PanelPlace& place, const std::string& stars, double value, double key) {
-  if (stars.empty()) return;
-  QCPItemText* const text =
-      add_text(place.plot, stars, place.theme->tick_font(), place.theme->ink(),
-               Qt::AlignLeft | Qt::AlignVCenter, QMargins(units(1.5), 0, 0, 0));
-  text->position->setAxes(place.x(), place.y());
-  text->position->setAxisRect(place.rect);
-  text->position->setCoords(value, key);
+/// Places `position` on the line at a value across the panel, `share` of the way along it.
+void fix(QCPItemPosition* position, const PanelPlace& place, Qt::Orientation direction,
+         double value, double share) {
+  position->setAxisRect(place.rect);
+  position->setAxes(place.x(), place.y());
+  const bool is_level = direction == Qt::Horizontal;
+  position->setTypeX(is_level ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
+  position->setTypeY(is_level ? QCPItemPosition::ptPlotCoords : QCPItemPosition::ptAxisRectRatio);
+  position->setCoords(is_level ? share : value, is_level ? value : 1.0 - share);
+}
+
+void add_line_across(const PanelPlace& place, Qt::Orientation direction, double value,
+                     const QPen& pen) {
+  auto* const line = new QCPItemLine(place.plot);
+  line->setPen(pen);
+  line->setClipAxisRect(place.rect);
+  fix(line->start, place, direction, value, 0.0);
+  fix(line->end, place, direction, value, 1.0);
 }
 
 /// Adds a reference line: horizontal, or vertical if the value axis is horizontal.
 void add_reference(const PanelPlace& place, const ReferenceLine& reference,
                    Qt::Orientation direction = Qt::Horizontal) {
-  auto* const line = new QCPItemLine(place.plot);
-  line->setPen(reference.is_zero
-                   ? QPen(place.theme->muted(), units(0.5), Qt::SolidLine, Qt::FlatCap)
-                   : QPen(place.theme->muted(), units(0.7), Qt::DashLine, Qt::FlatCap));
-  line->setClipAxisRect(place.rect);
-  const auto fix = [&](QCPItemPosition* position, double share) {
-    position->setAxisRect(place.rect);
-    position->setAxes(place.x(), place.y());
-    if (direction == Qt::Horizontal) {
-      position->setTypeX(QCPItemPosition::ptAxisRectRatio);
-      position->setTypeY(QCPItemPosition::ptPlotCoords);
-      position->setCoords(share, reference.y);
-    } else {
-      position->setTypeX(QCPItemPosition::ptPlotCoords);
-      position->setTypeY(QCPItemPosition::ptAxisRectRatio);
-      position->setCoords(reference.y, 1.0 - share);
-    }
-  };
-  fix(line->start, 0.0);
-  fix(line->end, 1.0);
+  add_line_across(place, direction, reference.y,
+                  QPen(place.theme->muted(), units(reference.is_zero ? 0.5 : 0.7),
+                       reference.is_zero ? Qt::SolidLine : Qt::DashLine, Qt::FlatCap));
   if (reference.label.empty() || reference.in_legend) return;
   const Qt::Alignment side = direction == Qt::Horizontal ? Qt::AlignRight : Qt::AlignHCenter;
   QCPItemText* const text =
       add_text(place.plot, reference.label, place.theme->tick_font(), place.theme->muted(),
                side | Qt::AlignBottom, QMargins(0, 0, 0, units(1.0)));
-  fix(text->position, 1.0);
+  fix(text->position, place, direction, reference.y, 1.0);
 }
 
 }  // namespace
@@ -151,7 +147,7 @@ void add_content(const PanelPlace& place, const CurvePanel& panel) {
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
     add_stars(place, curve);  // before the points, which their background must not cover
     if (is_many_dots(curve)) {
-      add_dots(place, curve, colour);
+      new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize), colour);
       continue;
     }
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
@@ -164,24 +160,10 @@ void add_content(const PanelPlace& place, const CurvePanel& panel) {
 }
 
 void add_content(const PanelPlace& place, const HeatmapPanel& panel) {
-  auto* const map = new HeatmapPlottable(place.x(), place.y(), panel.values, place.scale);
-  if (panel.shows_numbers) map->show_numbers(place.theme->tick_font(), panel.decimals);
-  map->show_marks(panel.marks);
-  const auto border = [&](double x1, double y1, double x2, double y2) {
-    auto* const line = new QCPItemLine(place.plot);
-    line->setPen(QPen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap));
-    line->setClipAxisRect(place.rect);
-    for (QCPItemPosition* const end : {line->start, line->end}) {
-      end->setAxisRect(place.rect);
-      end->setAxes(place.x(), place.y());
-    }
-    line->start->setCoords(x1, y1);
-    line->end->setCoords(x2, y2);
-  };
-  const double right = static_cast<double>(panel.values.cols()) - 0.5;
-  const double top = static_cast<double>(panel.values.rows()) - 0.5;
-  for (const int row : panel.row_borders) border(-0.5, row - 0.5, right, row - 0.5);
-  for (const int col : panel.col_borders) border(col - 0.5, -0.5, col - 0.5, top);
+  new HeatmapPlottable(place.x(), place.y(), panel, place.scale, place.theme->tick_font());
+  const QPen pen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap);
+  for (const int row : panel.row_borders) add_line_across(place, Qt::Horizontal, row - 0.5, pen);
+  for (const int col : panel.col_borders) add_line_across(place, Qt::Vertical, col - 0.5, pen);
   place.x()->grid()->setVisible(false);
   place.y()->grid()->setVisible(false);
 }
@@ -229,9 +211,11 @@ void add_content(const PanelPlace& place, const BarPanel& panel) {
     }
     bars->setData(keys, QVector<double>(series.values.rbegin(), series.values.rend()), true);
     for (std::size_t g = 0; g < series.stars.size(); ++g) {
+      if (series.stars[g].empty()) continue;
       const double end = series.high.empty() ? series.values[g] : series.high[g];
-      add_bar_stars(place, series.stars[g], end,
-                    keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)]);
+      const double key = keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)];
+      add_text_at(place, series.stars[g], place.theme->tick_font(),
+                  Qt::AlignLeft | Qt::AlignVCenter, QMargins(units(1.5), 0, 0, 0), {end, key});
     }
     if (series.low.empty()) continue;
     add_whiskers(bars, QPen(place.theme->ink(), units(0.6)), units(2.5))->setData(minus, plus);

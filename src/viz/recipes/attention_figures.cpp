@@ -6,10 +6,7 @@
 #include <map>
 #include <set>
 
-#include "core/errors.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -20,31 +17,6 @@ constexpr int kWideColumns = 3;
 constexpr int kMostKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
-
-struct AttentionMeasure {
-  const char* key;
-  const char* label;
-};
-
-constexpr std::array<AttentionMeasure, 6> kAttentionMeasures = {{
-    {"entropy", "entropy (nats)"},
-    {"effective_keys", "effective keys"},
-    {"distance", "distance (tokens)"},
-    {"first_share", "attention to first token"},
-    {"previous_share", "attention to previous token"},
-    {"own_share", "attention to query token"},
-}};
-
-const AttentionMeasure& attention_measure(const FigureOptions& options) {
-  const std::string wanted = one_measure(options, "attention-heads", "entropy");
-  std::vector<std::string> known;
-  for (const AttentionMeasure& measure : kAttentionMeasures) {
-    if (wanted == measure.key) return measure;
-    known.emplace_back(measure.key);
-  }
-  throw InvalidArgument("measure: unknown attention measure (supported: {}), got '{}'",
-                        fmt::join(known, ", "), wanted);
-}
 
 int place_of(const FigureRow& row, const Column& column) {
   return row.index(column, column == col::kLayer ? kMostLayers : kMostHeads);
@@ -171,44 +143,18 @@ MatrixD map_by(const FigureRows& own, const Column& row_column, int rows, const 
 }
 
 FigurePanel measure_panel(const FigureRows& rows, int layer_base) {
-  const std::set<int> layers = numbers_of(rows, col::kLayer);
-  const std::set<int> heads = numbers_of(rows, col::kHead);
-  const auto place_in = [](const std::set<int>& all, int number) {
-    return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
+  const auto side = [&](const char* label, const Column& column) {
+    RowsSide of{{label}, column, layer_base};
+    for (const int number : numbers_of(rows, column))
+      of.side.numbers.push_back(number + layer_base);
+    return of;
   };
-  HeatmapPanel map;
-  map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(heads.size()));
-  for (const FigureRow& row : rows) {
-    map.values(place_in(layers, place_of(row, col::kLayer)),
-               place_in(heads, place_of(row, col::kHead))) = row.number(col::kMean);
-  }
-  map.shows_numbers = std::ssize(layers) <= kMostNumbered && std::ssize(heads) <= kMostNumbered;
-  const auto ticks_of = [](const std::set<int>& all, int base) {
-    std::vector<AxisTick> ticks = layer_ticks(static_cast<int>(all.size()), 0);
-    for (AxisTick& tick : ticks) {
-      const int number = *std::next(all.begin(), static_cast<std::ptrdiff_t>(tick.at));
-      tick.label = std::to_string(number + base);
-    }
-    return ticks;
-  };
-  return {.title = rows.front().text(col::kLabel),
-          .x = {.label = "head", .ticks = ticks_of(heads, layer_base)},
-          .y = {.label = "layer", .ticks = ticks_of(layers, layer_base)},
-          .content = std::move(map)};
-}
-
-/// Returns ticks at tokens with their texts or, if these do not fit, at some positions.
-/// @param is_upright  vertical axis with the first token at the upper end.
-FigureAxis token_axis(const std::string& label, const std::vector<std::string>& texts,
-                      bool is_upright) {
-  FigureAxis axis{.label = label};
-  axis.if_crowded = CrowdedAxis{.addition = ", position", .ticks = {}};
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto at = static_cast<double>(is_upright ? texts.size() - 1 - i : i);
-    axis.ticks.push_back({at, texts[i]});
-    axis.if_crowded->ticks.push_back({at, std::to_string(i)});
-  }
-  return axis;
+  FigurePanel panel =
+      map_of_rows(rows, side("head", col::kHead), side("layer", col::kLayer), col::kMean);
+  panel.title = rows.front().text(col::kLabel);
+  auto& map = std::get<HeatmapPanel>(panel.content);
+  map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMostNumbered;
+  return panel;
 }
 
 }  // namespace
@@ -218,27 +164,20 @@ FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::strin
   map.values = pattern.colwise().reverse();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
     // Later keys are masked.
-    map.values.row(pattern.rows() - 1 - q)
-        .tail(pattern.cols() - 1 - q)
-        .setConstant(std::numeric_limits<double>::quiet_NaN());
+    map.values.row(pattern.rows() - 1 - q).tail(pattern.cols() - 1 - q).setConstant(NAN);
   }
-  return {.x = token_axis("key", texts, false),
-          .y = token_axis("query", texts, true),
+  return {.x = token_axis("key", texts),
+          .y = token_axis("query", texts, {}, true),
           .content = std::move(map)};
 }
 
 FigurePanel routed_attention_panel(const MatrixD& shares, std::int64_t query,
                                    const std::vector<std::string>& texts, int layer_base) {
-  HeatmapPanel map;
-  map.values = shares;
-  for (Eigen::Index k = query + 1; k < shares.cols(); ++k) {
-    map.values.col(k).setConstant(std::numeric_limits<double>::quiet_NaN());
-  }
-  FigurePanel panel{.x = token_axis("key", texts, false), .y = {.label = "buffered layer"}};
-  for (Eigen::Index m = 0; m < shares.rows(); ++m) {
-    panel.y.ticks.push_back({static_cast<double>(m), std::to_string(m + layer_base)});
-  }
-  panel.content = std::move(map);
+  MatrixD values = shares;
+  values.rightCols(shares.cols() - 1 - query).setConstant(NAN);
+  FigurePanel panel = map_panel(
+      values, {}, {"buffered layer", numbers_from(layer_base, static_cast<int>(shares.rows()))});
+  panel.x = token_axis("key", texts);
   return panel;
 }
 
@@ -280,17 +219,19 @@ Figure attention_figure(FigureSources sources, const FigureOptions& options) {
 }
 
 Figure attention_heads_figure(FigureSources sources, const FigureOptions& options) {
-  const AttentionMeasure& measure = attention_measure(options);
+  const std::string measure = one_measure(
+      options, "attention-heads", "entropy",
+      {"entropy", "effective_keys", "distance", "first_share", "previous_share", "own_share"});
   const FigureRows rows =
       rows_with(attention_rows(sources, options, "head", "they are from a different version"),
-                {{col::kMeasure, measure.key}});
+                {{col::kMeasure, measure}});
   Figure figure;
   for (const std::string& label : distinct(rows, col::kLabel)) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     figure.panels.push_back(measure_panel(own, options.layer_base));
   }
   if (figure.panels.size() == 1) figure.panels.front().title.clear();
-  figure.colour_label = measure.label;
+  figure.colour_label = measure_name(measure);
   const double largest = colour_range_of(figure).second;
   figure.colour_range = std::pair(0.0, largest > 0.0 ? largest : 1.0);
   figure.panel_aspect = 1.0;

@@ -6,11 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -134,9 +130,8 @@ std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>
 void share_range(std::span<FigurePanel> panels) {
   Extent y;
   for (const FigurePanel& panel : panels) {
-    const auto& content = std::get<CurvePanel>(panel.content);
-    for (const Curve& curve : content.curves) y.add(curve.y);
-    for (const ReferenceLine& line : content.references) y.add(line.y);
+    const Extent own = extents_of(panel).y;
+    y.add({own.low, own.high});
   }
   const double margin = 0.05 * (y.high - y.low);
   if (!(margin > 0.0)) return;

@@ -94,12 +94,15 @@ void FigureOptions::validate() const {
 }
 
 std::string one_measure(const FigureOptions& options, const std::string& kind,
-                        const std::string& usual) {
+                        const std::string& usual, const std::vector<std::string>& known) {
   if (options.measure.size() > 1) {
     throw InvalidArgument("measure: {} shows a single measure, got {}", kind,
                           fmt::join(options.measure, ","));
   }
-  return options.measure.empty() ? usual : options.measure.front();
+  const std::string measure = options.measure.empty() ? usual : options.measure.front();
+  if (known.empty() || std::ranges::find(known, measure) != known.end()) return measure;
+  throw InvalidArgument("measure: {} does not show '{}' (supported: {})", kind, measure,
+                        fmt::join(known, ", "));
 }
 
 void apply_axis_options(Figure& figure, const FigureOptions& options) {

@@ -51,9 +51,9 @@ struct FigureOptions {
 };
 
 /// Returns the single measure that `kind` shows: the requested one, else `usual`.
-/// @throws InvalidArgument  if several are requested.
+/// @param known  those that exist; empty: any. @throws InvalidArgument  if several are requested.
 std::string one_measure(const FigureOptions& options, const std::string& kind,
-                        const std::string& usual);
+                        const std::string& usual, const std::vector<std::string>& known = {});
 
 /// Sets the limits and logarithmic scales of all panels; the note reports omitted points.
 /// @throws InvalidArgument  if a panel has no such axes, or a logarithmic one no value above 0.

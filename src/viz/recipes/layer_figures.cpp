@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
-#include "core/errors.h"
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -160,6 +156,8 @@ Curve difference_curve(const FigureRows& rows, int layer_base) {
   }
   return curve;
 }
+
+constexpr std::size_t kMostCurves = 8;  // more curves in a panel cannot be told apart
 
 }  // namespace
 
@@ -362,6 +360,68 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options) {
   add_note(figure, pairs.size() == 1 ? pairs.front() : "");
   add_note(figure, intervals_note(figure, sources, "paired "));
   add_note(figure, fmt::format("{} over the layers", kStarsNote));
+  return figure;
+}
+
+Figure series_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, ""}});
+  std::set<int> there;
+  for (const FigureRow& row : rows) {
+    if (row.has(col::kLayer)) there.insert(row.index(col::kLayer, kMostLayers));
+  }
+  const std::vector<int> layers = layers_to_draw(options, there, kMostCurves);
+  std::vector<std::string> measures = distinct(rows, col::kMeasure);
+  if (options.measure.empty()) {
+    // Of the measures of the drift, one.
+    const std::vector<std::string> drift =
+        distinct(rows_with(rows, {{col::kQuantity, "drift"}}), col::kMeasure);
+    std::erase_if(measures, [&](const std::string& measure) {
+      return contains(drift, measure) &&
+             measure != (contains(drift, "cka_debiased") ? "cka_debiased" : drift.front());
+    });
+  }
+  measures = selected_measures(measures, options.measure);
+  const bool has_labels = distinct(rows, col::kLabel).size() > 1;
+  const std::vector<std::string> sites = sites_of(rows);
+  Figure figure;
+  auto groups = distinct_texts(rows, col::kMeasure, col::kReference, col::kSite, col::kLabel);
+  std::erase_if(groups, [&](const auto& group) { return !contains(measures, group[0]); });
+  std::ranges::stable_sort(groups, {}, [&](const auto& group) {
+    constexpr std::array kReferences = {"", "first", "previous", "last"};
+    return std::pair(std::ranges::find(measures, group[0]),
+                     std::ranges::find(kReferences, group[1]));
+  });
+  for (const auto& [measure, reference, site, label] : groups) {
+    const FigureRows own = rows_with(rows, {{col::kMeasure, measure},
+                                            {col::kReference, reference},
+                                            {col::kSite, site},
+                                            {col::kLabel, label}});
+    CurvePanel curves;
+    for (std::size_t i = 0; i <= layers.size(); ++i) {
+      const bool has_layer = i < layers.size();
+      const int layer = has_layer ? layers[i] : -1;
+      const FigureRows part = rows_where(own, [&](const FigureRow& row) {
+        return row.has(col::kLayer) ? row.number(col::kLayer) == layer : !has_layer;
+      });
+      if (part.empty()) continue;
+      const std::string name =
+          has_layer ? fmt::format("layer {}", layer + options.layer_base) : "model";
+      Curve& curve = curves.curves.emplace_back(
+          layer_curve(part, {.over = col::kStep}, 0, name, model_style(i)));
+      if (curve.x.size() > 20) curve.style.marker = MarkerShape::kNone;
+    }
+    if (curves.curves.empty()) continue;
+    const std::string to = reference.empty() ? "" : fmt::format("to the {} step", reference);
+    figure.panels.push_back(
+        {.title = joined_parts({has_labels ? label : "", sites.size() > 1 ? site : "", to}),
+         .x = {.label = "step"},
+         .y = {.label = measure_name(measure)},
+         .content = std::move(curves)});
+  }
+  if (figure.panels.empty()) throw NothingToShow("figure: no row contains a measurement of a step");
+  lay_out(figure, options, 0, 2);
+  figure.note = site_note(sites);
+  add_note(figure, intervals_note(figure, sources));
   return figure;
 }
 

@@ -74,7 +74,4 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options);
 Figure cost_table(FigureSources sources, const FigureOptions& options);
 Figure comparison_figure(FigureSources sources, const FigureOptions& options);
 
-/// Returns ticks of `count` layers or heads, about ten of them, the first labelled `base`.
-std::vector<AxisTick> layer_ticks(int count, int base);
-
 }  // namespace lime
