@@ -2,12 +2,8 @@
 #include "figure_job.h"
 
 #include <QString>
-#include <algorithm>
-#include <map>
 #include <ranges>
-#include <utility>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/program/command_help.h"
 #include "core/program/program.h"
@@ -15,7 +11,6 @@
 #include "store/file_names.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/figure_row.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime {
 namespace {
@@ -146,9 +141,9 @@ int for_each_figure(const std::vector<SourceGroup>& groups, const FigureOptions&
 void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& options) {
   for (const std::string& option : options_unread_by({}, options)) {
     const auto reads = [&](const Recipe* recipe) { return contains(recipe->options, option); };
-    const bool is_read = std::any_of(groups.begin(), groups.end(), [&](const SourceGroup& group) {
+    const bool is_read = std::ranges::any_of(groups, [&](const SourceGroup& group) {
       const auto recipes = recipes_of(group.sources.front().results.metric);
-      return std::any_of(recipes.begin(), recipes.end(), reads);
+      return std::ranges::any_of(recipes, reads);
     });
     if (!is_read) throw InvalidArgument("figure: no figure of these files accepts --{}", option);
   }

@@ -8,7 +8,7 @@
 #include "core/options.h"
 #include "viz/figure_source.h"
 #include "viz/figure_style.h"
-#include "viz/recipes/figure_options.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime {
 

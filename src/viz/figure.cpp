@@ -9,9 +9,8 @@ namespace {
 /// Adds `entry` unless its label is empty or known; if the colours then differ, it becomes grey.
 void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
   if (entry.label.empty()) return;
-  const auto known = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& other) {
-    return other.label == entry.label;
-  });
+  const auto known = std::ranges::find_if(
+      entries, [&](const LegendEntry& other) { return other.label == entry.label; });
   if (known == entries.end()) {
     entries.push_back(std::move(entry));
   } else if (known->style.colour != entry.style.colour) {
@@ -41,7 +40,7 @@ constexpr double kStars = 3.4;  // width of "***"
 
 std::size_t num_letters(const std::string& text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
 /// Returns the width of the stars above the points of a panel, side by side.
@@ -237,8 +236,8 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
     }
   }
   // Reference lines come last.
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
+  std::ranges::stable_partition(
+      entries, [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
   return entries;
 }
 

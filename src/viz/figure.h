@@ -214,7 +214,7 @@ PanelExtents extents_of(const FigurePanel& panel);
 /// Returns true if a panel of `figure` has this content.
 template <typename Content>
 bool has_any(const Figure& figure) {
-  return std::any_of(figure.panels.begin(), figure.panels.end(), [](const FigurePanel& panel) {
+  return std::ranges::any_of(figure.panels, [](const FigurePanel& panel) {
     return std::holds_alternative<Content>(panel.content);
   });
 }

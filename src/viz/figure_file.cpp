@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_file.h"
 
-#include <fmt/format.h>
-
 #include <QBuffer>
-#include <QImage>
 #include <QPageSize>
 #include <QPdfWriter>
 #include <QRegularExpression>
 #include <QSvgGenerator>
 #include <QtEndian>
-#include <algorithm>
-#include <array>
-#include <cmath>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/quoting.h"
@@ -109,33 +102,33 @@ QString title_of(const Figure& figure) {
   return QString::fromStdString(figure.title.empty() ? figure.name : figure.title);
 }
 
-QByteArray draw_pdf(FigurePainter& painter, const Figure& figure, const Json& provenance) {
+QByteArray draw_pdf(FigureScene& scene, const Figure& figure, const Json& provenance) {
   QByteArray bytes = bytes_of([&](QBuffer& buffer) {
     QPdfWriter writer(&buffer);
     writer.setCreator("lime-figure");
     writer.setTitle(title_of(figure));
     writer.setResolution(static_cast<int>(kUnitsPerInch));
-    writer.setPageSize(QPageSize(QSizeF(painter.size_units()) / kUnitsPerPoint, QPageSize::Point,
-                                 QString(), QPageSize::ExactMatch));
+    writer.setPageSize(QPageSize(QSizeF(scene.size()) / kUnitsPerPoint, QPageSize::Point, QString(),
+                                 QPageSize::ExactMatch));
     writer.setPageMargins(QMarginsF(0, 0, 0, 0));
     writer.addFileAttachment(kProvenanceName, QByteArray::fromStdString(provenance.dump(1)),
                              "application/json");
-    painter.paint(writer, 1.0);
+    scene.paint(writer, {}, 1.0);
   });
   fix_pdf_date(bytes, provenance.value("created_utc", ""));
   return bytes;
 }
 
-QByteArray draw_svg(FigurePainter& painter, const Figure& figure, const Json& provenance) {
+QByteArray draw_svg(FigureScene& scene, const Figure& figure, const Json& provenance) {
   QByteArray bytes = bytes_of([&](QBuffer& buffer) {
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
     generator.setTitle("");  // Qt versions differ in whether they escape it: see below
     generator.setDescription("");
     generator.setResolution(static_cast<int>(kUnitsPerInch));
-    generator.setSize(painter.size_units());
-    generator.setViewBox(QRect(QPoint(0, 0), painter.size_units()));
-    painter.paint(generator, 1.0);
+    generator.setSize(scene.size());
+    generator.setViewBox(QRect(QPoint(0, 0), scene.size()));
+    scene.paint(generator, {}, 1.0);
   });
   const QString about = QString("\n<title>%1</title>\n<desc>%2</desc>")
                             .arg(title_of(figure).toHtmlEscaped(),
@@ -145,13 +138,13 @@ QByteArray draw_svg(FigurePainter& painter, const Figure& figure, const Json& pr
   return bytes;
 }
 
-QByteArray draw_png(FigurePainter& painter, const FigureStyle& style, const Json& provenance) {
+QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& provenance) {
   const double scale = style.dpi / kUnitsPerInch;
-  QImage image((QSizeF(painter.size_units()) * scale).toSize(), QImage::Format_RGB32);
+  QImage image((QSizeF(scene.size()) * scale).toSize(), QImage::Format_RGB32);
   image.setDotsPerMeterX(static_cast<int>(std::lround(style.dpi / 0.0254)));
   image.setDotsPerMeterY(image.dotsPerMeterX());
   image.fill(Qt::white);
-  painter.paint(image, scale);
+  scene.paint(image, {}, scale);
   image.setText(kProvenanceName, QString::fromStdString(provenance.dump()));
   return bytes_of([&](QBuffer& buffer) {
     if (!image.save(&buffer, "PNG")) throw IoError("figure: cannot encode the PNG");
@@ -165,10 +158,8 @@ Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
   if (!style.panel.empty()) {
     drawn.panels.clear();
     for (const int number : style.panel) {
-      if (number < 1 || number > std::ssize(figure.panels)) {
-        throw InvalidArgument("panel: the figure has panels 1 to {}, got {}", figure.panels.size(),
-                              number);
-      }
+      throw_if(number < 1 || number > std::ssize(figure.panels),
+               "panel: the figure has panels 1 to {}, got {}", figure.panels.size(), number);
       drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
     }
     drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));
@@ -250,34 +241,33 @@ struct TableLines {
 void write_figure(const fs::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance) {
   const std::string kind = path.extension().string();
-  if (kind != ".pdf" && kind != ".svg" && kind != ".png" && kind != ".csv" && kind != ".tex") {
-    throw InvalidArgument("'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'",
-                          path.string(), kind);
-  }
+  throw_if(kind != ".pdf" && kind != ".svg" && kind != ".png" && kind != ".csv" && kind != ".tex",
+           "'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'", path.string(), kind);
   const Figure drawn = drawn_figure(figure, style);
   if (kind == ".csv") return write_file_atomically(path, figure_to_csv(drawn));
   if (kind == ".tex") return write_file_atomically(path, figure_to_pgfplots(drawn, style));
-  FigurePainter painter(drawn, style);
+  FigureScene scene(drawn, style);
   const Json stored = style.anonymous ? anonymous_provenance(provenance) : provenance;
-  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(painter, drawn, stored)
-                           : kind == ".svg" ? draw_svg(painter, drawn, stored)
-                                            : draw_png(painter, style, stored);
+  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(scene, drawn, stored)
+                           : kind == ".svg" ? draw_svg(scene, drawn, stored)
+                                            : draw_png(scene, style, stored);
   write_file_atomically(path, bytes.toStdString());
 }
 
 std::string figure_to_svg(const Figure& figure, const FigureStyle& style) {
   const Figure drawn = drawn_figure(figure, style);
-  FigurePainter painter(drawn, style);
-  const std::string svg = draw_svg(painter, drawn, Json::object()).toStdString();
+  FigureScene scene(drawn, style);
+  const std::string svg = draw_svg(scene, drawn, Json::object()).toStdString();
   return svg.substr(svg.find("<svg"));
 }
 
 QImage preview_figure(const Figure& figure, const FigureStyle& style, const QSize& room) {
-  FigurePainter painter(drawn_figure(figure, style), style);
-  const QSize size = painter.size_units().scaled(room, Qt::KeepAspectRatio);
+  const Figure drawn = drawn_figure(figure, style);
+  FigureScene scene(drawn, style);
+  const QSize size = scene.size().scaled(room, Qt::KeepAspectRatio);
   QImage image(size, QImage::Format_RGB32);
   image.fill(Qt::white);
-  painter.paint(image, static_cast<double>(size.width()) / painter.size_units().width());
+  scene.paint(image, {}, static_cast<double>(size.width()) / scene.size().width());
   return image;
 }
 

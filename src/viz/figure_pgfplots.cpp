@@ -80,7 +80,7 @@ std::string tables_to_latex(const Figure& figure) {
     tex += "\\midrule\n";
     for (std::size_t r = 0; r < table->rows.size(); ++r) {
       const auto& rules = table->rules;
-      if (std::find(rules.begin(), rules.end(), static_cast<int>(r)) != rules.end()) {
+      if (std::ranges::find(rules, static_cast<int>(r)) != rules.end()) {
         tex += "\\midrule\n";
       }
       add_line(table->rows[r]);

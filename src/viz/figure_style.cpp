@@ -2,10 +2,7 @@
 #include "viz/figure_style.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
-
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -181,9 +178,8 @@ void FigureStyle::describe(OptionList& list) {
 
 void FigureStyle::validate() const {
   figure_size(*this, false);
-  if (!(font_size >= 2.0 && font_size <= 72.0)) {
-    throw InvalidArgument("font_size: must be in [2, 72] pt, got {}", font_size);
-  }
+  throw_if(!(font_size >= 2.0 && font_size <= 72.0), "font_size: must be in [2, 72] pt, got {}",
+           font_size);
   if (dpi < 30 || dpi > 2400) throw InvalidArgument("dpi: must be in [30, 2400], got {}", dpi);
   if (font.empty()) throw InvalidArgument("font: expected a font family, got ''");
 }

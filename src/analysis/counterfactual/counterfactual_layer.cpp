@@ -15,7 +15,7 @@
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"
-#include "metrics/router/routed_measures.h"
+#include "metrics/router/routed_values.h"
 
 namespace lime {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "core/options.h"
-#include "metrics/entropy/preprocessing.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"

@@ -10,7 +10,7 @@
 #include "core/options.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
-#include "metrics/geometry/lidar.h"
+#include "metrics/geometry/spectrum.h"
 #include "metrics/rows.h"
 #include "metrics/summary.h"
 

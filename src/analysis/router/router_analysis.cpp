@@ -18,7 +18,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "core/errors.h"
 #include "core/files/sha256.h"
-#include "metrics/router/routed_measures.h"
+#include "metrics/router/routed_values.h"
 
 namespace lime {
 namespace {

@@ -15,8 +15,8 @@
 #include "core/files/sha256.h"
 #include "core/quoting.h"
 #include "metrics/summary.h"
-#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
+#include "metrics/tsne/tsne.h"
 
 namespace lime {
 namespace {

@@ -2,10 +2,6 @@
 #include "viz/plots/panel_axes.h"
 
 #include <QFontMetricsF>
-#include <algorithm>
-#include <cmath>
-
-#include "viz/plots/plot_theme.h"
 
 namespace lime {
 namespace {

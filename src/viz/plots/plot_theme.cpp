@@ -4,13 +4,6 @@
 #include <QFontDatabase>
 #include <QFontMetricsF>
 #include <QStringList>
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string_view>
-#include <utility>
-
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -136,10 +129,9 @@ QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) con
 
 HeatmapPalette PlotTheme::map_palette(bool is_signed) const {
   if (!style_.map_palette) return usual_palette(is_signed, is_dark());
-  if (is_signed && !is_diverging(*style_.map_palette)) {
-    throw InvalidArgument("map_palette: signed values need blue-red or purple-orange, got '{}'",
-                          enum_name(*style_.map_palette));
-  }
+  throw_if(is_signed && !is_diverging(*style_.map_palette),
+           "map_palette: signed values need blue-red or purple-orange, got '{}'",
+           enum_name(*style_.map_palette));
   return *style_.map_palette;
 }
 

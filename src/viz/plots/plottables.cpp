@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/plots/plottables.h"
 
-#include <cmath>
-#include <limits>
-
 namespace lime {
 namespace {
 
@@ -33,7 +30,7 @@ std::vector<std::size_t> interleave_classes(const std::vector<int>& classes,
   for (std::size_t i = 0; i < classes.size(); ++i) {
     turns.emplace_back(seen[static_cast<std::size_t>(classes[i])]++, i);
   }
-  std::sort(turns.begin(), turns.end());
+  std::ranges::sort(turns);
   std::vector<std::size_t> order;
   for (const auto& turn : turns) order.push_back(turn.second);
   return order;

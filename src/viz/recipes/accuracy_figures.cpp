@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "viz/recipes/figure_parts.h"
@@ -13,7 +12,7 @@ constexpr const char* kMean = "mean over tasks";
 constexpr std::size_t kLongestNameInColumn = 30;  // letters
 
 std::string plain(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
+  std::ranges::replace(name, '_', ' ');
   return name;
 }
 
@@ -25,10 +24,8 @@ FigureRows accuracy_rows(FigureSources sources, const FigureOptions& options) {
 
 FigureRows rows_of_level(const FigureRows& rows, BlimpGroups level) {
   const FigureRows part = rows_with(rows, {{col::kLevel, enum_name(level)}});
-  if (part.empty()) {
-    throw InvalidArgument("by: the results contain no rows by {} (their levels: {})",
-                          enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
-  }
+  throw_if(part.empty(), "by: the results contain no rows by {} (their levels: {})",
+           enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
   return part;
 }
 
@@ -272,10 +269,8 @@ Figure choices_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows means = rows_where(all, [&](const FigureRow& row) {
     return !row.has(col::kKind) && !row.has(col::kLayer) && row.text(col::kMeasure) == measure;
   });
-  if (means.empty()) {
-    throw InvalidArgument("measure: the results contain no '{}' (they contain: {})", measure,
-                          fmt::join(distinct(all, col::kMeasure), ", "));
-  }
+  throw_if(means.empty(), "measure: the results contain no '{}' (they contain: {})", measure,
+           fmt::join(distinct(all, col::kMeasure), ", "));
   Figure figure;
   figure.is_wide = true;
   figure.panels = {task_bars(means, col::kName, col::kMean, axis_name(measure),

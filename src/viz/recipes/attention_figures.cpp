@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/attention_figures.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -55,17 +53,12 @@ std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions&
   std::set<int> there;
   for (const HeadPlace& place : places) there.insert(place.layer);
   if (places.size() <= kMostPatterns || !options.layer.empty() || there.size() < 2) return "";
-  const std::vector<int> all(there.begin(), there.end());
-  const std::size_t per_layer = (places.size() + all.size() - 1) / all.size();
-  const std::size_t count = std::clamp<std::size_t>(kMostPatterns / per_layer, 1, all.size());
-  std::set<int> kept;
-  std::vector<int> named;
-  for (std::size_t i = 0; i < count; ++i) {
-    const int layer = all[count == 1 ? all.size() - 1 : i * (all.size() - 1) / (count - 1)];
-    if (kept.insert(layer).second) named.push_back(layer + options.layer_base);
-  }
-  std::erase_if(places, [&](const HeadPlace& place) { return !kept.contains(place.layer); });
-  return fmt::format("layers {} of {}", fmt::join(named, ", "), all.size());
+  const std::size_t per_layer = (places.size() + there.size() - 1) / there.size();
+  std::vector<int> kept =
+      layers_to_draw(options, there, std::max<std::size_t>(1, kMostPatterns / per_layer));
+  std::erase_if(places, [&](const HeadPlace& place) { return !contains(kept, place.layer); });
+  for (int& layer : kept) layer += options.layer_base;
+  return fmt::format("layers {} of {}", fmt::join(kept, ", "), there.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.
@@ -84,34 +77,10 @@ std::vector<std::string> texts_of(FigureSources sources, const FigureRow& of,
   return texts;
 }
 
-/// Returns true if `columns` panels of `keys` tokens each need a page.
-bool needs_page(int columns, int keys) {
-  return columns >= kWideColumns || columns * keys > kMostKeysInColumn;
-}
-
-std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
-  return fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
-                     place.layer + layer_base, place.head + layer_base);
-}
-
-bool has_several_labels(const FigureRows& rows) { return distinct(rows, col::kLabel).size() > 1; }
-
-void set_columns(Figure& figure, int columns, bool is_wide) {
-  figure.columns = columns;
-  figure.is_wide = is_wide;
-  thin_out_labels(figure);
-}
-
-/// A panel per head, and a note on omitted layers.
-struct HeadPanels {
-  std::vector<FigurePanel> panels;
-  int columns = 1;
-  std::string left_out;
-};
-
-/// @param panel_of  returns the panel of the rows of one head.
-HeadPanels head_panels(const FigureRows& rows, const FigureOptions& options,
-                       const std::function<FigurePanel(const FigureRows&)>& panel_of) {
+/// Returns a figure with a panel per head. @param panel_of  of the rows of one head.
+Figure head_figure(const FigureRows& rows, const FigureOptions& options,
+                   Figure (*figure_of)(std::vector<FigurePanel>),
+                   const std::function<FigurePanel(const FigureRows&)>& panel_of) {
   std::vector<HeadPlace> places;  // in the order of the results
   std::map<HeadPlace, FigureRows> rows_of_head;
   for (const FigureRow& row : rows) {
@@ -121,14 +90,20 @@ HeadPanels head_panels(const FigureRows& rows, const FigureOptions& options,
     if (own.empty()) places.push_back(place);
     own.push_back(row);
   }
-  HeadPanels made;
-  made.left_out = thin_out_layers(places, options);
-  made.columns = columns_for(places.size(), options.columns);
+  const std::string left_out = thin_out_layers(places, options);
+  const bool has_labels = distinct(rows, col::kLabel).size() > 1;
+  std::vector<FigurePanel> panels;
   for (const HeadPlace& place : places) {
-    made.panels.push_back(panel_of(rows_of_head.at(place)));
-    made.panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
+    panels.push_back(panel_of(rows_of_head.at(place)));
+    panels.back().title =
+        fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
+                    place.layer + options.layer_base, place.head + options.layer_base);
   }
-  return made;
+  Figure figure = figure_of(std::move(panels));
+  figure.columns = columns_for(places.size(), options.columns);
+  figure.note = left_out;
+  thin_out_labels(figure);
+  return figure;
 }
 
 /// Returns `value` by two columns of indices; 0 where there is no row.
@@ -206,15 +181,14 @@ Figure attention_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows =
       attention_rows(sources, options, "weight", "run lime-metrics attention with --sequence N");
   int most_keys = 0;
-  HeadPanels made = head_panels(rows, options, [&](const FigureRows& own) {
+  const auto panel_of = [&](const FigureRows& own) {
     const int tokens = count_of(own, col::kQuery, kMostTokens);
     most_keys = std::max(most_keys, tokens);
     return attention_panel(map_by(own, col::kQuery, tokens, col::kKey, tokens, col::kWeight),
                            texts_of(sources, own.front(), static_cast<std::size_t>(tokens)));
-  });
-  Figure figure = figure_of_attention(std::move(made.panels));
-  figure.note = made.left_out;
-  set_columns(figure, made.columns, needs_page(made.columns, most_keys));
+  };
+  Figure figure = head_figure(rows, options, figure_of_attention, panel_of);
+  figure.is_wide = figure.columns >= kWideColumns || figure.columns * most_keys > kMostKeysInColumn;
   return figure;
 }
 
@@ -245,7 +219,7 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
                      "run lime-metrics attention with --sequence N --query Q on a capture with "
                      "routers");
   std::string query_text;
-  HeadPanels made = head_panels(rows, options, [&](const FigureRows& own) {
+  const auto panel_of = [&](const FigureRows& own) {
     // Keys after the query are ignored.
     const int keys = count_of(own, col::kQuery, kMostTokens);
     const int query = keys - 1;
@@ -256,12 +230,12 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
     return routed_attention_panel(
         map_by(own, col::kSourceLayer, layers, col::kKey, keys, col::kShare), query, texts,
         options.layer_base);
-  });
-  Figure figure = figure_of_routed_attention(std::move(made.panels));
+  };
+  Figure figure = head_figure(rows, options, figure_of_routed_attention, panel_of);
   figure.panel_aspect = kRoutedAspect;
-  figure.note = made.left_out.empty() ? query_text : query_text + "; " + made.left_out;
+  add_note(figure, query_text);
   // Panels are low: in one row they would be too low for a colour bar.
-  set_columns(figure, made.columns, made.columns >= 2);
+  figure.is_wide = figure.columns >= 2;
   return figure;
 }
 

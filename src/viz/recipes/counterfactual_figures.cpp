@@ -35,8 +35,7 @@ std::string shown_name(const std::string& router, int layer_base) {
 std::size_t family_colour(const std::string& family) {
   // Routers that remove signs or sources entirely share a colour.
   constexpr std::array kFamilies = {"trained", "identity", "last", "first", "top", "cut"};
-  const auto* const at =
-      std::find(kFamilies.begin(), kFamilies.end(), family == "unsigned" ? "cut" : family);
+  const auto* const at = std::ranges::find(kFamilies, family == "unsigned" ? "cut" : family);
   return at == kFamilies.end() ? kMutedColour : static_cast<std::size_t>(at - kFamilies.begin());
 }
 
@@ -111,7 +110,7 @@ std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>
       continue;
     }
     const std::string family = family_of(one.router);
-    const auto size = std::count_if(series.begin(), series.end(), [&](const RouterSeries& other) {
+    const auto size = std::ranges::count_if(series, [&](const RouterSeries& other) {
       return family_of(other.router) == family && other.label != other.name;
     });
     const std::size_t wanted = family == last ? 1 : static_cast<std::size_t>(size);

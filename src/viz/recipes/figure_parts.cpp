@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/figure_parts.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
-
 namespace lime {
 namespace {
 
@@ -356,7 +351,7 @@ std::string measure_name(const std::string& measure) {
     if (key == measure) return std::string(name);
   }
   std::string name = measure;
-  std::replace(name.begin(), name.end(), '_', ' ');
+  std::ranges::replace(name, '_', ' ');
   return name;
 }
 

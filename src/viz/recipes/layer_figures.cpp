@@ -128,7 +128,7 @@ std::string quantity_of(const FigureRow& row, const std::vector<Column>& varying
 std::vector<Column> varying_parts(const FigureRows& rows) {
   std::vector<Column> varying;
   for (const Column& column : kParts) {
-    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
+    const bool differs = std::ranges::any_of(rows, [&](const FigureRow& row) {
       return row.has(column) && rows.front().has(column) &&
              row.row->cell(column) != rows.front().row->cell(column);
     });
@@ -139,9 +139,8 @@ std::vector<Column> varying_parts(const FigureRows& rows) {
 
 std::string varying_preset(const FigureRow& row, const std::vector<EntropyKind>& kinds,
                            FigureSources sources) {
-  const bool differs = std::any_of(kinds.begin(), kinds.end(), [&](const EntropyKind& kind) {
-    return kind.preset != kinds.front().preset;
-  });
+  const bool differs = std::ranges::any_of(
+      kinds, [&](const EntropyKind& kind) { return kind.preset != kinds.front().preset; });
   return differs ? entropy_kind_of(row, sources).preset : "";
 }
 
@@ -150,7 +149,7 @@ Curve difference_curve(const FigureRows& rows, int layer_base) {
       layer_curve(rows, {.value = col::kDifference, .spread = Curve::Spread::kBars}, layer_base);
   curve.stars.assign(curve.x.size(), "");
   for (const FigureRow& row : rows) {
-    const auto at = std::find(curve.x.begin(), curve.x.end(), row.number(col::kLayer) + layer_base);
+    const auto at = std::ranges::find(curve.x, row.number(col::kLayer) + layer_base);
     curve.stars[static_cast<std::size_t>(at - curve.x.begin())] =
         stars_of_p(row.number(col::kPHolm));
   }
@@ -259,8 +258,7 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_of(sources, options);
   const auto axis = static_cast<std::size_t>(options.over);
   const Column column = kAxisColumns[axis];
-  if (!std::all_of(rows.begin(), rows.end(),
-                   [&](const FigureRow& row) { return row.has(column); })) {
+  if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(column); })) {
     throw InvalidArgument(
         "over: the training log does not contain the number of parameters, which {} need; use "
         "steps or tokens",
@@ -287,8 +285,8 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
   // Faint curves are drawn behind the others.
-  std::stable_partition(curves.curves.begin(), curves.curves.end(),
-                        [](const Curve& curve) { return curve.style.is_faint; });
+  std::ranges::stable_partition(curves.curves,
+                                [](const Curve& curve) { return curve.style.is_faint; });
   Figure figure;
   figure.panels.push_back({.x = {.label = kAxisNames[axis]},
                            .y = {.label = "loss (nats per token)"},

@@ -42,15 +42,14 @@ std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptio
           "lime-metrics router CHECKPOINT CAPTURE",
           weighting, fmt::join(there, ", "));
     }
-    if (is_difference(weighting) != is_difference(options.weighting.front())) {
-      throw InvalidArgument("weighting: fractions and differences need separate figures, got {}",
-                            fmt::join(options.weighting, ","));
-    }
+    throw_if(is_difference(weighting) != is_difference(options.weighting.front()),
+             "weighting: fractions and differences need separate figures, got {}",
+             fmt::join(options.weighting, ","));
   }
   if (!options.weighting.empty()) return options.weighting;
   std::vector<std::string> selected;
-  std::copy_if(usual.begin(), usual.end(), std::back_inserter(selected),
-               [&](const std::string& weighting) { return contains(there, weighting); });
+  std::ranges::copy_if(usual, std::back_inserter(selected),
+                       [&](const std::string& weighting) { return contains(there, weighting); });
   return selected.empty() ? std::vector<std::string>{""} : selected;
 }
 
@@ -157,10 +156,8 @@ FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
 Figure router_heads_figure(FigureSources sources, const FigureOptions& options) {
   FigureRows rows = rows_of_kind(sources, options, "head_map");
   const std::vector<std::string> weightings = weightings_of(rows, options, {"none"});
-  if (weightings.size() > 1) {
-    throw InvalidArgument("weighting: maps per head show a single weighting, got {}",
-                          fmt::join(weightings, ","));
-  }
+  throw_if(weightings.size() > 1, "weighting: maps per head show a single weighting, got {}",
+           fmt::join(weightings, ","));
   std::erase_if(
       rows, [&](const FigureRow& row) { return row.text(col::kWeighting) != weightings.front(); });
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
@@ -184,7 +181,7 @@ Figure router_signed_figure(FigureSources sources, const FigureOptions& options)
   const FigureRows rows = rows_of_kind(sources, options, "weight");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<int> all_layers = wanted_layers(rows, options);
-  const int deepest = *std::max_element(all_layers.begin(), all_layers.end());
+  const int deepest = *std::ranges::max_element(all_layers);
   Figure figure;
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
