@@ -22,6 +22,11 @@ namespace lime {
 enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted, kNone };
 enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 
+/// Returns the marker of the `index`-th series: four shapes in turn.
+constexpr MarkerShape marker_of(std::size_t index) {
+  return static_cast<MarkerShape>(1 + index % 4);
+}
+
 /// Colour of items that belong to no class: greyish.
 inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
 

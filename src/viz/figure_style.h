@@ -27,7 +27,7 @@ double luma(Colour colour);
 
 /// Qualitative palettes: for models, sites, classes.
 enum class ClassPalette {
-  kOkabeIto,  ///< distinguishable by colour-blind readers (Okabe & Ito 2008)
+  kOkabeIto,  ///< Okabe & Ito 2008, its light colours darkened: contrast >= 3:1
   kGrey,      ///< greys only; line patterns and markers distinguish series
 };
 

@@ -119,6 +119,7 @@ constexpr double kEvenDecades = 0.5;    // up to here evenly spaced ticks are cl
 constexpr double kFineDecades = 3.0;    // up to here ticks include 2 and 5
 constexpr double kCoarseDecades = 1.5;  // the same for numbers not in decimal notation
 constexpr double kMostPowers = 7.0;
+constexpr int kUsualCount = 5;  // of ticks; fewer are requested in narrow panels
 
 bool is_written_out(double value) { return value >= kSmallest && value <= kLargest; }
 
@@ -221,7 +222,7 @@ void style_axes(const PanelPlace& place, const FigurePanel& panel) {
   if (std::holds_alternative<ScatterPanel>(panel.content)) frame_scatter(place);
 }
 
-EvenTicker::EvenTicker() { setTickCount(5); }
+EvenTicker::EvenTicker() { setTickCount(kUsualCount); }
 
 double EvenTicker::getTickStep(const QCPRange& range) {
   step_ = QCPAxisTicker::getTickStep(range);
@@ -248,8 +249,10 @@ QVector<double> LogTicker::createTickVector(double step, const QCPRange& range) 
   is_even_ = decades < kEvenDecades;
   if (is_even_) return EvenTicker::createTickVector(step, range);
   is_plain_ = is_written_out(range.lower) && is_written_out(range.upper);
-  const bool is_fine = decades <= (is_plain_ ? kFineDecades : kCoarseDecades);
-  const int stride = std::max(1, static_cast<int>(std::ceil(decades / kMostPowers)));
+  const bool has_room = tickCount() >= kUsualCount || decades <= 1.0;
+  const bool is_fine = has_room && decades <= (is_plain_ ? kFineDecades : kCoarseDecades);
+  const double most = kMostPowers * tickCount() / kUsualCount;
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / most)));
   const int first = static_cast<int>(std::floor(std::log10(range.lower)));
   const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
   QVector<double> ticks;

@@ -13,10 +13,6 @@ namespace {
 
 constexpr const char* kTrained = "trained";
 constexpr std::array kGapParts = {"gap", "projections", "mixing"};
-constexpr std::array kFamilyPatterns = {LinePattern::kSolid, LinePattern::kDashed,
-                                        LinePattern::kDotted, LinePattern::kDashDotted};
-constexpr std::array kFamilyMarkers = {MarkerShape::kDisc, MarkerShape::kSquare,
-                                       MarkerShape::kTriangle, MarkerShape::kDiamond};
 
 /// Returns "last" for "last-2": routers with the same name and different numbers share a colour.
 std::string family_of(const std::string& router) { return router.substr(0, router.find('-')); }
@@ -43,10 +39,9 @@ std::size_t family_colour(const std::string& family) {
 SeriesStyle router_style(const std::string& router, std::size_t index) {
   const std::size_t colour = family_colour(family_of(router));
   if (colour == kMutedColour) {  // controls
-    return {colour, kFamilyPatterns[2 + index % 2], MarkerShape::kNone};
+    return {colour, static_cast<LinePattern>(2 + index % 2), MarkerShape::kNone};
   }
-  return {colour, kFamilyPatterns[index % kFamilyPatterns.size()],
-          kFamilyMarkers[(index + colour) % kFamilyMarkers.size()]};
+  return {colour, static_cast<LinePattern>(index % 4), marker_of(index + colour)};
 }
 
 struct RouterSeries {

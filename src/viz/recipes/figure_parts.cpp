@@ -5,8 +5,6 @@ namespace lime {
 namespace {
 
 constexpr double kUsualConfidence = 0.95;
-constexpr std::array kMarkers = {MarkerShape::kDisc, MarkerShape::kSquare, MarkerShape::kTriangle,
-                                 MarkerShape::kDiamond};
 constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
                                   LinePattern::kDashDotted, LinePattern::kDotted};
 
@@ -129,7 +127,7 @@ bool all_agree(const std::vector<EntropyKind>& all, std::string EntropyKind::*pa
 }  // namespace
 
 SeriesStyle model_style(std::size_t index) {
-  return {index, kPatterns[index / 7 % kPatterns.size()], kMarkers[index % kMarkers.size()]};
+  return {index, kPatterns[index / 7 % kPatterns.size()], marker_of(index)};
 }
 
 std::string intervals_note(const Figure& figure, FigureSources sources, const std::string& kind,
