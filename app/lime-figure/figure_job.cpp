@@ -2,12 +2,8 @@
 #include "figure_job.h"
 
 #include <QString>
-#include <algorithm>
-#include <map>
-#include <sstream>
-#include <utility>
+#include <ranges>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/program/command_help.h"
 #include "core/program/program.h"
@@ -15,7 +11,6 @@
 #include "store/file_names.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/figure_row.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime {
 namespace {
@@ -146,9 +141,9 @@ int for_each_figure(const std::vector<SourceGroup>& groups, const FigureOptions&
 void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& options) {
   for (const std::string& option : options_unread_by({}, options)) {
     const auto reads = [&](const Recipe* recipe) { return contains(recipe->options, option); };
-    const bool is_read = std::any_of(groups.begin(), groups.end(), [&](const SourceGroup& group) {
+    const bool is_read = std::ranges::any_of(groups, [&](const SourceGroup& group) {
       const auto recipes = recipes_of(group.sources.front().results.metric);
-      return std::any_of(recipes.begin(), recipes.end(), reads);
+      return std::ranges::any_of(recipes, reads);
     });
     if (!is_read) throw InvalidArgument("figure: no figure of these files accepts --{}", option);
   }
@@ -173,38 +168,18 @@ std::string html_text(const std::string& text) {
   return QString::fromStdString(text).toHtmlEscaped().toStdString();
 }
 
-/// Returns the cells of a line of figure_to_csv().
-std::vector<std::string> csv_cells(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool is_quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"') {
-      if (is_quoted && i + 1 < line.size() && line[i + 1] == '"')
-        cells.back() += line[i++];
-      else
-        is_quoted = !is_quoted;
-    } else if (line[i] == ',' && !is_quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += line[i];
-    }
-  }
-  return cells;
-}
-
 /// Returns the plotted numbers as a table, the first thousand lines of many.
 std::string report_table(const Figure& figure) {
-  constexpr int kMostLines = 1000;
-  std::istringstream csv(figure_to_csv(figure));
+  constexpr std::ptrdiff_t kMostLines = 1000;
   std::string table = "<table>\n";
-  int count = 0;
-  for (std::string line; std::getline(csv, line) && count <= kMostLines; ++count) {
-    const char* const cell = count == 0 ? "th" : "td";
+  const char* cell = "th";
+  for (const auto& line : figure_table(figure) | std::views::take(kMostLines + 1)) {
     table += "<tr>";
-    for (const std::string& text : csv_cells(line)) {
+    for (const std::string& text : line) {
       table += fmt::format("<{0}>{1}</{0}>", cell, html_text(text));
     }
     table += "</tr>\n";
+    cell = "td";
   }
   return table + "</table>\n";
 }
@@ -258,11 +233,17 @@ Json provenance_of(const FigureJob& job) {
   return provenance;
 }
 
-void check_results(const std::vector<fs::path>& results) {
-  if (!results.empty()) return;
-  throw InvalidArgument(
-      "results: expected results files of lime-metrics, or output folders of lime-metrics or "
-      "lime-train, got none");
+void FigureRequest::describe(OptionList& options) {
+  figure.describe(options);
+  style.describe(options);
+}
+
+void FigureRequest::validate() const {
+  throw_if(results.empty(),
+           "results: expected results files of lime-metrics, or output folders of lime-metrics or "
+           "lime-train, got none");
+  figure.validate();
+  style.validate();
 }
 
 void AllCommand::describe(OptionList& options) {
@@ -270,15 +251,12 @@ void AllCommand::describe(OptionList& options) {
   options.add("output", output, "folder for the figures; created if missing").is_output = true;
   options.add("format", format, "file formats");
   options.add("quiet", quiet, "do not list the figures written");
-  figure.describe(options);
-  style.describe(options);
+  FigureRequest::describe(options);
 }
 
 void AllCommand::validate() const {
-  check_results(results);
+  FigureRequest::validate();
   check_kind_is_unset(figure, "all");
-  figure.validate();
-  style.validate();
 }
 
 int run_all(const AllCommand& command) {
@@ -299,18 +277,13 @@ int run_all(const AllCommand& command) {
 void ReportCommand::describe(OptionList& options) {
   options.group("Files");
   options.add("output", output, "HTML file to write").is_output = true;
-  figure.describe(options);
-  style.describe(options);
+  FigureRequest::describe(options);
 }
 
 void ReportCommand::validate() const {
-  check_results(results);
+  FigureRequest::validate();
   check_kind_is_unset(figure, "report");
-  if (output.extension() != ".html") {
-    throw InvalidArgument("output: '{}' must end in .html", output.string());
-  }
-  figure.validate();
-  style.validate();
+  throw_if(output.extension() != ".html", "output: '{}' must end in .html", output.string());
 }
 
 int run_report(const ReportCommand& command) {

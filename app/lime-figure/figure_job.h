@@ -8,7 +8,7 @@
 #include "core/options.h"
 #include "viz/figure_source.h"
 #include "viz/figure_style.h"
-#include "viz/recipes/figure_options.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime {
 
@@ -26,8 +26,15 @@ std::vector<FigureSource> read_figure_sources(const std::vector<std::filesystem:
 /// Its time is the latest of the results, so that equal results give equal bytes.
 Json provenance_of(const FigureJob& job);
 
-/// @throws InvalidArgument  if there is none.
-void check_results(const std::vector<std::filesystem::path>& results);
+/// Results and the options of their figures, which all commands share.
+struct FigureRequest {
+  std::vector<std::filesystem::path> results;
+  FigureOptions figure;
+  FigureStyle style;
+
+  void describe(OptionList& options);
+  void validate() const;
+};
 
 enum class FigureFormat { kPdf, kSvg, kPng, kCsv, kTex };
 
@@ -36,24 +43,18 @@ constexpr auto names_of(FigureFormat) {
 }
 
 /// Options of `lime-figure all`, which draws every figure that the given files support.
-struct AllCommand {
-  std::vector<std::filesystem::path> results;
+struct AllCommand : FigureRequest {
   std::filesystem::path output = "figures";
   std::vector<FigureFormat> format = {FigureFormat::kPdf};
   bool quiet = false;
-  FigureOptions figure;
-  FigureStyle style;
 
   void describe(OptionList& options);
   void validate() const;
 };
 
 /// Options of `lime-figure report`: every figure, its numbers and its provenance in one HTML file.
-struct ReportCommand {
-  std::vector<std::filesystem::path> results;
+struct ReportCommand : FigureRequest {
   std::filesystem::path output = "report.html";
-  FigureOptions figure;
-  FigureStyle style;
 
   void describe(OptionList& options);
   void validate() const;

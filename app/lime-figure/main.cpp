@@ -18,29 +18,22 @@
 namespace lime {
 namespace {
 
-struct FigureCommand {
-  std::vector<std::filesystem::path> results;
+struct FigureCommand : FigureRequest {
   std::vector<std::filesystem::path> output;
   bool list = false;
   std::filesystem::path show_provenance;
-  FigureOptions figure;
-  FigureStyle style;
 
   void describe(OptionList& options) {
     options.group("Files");
     options.add("output", output, "figures to write: .pdf, .svg, .png, .csv or .tex");
     options.add("list", list, "list the available figures");
     options.add("show_provenance", show_provenance, "print the provenance of a figure");
-    figure.describe(options);
-    style.describe(options);
+    FigureRequest::describe(options);
   }
   void validate() const {
     if (list || !show_provenance.empty()) return;
-    check_results(results);
-    if (output.empty())
-      throw InvalidArgument("output: expected a file name, got none; add -o FIGURE");
-    figure.validate();
-    style.validate();
+    FigureRequest::validate();
+    throw_if(output.empty(), "output: expected a file name, got none; add -o FIGURE");
   }
 };
 
@@ -84,34 +77,28 @@ int main(int argc, char** argv) {
   int qt_argc = 1;
   QApplication application(qt_argc, argv);
   lime::FigureCommand command;
-  lime::CommandLine line("lime-figure", "Plots results of lime-metrics as figures for papers.");
-  line.add_positional("results", command.results,
-                      "results files (JSON), training logs, or folders that contain them");
-  line.add_options(command);
-  line.set_examples(
-      "lime-figure entropy.json -o entropy.pdf\n"
-      "lime-figure router.json --kind router-heads --size acl-page -o heads.svg\n"
-      "lime-figure data/aet-llama data/aet-lime --over tokens --log-y -o loss.pdf\n"
-      "lime-figure all results data/aet-lime -o figures --format pdf,png\n"
-      "lime-figure --show-provenance entropy.pdf");
-  line.on_run([&] { return lime::run_figure(command); });
-
   lime::AllCommand all;
-  lime::CommandLine& all_line =
-      line.add_command("all", "Draws every figure supported by the given files into a folder.");
-  all_line.add_positional("results", all.results,
-                          "results files (JSON), training logs, or folders that contain them");
-  all_line.add_options(all);
-  all_line.set_examples("lime-figure all results data/aet-lime -o figures");
-  all_line.on_run([&] { return lime::run_all(all); });
-
   lime::ReportCommand report;
-  lime::CommandLine& report_line = line.add_command(
-      "report", "Writes every figure, its numbers and its provenance into one HTML file.");
-  report_line.add_positional("results", report.results,
-                             "results files (JSON), training logs, or folders that contain them");
-  report_line.add_options(report);
-  report_line.set_examples("lime-figure report results -o report.html --anonymous");
-  report_line.on_run([&] { return lime::run_report(report); });
+  const auto set_up = [](lime::CommandLine& line, auto& request, const char* examples,
+                         const auto& run) {
+    line.add_positional("results", request.results,
+                        "results files (JSON), training logs, or folders that contain them");
+    line.add_options(request);
+    line.set_examples(examples);
+    line.on_run([&request, run] { return run(request); });
+  };
+  lime::CommandLine line("lime-figure", "Plots results of lime-metrics as figures for papers.");
+  set_up(line, command,
+         "lime-figure entropy.json -o entropy.pdf\n"
+         "lime-figure router.json --kind router-heads --size acl-page -o heads.svg\n"
+         "lime-figure data/aet-llama data/aet-lime --over tokens --log-y -o loss.pdf\n"
+         "lime-figure all results data/aet-lime -o figures --format pdf,png\n"
+         "lime-figure --show-provenance entropy.pdf",
+         lime::run_figure);
+  set_up(line.add_command("all", "Draws every figure supported by the given files into a folder."),
+         all, "lime-figure all results data/aet-lime -o figures", lime::run_all);
+  set_up(line.add_command(
+             "report", "Writes every figure, its numbers and its provenance into one HTML file."),
+         report, "lime-figure report results -o report.html --anonymous", lime::run_report);
   return lime::run_program(line, argc, argv);
 }

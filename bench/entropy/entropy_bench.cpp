@@ -20,7 +20,6 @@
 #include "core/random.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/band_reduction.h"
-#include "metrics/linalg/band_to_tridiagonal.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
 

@@ -12,9 +12,9 @@
 #include "call.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
-#include "metrics/geometry/lidar.h"
 #include "metrics/geometry/sequence_measures.h"
 #include "metrics/geometry/similarity.h"
+#include "metrics/geometry/spectrum.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/rows.h"
 

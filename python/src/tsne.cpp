@@ -8,7 +8,6 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "call.h"
-#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 
 namespace lime::python {

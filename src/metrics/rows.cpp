@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
-#include <utility>
 
 namespace lime {
 namespace {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/errors.h"
 #include "core/matrix.h"
 #include "core/random.h"
 #include "core/threads/thread_pool.h"
@@ -22,6 +24,22 @@ struct SequenceSource {
   /// several threads at once; `rows` contains an earlier sequence, whose memory can be reused.
   std::function<void(std::int64_t index, MatrixF& rows)> read;
 };
+
+/// Runs `work`, whose errors then begin with `where`.
+template <typename Work>
+auto with_prefix(const std::string& where, const Work& work) {
+  try {
+    return work();
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument("{}: {}", where, error.what());
+  } catch (const NumericalError& error) {
+    throw NumericalError("{}: {}", where, error.what());
+  }
+}
+template <typename Work>
+void with_sequence(const char* metric, std::int64_t index, const Work& work) {
+  with_prefix(fmt::format("{}: sequence {}", metric, index), work);
+}
 
 /// Calls f(first, last) for blocks of at most `size` of `count` items, in parallel.
 template <typename F>
@@ -39,7 +57,7 @@ MatrixF gather_rows(const ConstMatrixRef& rows, const Indices& indices) {
   return gathered;
 }
 
-/// Returns the sum of the rows, [dim], in double and in their order.
+/// Returns the sum of the rows, [dim], in double.
 inline VectorD sum_of_rows(const ConstMatrixRef& rows) {
   VectorD sum = VectorD::Zero(rows.cols());
   for (Eigen::Index r = 0; r < rows.rows(); ++r) sum += rows.row(r).transpose().cast<double>();

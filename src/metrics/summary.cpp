@@ -9,7 +9,6 @@
 
 #include "core/matrix.h"
 #include "core/random.h"
-#include "metrics/pairs/minimal_pairs.h"
 
 namespace lime {
 namespace {
@@ -113,10 +112,9 @@ std::vector<Summary> summarize_together(std::span<const std::vector<double>> sam
   options.validate();
   std::vector<Summary> summaries;
   for (const std::vector<double>& sample : samples) {
-    if (sample.size() != samples.front().size()) {
-      throw InvalidArgument("summary: samples must have the same size, got {} and {}",
-                            samples.front().size(), sample.size());
-    }
+    throw_if(sample.size() != samples.front().size(),
+             "summary: samples must have the same size, got {} and {}", samples.front().size(),
+             sample.size());
     summaries.push_back(moments_of(sample));
   }
   if (summaries.empty() || summaries.front().n < 2 || options.resamples == 0) return summaries;
@@ -170,6 +168,23 @@ Jackknife jackknife(double all, std::span<const double> without, double confiden
   result.ci_low = all - reach;
   result.ci_high = all + reach;
   return result;
+}
+
+double normal_quantile(double probability) {
+  throw_if(!(probability > 0.0 && probability < 1.0),
+           "normal_quantile: the probability must be in (0, 1), got {}", probability);
+  // Newton's method on the convex side, from the centre outwards, for the left tail.
+  const double tail = std::min(probability, 1.0 - probability);
+  double x = 0.0;
+  for (int step = 0; step < 200; ++step) {
+    const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
+    const double density = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
+    // Newton in log(below) keeps the steps stable far out in the tail.
+    const double change = below / density * std::log(below / tail);
+    x -= change;
+    if (std::abs(change) <= 1e-15 * std::max(1.0, std::abs(x))) break;
+  }
+  return probability < 0.5 ? x : -x;
 }
 
 double student_quantile(double probability, std::int64_t degrees_of_freedom) {

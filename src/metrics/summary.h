@@ -13,8 +13,7 @@ namespace lime {
 struct SummaryOptions {
   /// Coverage probability of the interval, in (0, 1).
   double confidence = 0.95;
-  /// Minimum and maximum number of bootstrap resamples. With 10^7, the ends of an interval vary by
-  /// 0.1 % of its width, and the resampled means need 80 MB.
+  /// Minimum and maximum number of bootstrap resamples; 10^7 need 80 MB.
   static constexpr std::int64_t kFewestResamples = 100;
   static constexpr std::int64_t kMostResamples = 10'000'000;
   /// Bootstrap resamples, in [kFewestResamples, kMostResamples]; 0 disables the interval.
@@ -51,22 +50,19 @@ double quantile(std::span<const double> sorted, double q);
 /// Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13.
 Summary summarize(std::span<const double> values, const SummaryOptions& options = {});
 
-/// Computes summarize() of several samples of equal size, bit-identical to separate calls, in
-/// little more than the time of one: their resamples draw the same items.
-///
-/// @param samples  each not empty; all of the same size.
+/// Computes summarize() of several samples, bit-identical to separate calls, in little more than
+/// the time of one: their resamples draw the same items.
 /// @throws InvalidArgument  as summarize(), or if sizes differ.
 std::vector<Summary> summarize_together(std::span<const std::vector<double>> samples,
                                         const SummaryOptions& options = {});
 
-/// Returns the bytes of resampled means that summarize_together() needs at once for `num_samples`
-/// samples: those of all of them, or of as many as fit into 64 MiB; always at least one.
+/// Returns the bytes that summarize_together() needs for `num_samples` samples: at most 64 MiB,
+/// unless one needs more.
 std::int64_t summary_bytes(std::int64_t num_samples, const SummaryOptions& options);
 
 /// Minimum number of blocks; with fewer the interval is unreliable.
 inline constexpr std::int64_t kFewestBlocks = 5;
 
-/// Items [first, last) of one block.
 struct Block {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -76,7 +72,6 @@ struct Block {
 /// @throws InvalidArgument  if there are fewer items than blocks, or fewer blocks than 5.
 std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_blocks);
 
-/// Jackknife estimate of an estimator's uncertainty.
 struct Jackknife {
   double standard_error = 0.0;
   double ci_low = 0.0;
@@ -99,6 +94,9 @@ struct Jackknife {
 /// Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 11; Kuensch (1989),
 /// Ann. Stat. 17, 1217-1241, for blocks of dependent items.
 Jackknife jackknife(double all, std::span<const double> without, double confidence = 0.95);
+
+/// Returns the quantile of the standard normal distribution, 0 < p < 1, to 1e-12.
+double normal_quantile(double probability);
 
 /// Returns the quantile of Student's t-distribution, to 3e-3 relative for probabilities in [0.005,
 /// 0.995]. Source: Abramowitz & Stegun (1964), 26.7.3 and 26.7.5.

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure.h"
 
+#include <numeric>
+
 namespace lime {
 namespace {
 
 /// Adds `entry` unless its label is empty or known; if the colours then differ, it becomes grey.
 void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
   if (entry.label.empty()) return;
-  const auto known = std::find_if(entries.begin(), entries.end(), [&](const LegendEntry& other) {
-    return other.label == entry.label;
-  });
+  const auto known = std::ranges::find_if(
+      entries, [&](const LegendEntry& other) { return other.label == entry.label; });
   if (known == entries.end()) {
     entries.push_back(std::move(entry));
   } else if (known->style.colour != entry.style.colour) {
@@ -39,7 +40,7 @@ constexpr double kStars = 3.4;  // width of "***"
 
 std::size_t num_letters(const std::string& text) {
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
 /// Returns the width of the stars above the points of a panel, side by side.
@@ -88,6 +89,74 @@ int round_step(int count, int most) {
   // 1, 2, 5, 10, 20, 50, ...
   for (int i = 0; count > most * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
   return step;
+}
+
+PanelExtents extents_of(const FigurePanel& panel) {
+  PanelExtents all;
+  all.x.only_above_zero = panel.x.logarithmic;
+  all.y.only_above_zero = panel.y.logarithmic;
+  bool has_stars = false;
+  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+    for (const Curve& curve : curves->curves) {
+      all.x.add(curve.x);
+      all.y.add(curve.y);
+      all.y.add(curve.low);
+      all.y.add(curve.high);
+      has_stars = has_stars || !curve.stars.empty();
+    }
+    for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
+    // Stars are drawn above their points.
+    if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
+  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+    for (const float value : points->x) all.x.add(static_cast<double>(value));
+    for (const float value : points->y) all.y.add(static_cast<double>(value));
+  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
+    all.x.add(0.0);
+    for (const BarPanel::Series& series : bars->series) {
+      all.x.add(series.values);
+      all.x.add(series.low);
+      all.x.add(series.high);
+    }
+  }
+  return all;
+}
+
+std::vector<int> numbers_from(int first, int count) {
+  std::vector<int> numbers(static_cast<std::size_t>(std::max(count, 0)));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+std::vector<AxisTick> number_ticks(const std::vector<int>& numbers) {
+  constexpr int kMostTicks = 10;
+  const int step = round_step(static_cast<int>(numbers.size()), kMostTicks);
+  std::vector<AxisTick> ticks;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] % step != 0) continue;
+    ticks.push_back({static_cast<double>(i), std::to_string(numbers[i])});
+  }
+  return ticks;
+}
+
+std::vector<AxisTick> layer_ticks(int count, int base) {
+  return number_ticks(numbers_from(base, count));
+}
+
+FigurePanel map_panel(const MatrixD& values, const MapSide& x, const MapSide& y) {
+  HeatmapPanel map{.values = y.is_downward ? MatrixD(values.colwise().reverse()) : values};
+  const auto axis = [](const MapSide& side, std::vector<int>& borders) {
+    FigureAxis result{.label = side.label, .ticks = number_ticks(side.numbers)};
+    const auto count = static_cast<int>(side.numbers.size());
+    for (AxisTick& tick : result.ticks) {
+      if (side.is_downward) tick.at = count - 1 - tick.at;
+      tick.at = (tick.at + 0.5) * side.inner - 0.5;
+    }
+    for (int i = 1; side.inner > 1 && i < count; ++i) borders.push_back(i * side.inner);
+    return result;
+  };
+  FigurePanel panel{.x = axis(x, map.col_borders), .y = axis(y, map.row_borders)};
+  panel.content = std::move(map);
+  return panel;
 }
 
 double usual_lines_per_group(std::size_t groups, std::size_t bars) {
@@ -167,8 +236,8 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
     }
   }
   // Reference lines come last.
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
+  std::ranges::stable_partition(
+      entries, [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
   return entries;
 }
 

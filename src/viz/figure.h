@@ -22,6 +22,11 @@ namespace lime {
 enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted, kNone };
 enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
 
+/// Returns the marker of the `index`-th series: four shapes in turn.
+constexpr MarkerShape marker_of(std::size_t index) {
+  return static_cast<MarkerShape>(1 + index % 4);
+}
+
 /// Colour of items that belong to no class: greyish.
 inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
 
@@ -165,6 +170,27 @@ struct Figure {
   bool shares_y = false;  ///< all panels share one y range, numbered in the first column only
 };
 
+/// Result of a hit test on a drawn figure: FigureScene::hit().
+struct FigureHit {
+  /// A heatmap cell that contains a value.
+  struct Cell {
+    int row = 0;
+    int col = 0;
+    bool operator==(const Cell&) const = default;
+  };
+  /// A point of a curve, a bar, or (series 0) a point of a scatter plot.
+  struct Point {
+    std::size_t series = 0;
+    std::size_t index = 0;
+    bool operator==(const Point&) const = default;
+  };
+  std::size_t panel = 0;
+  double x = 0.0;  ///< in axis coordinates; for bars the value
+  double y = 0.0;
+  std::optional<Cell> cell = {};
+  std::optional<Point> point = {};  ///< the nearest one within reach
+};
+
 /// Range that grows as finite values are added.
 struct Extent {
   double low = std::numeric_limits<double>::infinity();
@@ -182,13 +208,41 @@ struct Extent {
   bool empty() const { return !(low <= high); }
 };
 
+struct PanelExtents {
+  Extent x;
+  Extent y;
+};
+
+/// Returns the extents of what curves, points and bars show, with room for stars.
+PanelExtents extents_of(const FigurePanel& panel);
+
 /// Returns true if a panel of `figure` has this content.
 template <typename Content>
 bool has_any(const Figure& figure) {
-  return std::any_of(figure.panels.begin(), figure.panels.end(), [](const FigurePanel& panel) {
+  return std::ranges::any_of(figure.panels, [](const FigurePanel& panel) {
     return std::holds_alternative<Content>(panel.content);
   });
 }
+
+/// One side of a heatmap: consecutive lines for layers, heads or the heads of layers.
+struct MapSide {
+  std::string label = {};
+  std::vector<int> numbers = {};  ///< as shown, ascending
+  bool is_downward = false;       ///< the first one is at the top
+  int inner = 1;                  ///< lines of each number, with borders between numbers
+};
+
+/// Returns `count` numbers from `first` on.
+std::vector<int> numbers_from(int first, int count);
+
+/// Returns about ten ticks for these numbers.
+std::vector<AxisTick> number_ticks(const std::vector<int>& numbers);
+/// Returns ticks of `count` layers or heads, the first labelled `base`.
+std::vector<AxisTick> layer_ticks(int count, int base);
+
+/// Returns a heatmap with labelled sides.
+/// @param values  [lines of y, lines of x], the first number first.
+FigurePanel map_panel(const MatrixD& values, const MapSide& x, const MapSide& y);
 
 /// Returns the smallest of 1, 2, 5, 10, ... that divides `count` into at most `most` >= 1 steps.
 int round_step(int count, int most);

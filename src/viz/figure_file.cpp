@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_file.h"
 
-#include <fmt/format.h>
-
 #include <QBuffer>
-#include <QImage>
 #include <QPageSize>
 #include <QPdfWriter>
 #include <QRegularExpression>
 #include <QSvgGenerator>
 #include <QtEndian>
-#include <algorithm>
-#include <array>
-#include <cmath>
 
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/quoting.h"
@@ -95,54 +88,67 @@ std::optional<std::string> find_in_svg(const QByteArray& svg) {
   return svg.mid(start + key.size(), end - start - key.size()).toStdString();
 }
 
-QByteArray draw_pdf(FigurePainter& painter, const Figure& figure, const Json& provenance) {
+/// Returns what `write` writes to a device.
+template <typename Write>
+QByteArray bytes_of(const Write& write) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
-  {
+  write(buffer);
+  return bytes;
+}
+
+QString title_of(const Figure& figure) {
+  return QString::fromStdString(figure.title.empty() ? figure.name : figure.title);
+}
+
+QByteArray draw_pdf(FigureScene& scene, const Figure& figure, const Json& provenance) {
+  QByteArray bytes = bytes_of([&](QBuffer& buffer) {
     QPdfWriter writer(&buffer);
     writer.setCreator("lime-figure");
-    writer.setTitle(QString::fromStdString(figure.title.empty() ? figure.name : figure.title));
+    writer.setTitle(title_of(figure));
     writer.setResolution(static_cast<int>(kUnitsPerInch));
-    writer.setPageSize(QPageSize(QSizeF(painter.size_units()) / kUnitsPerPoint, QPageSize::Point,
-                                 QString(), QPageSize::ExactMatch));
+    writer.setPageSize(QPageSize(QSizeF(scene.size()) / kUnitsPerPoint, QPageSize::Point, QString(),
+                                 QPageSize::ExactMatch));
     writer.setPageMargins(QMarginsF(0, 0, 0, 0));
     writer.addFileAttachment(kProvenanceName, QByteArray::fromStdString(provenance.dump(1)),
                              "application/json");
-    painter.paint(writer, 1.0);
-  }
+    scene.paint(writer, {}, 1.0);
+  });
   fix_pdf_date(bytes, provenance.value("created_utc", ""));
   return bytes;
 }
 
-QByteArray draw_svg(FigurePainter& painter, const Json& provenance) {
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  QSvgGenerator generator;
-  generator.setOutputDevice(&buffer);
-  generator.setResolution(static_cast<int>(kUnitsPerInch));
-  generator.setSize(painter.size_units());
-  generator.setViewBox(QRect(QPoint(0, 0), painter.size_units()));
-  painter.paint(generator, 1.0);
+QByteArray draw_svg(FigureScene& scene, const Figure& figure, const Json& provenance) {
+  QByteArray bytes = bytes_of([&](QBuffer& buffer) {
+    QSvgGenerator generator;
+    generator.setOutputDevice(&buffer);
+    generator.setTitle("");  // Qt versions differ in whether they escape it: see below
+    generator.setDescription("");
+    generator.setResolution(static_cast<int>(kUnitsPerInch));
+    generator.setSize(scene.size());
+    generator.setViewBox(QRect(QPoint(0, 0), scene.size()));
+    scene.paint(generator, {}, 1.0);
+  });
+  const QString about = QString("\n<title>%1</title>\n<desc>%2</desc>")
+                            .arg(title_of(figure).toHtmlEscaped(),
+                                 QString::fromStdString(figure.note).toHtmlEscaped());
+  bytes.insert(bytes.indexOf('>', bytes.indexOf("<svg")) + 1, about.toUtf8());
   add_svg_comment(bytes, provenance.dump());
   return bytes;
 }
 
-QByteArray draw_png(FigurePainter& painter, const FigureStyle& style, const Json& provenance) {
+QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& provenance) {
   const double scale = style.dpi / kUnitsPerInch;
-  const QSize size = (QSizeF(painter.size_units()) * scale).toSize();
-  QImage image(size, QImage::Format_RGB32);
+  QImage image((QSizeF(scene.size()) * scale).toSize(), QImage::Format_RGB32);
   image.setDotsPerMeterX(static_cast<int>(std::lround(style.dpi / 0.0254)));
   image.setDotsPerMeterY(image.dotsPerMeterX());
   image.fill(Qt::white);
-  painter.paint(image, scale);
+  scene.paint(image, {}, scale);
   image.setText(kProvenanceName, QString::fromStdString(provenance.dump()));
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  if (!image.save(&buffer, "PNG")) throw IoError("figure: cannot encode the PNG");
-  return bytes;
+  return bytes_of([&](QBuffer& buffer) {
+    if (!image.save(&buffer, "PNG")) throw IoError("figure: cannot encode the PNG");
+  });
 }
 
 /// Returns the figure that is drawn: the selected panels, in columns that fit.
@@ -152,10 +158,8 @@ Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
   if (!style.panel.empty()) {
     drawn.panels.clear();
     for (const int number : style.panel) {
-      if (number < 1 || number > std::ssize(figure.panels)) {
-        throw InvalidArgument("panel: the figure has panels 1 to {}, got {}", figure.panels.size(),
-                              number);
-      }
+      throw_if(number < 1 || number > std::ssize(figure.panels),
+               "panel: the figure has panels 1 to {}, got {}", figure.panels.size(), number);
       drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
     }
     drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));
@@ -178,26 +182,25 @@ std::string at(const std::vector<double>& values, std::size_t index) {
   return index < values.size() ? number(values[index]) : "";
 }
 
-/// Writes the lines of one panel; `head` contains the first cells.
-struct CsvLines {
-  std::string& csv;
-  const std::string& head;
+/// Adds the lines of one panel; `head` contains the first cells.
+struct TableLines {
+  std::vector<std::vector<std::string>>& lines;
+  std::vector<std::string> head;
 
   void add(const std::string& series, const std::string& x, const std::string& y,
            const std::string& low = "", const std::string& high = "") const {
-    csv += fmt::format("{},{},{},{},{},{}\n", head, series, x, y, low, high);
+    lines.push_back(head);
+    lines.back().insert(lines.back().end(), {series, x, y, low, high});
   }
 
   void operator()(const CurvePanel& panel) const {
     for (const Curve& curve : panel.curves) {
       for (std::size_t i = 0; i < curve.x.size(); ++i) {
-        add(csv_cell(curve.label), number(curve.x[i]), number(curve.y[i]), at(curve.low, i),
+        add(curve.label, number(curve.x[i]), number(curve.y[i]), at(curve.low, i),
             at(curve.high, i));
       }
     }
-    for (const ReferenceLine& line : panel.references) {
-      add(csv_cell(line.label), "", number(line.y));
-    }
+    for (const ReferenceLine& line : panel.references) add(line.label, "", number(line.y));
   }
 
   void operator()(const HeatmapPanel& panel) const {
@@ -212,25 +215,23 @@ struct CsvLines {
   void operator()(const ScatterPanel& panel) const {
     for (std::size_t i = 0; i < panel.x.size(); ++i) {
       const auto c = static_cast<std::size_t>(panel.classes[i]);
-      add(c < panel.class_names.size() ? csv_cell(panel.class_names[c]) : "",
-          fmt::to_string(panel.x[i]), fmt::to_string(panel.y[i]));
+      add(c < panel.class_names.size() ? panel.class_names[c] : "", fmt::to_string(panel.x[i]),
+          fmt::to_string(panel.y[i]));
     }
   }
 
   void operator()(const BarPanel& panel) const {
     for (const BarPanel::Series& series : panel.series) {
       for (std::size_t g = 0; g < panel.groups.size(); ++g) {
-        add(csv_cell(series.label), csv_cell(panel.groups[g]), number(series.values[g]),
-            at(series.low, g), at(series.high, g));
+        add(series.label, panel.groups[g], number(series.values[g]), at(series.low, g),
+            at(series.high, g));
       }
     }
   }
 
   void operator()(const TablePanel& panel) const {
     for (const auto& row : panel.rows) {
-      for (std::size_t c = 0; c < row.size(); ++c) {
-        add(csv_cell(row.front()), csv_cell(panel.head[c]), csv_cell(row[c]));
-      }
+      for (std::size_t c = 0; c < row.size(); ++c) add(row.front(), panel.head[c], row[c]);
     }
   }
 };
@@ -240,33 +241,33 @@ struct CsvLines {
 void write_figure(const fs::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance) {
   const std::string kind = path.extension().string();
-  if (kind != ".pdf" && kind != ".svg" && kind != ".png" && kind != ".csv" && kind != ".tex") {
-    throw InvalidArgument("'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'",
-                          path.string(), kind);
-  }
+  throw_if(kind != ".pdf" && kind != ".svg" && kind != ".png" && kind != ".csv" && kind != ".tex",
+           "'{}': must end in .pdf, .svg, .png, .csv or .tex, got '{}'", path.string(), kind);
   const Figure drawn = drawn_figure(figure, style);
   if (kind == ".csv") return write_file_atomically(path, figure_to_csv(drawn));
   if (kind == ".tex") return write_file_atomically(path, figure_to_pgfplots(drawn, style));
-  FigurePainter painter(drawn, style);
+  FigureScene scene(drawn, style);
   const Json stored = style.anonymous ? anonymous_provenance(provenance) : provenance;
-  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(painter, drawn, stored)
-                           : kind == ".svg" ? draw_svg(painter, stored)
-                                            : draw_png(painter, style, stored);
+  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(scene, drawn, stored)
+                           : kind == ".svg" ? draw_svg(scene, drawn, stored)
+                                            : draw_png(scene, style, stored);
   write_file_atomically(path, bytes.toStdString());
 }
 
 std::string figure_to_svg(const Figure& figure, const FigureStyle& style) {
-  FigurePainter painter(drawn_figure(figure, style), style);
-  const std::string svg = draw_svg(painter, Json::object()).toStdString();
+  const Figure drawn = drawn_figure(figure, style);
+  FigureScene scene(drawn, style);
+  const std::string svg = draw_svg(scene, drawn, Json::object()).toStdString();
   return svg.substr(svg.find("<svg"));
 }
 
 QImage preview_figure(const Figure& figure, const FigureStyle& style, const QSize& room) {
-  FigurePainter painter(drawn_figure(figure, style), style);
-  const QSize size = painter.size_units().scaled(room, Qt::KeepAspectRatio);
+  const Figure drawn = drawn_figure(figure, style);
+  FigureScene scene(drawn, style);
+  const QSize size = scene.size().scaled(room, Qt::KeepAspectRatio);
   QImage image(size, QImage::Format_RGB32);
   image.fill(Qt::white);
-  painter.paint(image, static_cast<double>(size.width()) / painter.size_units().width());
+  scene.paint(image, {}, static_cast<double>(size.width()) / scene.size().width());
   return image;
 }
 
@@ -307,11 +308,21 @@ Json read_figure_provenance(const fs::path& path) {
   return parse_json(*text, path.string());
 }
 
-std::string figure_to_csv(const Figure& figure) {
-  std::string csv = "panel,title,series,x,y,low,high\n";
+std::vector<std::vector<std::string>> figure_table(const Figure& figure) {
+  std::vector<std::vector<std::string>> lines = {
+      {"panel", "title", "series", "x", "y", "low", "high"}};
   for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    const std::string head = fmt::format("{},{}", i, csv_cell(figure.panels[i].title));
-    std::visit(CsvLines{csv, head}, figure.panels[i].content);
+    std::visit(TableLines{lines, {std::to_string(i), figure.panels[i].title}},
+               figure.panels[i].content);
+  }
+  return lines;
+}
+
+std::string figure_to_csv(const Figure& figure) {
+  std::string csv;
+  for (std::vector<std::string>& line : figure_table(figure)) {
+    std::ranges::transform(line, line.begin(), csv_cell);
+    csv += fmt::format("{}\n", fmt::join(line, ","));
   }
   return csv;
 }

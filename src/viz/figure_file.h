@@ -4,6 +4,7 @@
 #include <QImage>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "viz/figure.h"
@@ -35,7 +36,9 @@ Json anonymous_provenance(const Json& provenance);
 /// @throws FormatError  if there is none. @throws IoError
 Json read_figure_provenance(const std::filesystem::path& path);
 
-/// Returns the numbers of `figure` in long form: panel, series, x, y, low, high or row, col, value.
+/// Returns the numbers of `figure` in long form, after a header: panel, series, x, y, low, high.
+std::vector<std::vector<std::string>> figure_table(const Figure& figure);
+/// Returns them as CSV.
 std::string figure_to_csv(const Figure& figure);
 
 /// Returns a standalone LaTeX document that draws `figure` with pgfplots.

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_layout.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "viz/plots/panel_builder.h"
-#include "viz/plots/text_elements.h"
 
 namespace lime {
 namespace {
@@ -95,14 +91,14 @@ FigureLayout::FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTh
   const std::string& title = theme_.style().title.empty() ? figure_.title : theme_.style().title;
   const int text_width = width_ - 2 * units(4);
   if (!title.empty()) {
-    add_row(new NoteElement(&plot_, title, theme_.title_font(), theme_.ink(), text_width));
+    add_row(new_note(&plot_, title, theme_.title_font(), theme_.ink(), text_width));
   }
   if (const std::vector<LegendEntry> entries = legend_of(figure_); entries.size() > 1) {
-    add_row(new LegendElement(&plot_, entries, num_colours_, theme_, text_width));
+    add_row(new_legend(&plot_, entries, num_colours_, theme_, text_width));
   }
   add_panels();
   if (!figure_.note.empty()) {
-    add_row(new NoteElement(&plot_, figure_.note, theme_.note_font(), theme_.muted(), text_width));
+    add_row(new_note(&plot_, figure_.note, theme_.note_font(), theme_.muted(), text_width));
   }
 }
 
@@ -127,11 +123,10 @@ bool FigureLayout::has_long_colour_bar() const {
 }
 
 HeatmapScale FigureLayout::heatmap_scale() const {
-  const bool is_signed =
-      std::any_of(figure_.panels.begin(), figure_.panels.end(), [](const FigurePanel& panel) {
-        const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
-        return map != nullptr && map->is_signed;
-      });
+  const bool is_signed = std::ranges::any_of(figure_.panels, [](const FigurePanel& panel) {
+    const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
+    return map != nullptr && map->is_signed;
+  });
   const auto [low, high] = colour_range_of(figure_);
   return {theme_.map_palette(is_signed), low, high};
 }
@@ -180,7 +175,7 @@ void FigureLayout::place_on_grid(QCPLayoutElement* element, std::size_t index) {
 QCPLayoutElement* FigureLayout::panel_element(std::size_t index) {
   const FigurePanel& panel = figure_.panels[index];
   if (const auto* const table = std::get_if<TablePanel>(&panel.content)) {
-    auto* const element = new TableElement(&plot_, *table, theme_);
+    auto* const element = new_table(&plot_, *table, theme_);
     place_on_grid(element, index);
     return element;
   }

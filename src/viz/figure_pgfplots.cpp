@@ -49,23 +49,12 @@ void add_ticks(std::string& options, const char* name, const FigureAxis& axis) {
   options += fmt::format(", {0}tick={{{1}}}, {0}ticklabels={{{2}}}", name, places, labels);
 }
 
-void add_whole_ticks(std::string& options, const CurvePanel& panel) {
-  Extent x;
-  for (const Curve& curve : panel.curves) x.add(curve.x);
-  if (x.empty()) return;
-  options +=
-      fmt::format(", xtick distance={}", std::max(1.0, std::round((x.high - x.low) / kTicks)));
-}
-
 std::string shared_y_options(const Figure& figure) {
   Extent y;
   for (const FigurePanel& panel : figure.panels) {
-    const auto* const curves = std::get_if<CurvePanel>(&panel.content);
-    if (curves == nullptr || panel.y.min || panel.y.max) return "";
-    for (const Curve& curve : curves->curves) {
-      for (const auto* const values : {&curve.y, &curve.low, &curve.high}) y.add(*values);
-    }
-    for (const ReferenceLine& line : curves->references) y.add(line.y);
+    if (!std::holds_alternative<CurvePanel>(panel.content) || panel.y.min || panel.y.max) return "";
+    const Extent own = extents_of(panel).y;
+    y.add({own.low, own.high});
   }
   if (y.empty()) return "";
   const double margin = std::max(kMargin * (y.high - y.low), 1e-9);
@@ -91,7 +80,7 @@ std::string tables_to_latex(const Figure& figure) {
     tex += "\\midrule\n";
     for (std::size_t r = 0; r < table->rows.size(); ++r) {
       const auto& rules = table->rules;
-      if (std::find(rules.begin(), rules.end(), static_cast<int>(r)) != rules.end()) {
+      if (std::ranges::find(rules, static_cast<int>(r)) != rules.end()) {
         tex += "\\midrule\n";
       }
       add_line(table->rows[r]);
@@ -114,7 +103,10 @@ std::string content_options(const FigurePanel& panel, const Figure& figure, bool
     return options + "}";
   }
   if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-    if (panel.x.whole_numbers) add_whole_ticks(options, *curves);
+    if (const Extent x = extents_of(panel).x; panel.x.whole_numbers && !x.empty()) {
+      options +=
+          fmt::format(", xtick distance={}", std::max(1.0, std::round((x.high - x.low) / kTicks)));
+    }
     const bool has_stars = std::any_of(curves->curves.begin(), curves->curves.end(),
                                        [](const Curve& curve) { return !curve.stars.empty(); });
     if (has_stars) options += ", enlarge y limits=0.15";

@@ -3,9 +3,6 @@
 
 #include <qcustomplot.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "viz/figure_layout.h"
 #include "viz/plots/plot_theme.h"
 #include "viz/plots/plottables.h"
@@ -89,27 +86,6 @@ std::optional<FigureHit::Point> bar_at(const BarPanel& bars, double y) {
 
 }  // namespace
 
-FigurePainter::FigurePainter(const Figure& figure, const FigureStyle& style)
-    : plot_(std::make_unique<QCustomPlot>()) {
-  check_figure(figure, style);
-  const PlotTheme theme(style);
-  const FigureSize wanted = figure_size(style, figure.is_wide);
-  const int width = units_of_mm(wanted.width_mm);
-  FigureLayout layout(*plot_, figure, theme, width);
-  if (wanted.height_mm) layout.settle(units_of_mm(*wanted.height_mm));
-  const int height = wanted.height_mm ? units_of_mm(*wanted.height_mm)
-                                      : settle_fitting(layout, wanted, style.size);
-  size_ = QSize(width, height);
-}
-
-FigurePainter::~FigurePainter() = default;
-
-QSize FigurePainter::size_units() const { return size_; }
-
-void FigurePainter::paint(QPaintDevice& device, double scale) {
-  draw(*plot_, size_, device, {}, scale);
-}
-
 struct FigureScene::Impl {
   Impl(const Figure& shown, const FigureStyle& style) : figure(shown), theme(style) {}
 
@@ -129,6 +105,19 @@ struct FigureScene::Impl {
   std::unique_ptr<FigureLayout> layout;
   QSize size;
 };
+
+FigureScene::FigureScene(const Figure& figure, const FigureStyle& style)
+    : impl_(std::make_unique<Impl>(figure, style)) {
+  check_figure(figure, style);
+  const FigureSize wanted = figure_size(style, figure.is_wide);
+  impl_->lay_out(units_of_mm(wanted.width_mm));
+  if (wanted.height_mm) {
+    impl_->size.setHeight(units_of_mm(*wanted.height_mm));
+    impl_->layout->settle(impl_->size.height());
+  } else {
+    impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style.size));
+  }
+}
 
 FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room,
                          bool keeps_aspect)
@@ -234,10 +223,7 @@ std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) co
 void FigureScene::refresh_map(std::size_t panel) {
   const auto& changed = std::get<HeatmapPanel>(impl_->figure.panels[panel].content);
   for (QCPAbstractPlottable* const drawn : impl_->layout->axes_of(panel)->plottables()) {
-    auto* const map = dynamic_cast<HeatmapPlottable*>(drawn);
-    if (map == nullptr) continue;
-    map->set_cells(changed.values);
-    map->show_marks(changed.marks);
+    if (auto* const map = dynamic_cast<HeatmapPlottable*>(drawn)) map->set_panel(changed);
   }
 }
 

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "viz/figure.h"
-#include "viz/figure_hit.h"
 #include "viz/figure_style.h"
 
 class QCustomPlot;
@@ -18,26 +17,6 @@ class QCustomPlot;
 class QPaintDevice;
 
 namespace lime {
-
-/// Lays a figure out with QCustomPlot and draws it. Needs a QApplication.
-class FigurePainter {
- public:
-  /// @throws InvalidArgument  if the font is missing or the palette unsuitable.
-  FigurePainter(const Figure& figure, const FigureStyle& style);
-  ~FigurePainter();
-  FigurePainter(const FigurePainter&) = delete;
-  FigurePainter& operator=(const FigurePainter&) = delete;
-
-  /// Returns width and height in tenths of a point, the unit of paint().
-  QSize size_units() const;
-
-  /// Draws the figure into `device`; `scale` is device units per tenth of a point.
-  void paint(QPaintDevice& device, double scale);
-
- private:
-  std::unique_ptr<QCustomPlot> plot_;
-  QSize size_;
-};
 
 struct PanelRange {
   double x_low = 0.0;
@@ -47,14 +26,17 @@ struct PanelRange {
   bool operator==(const PanelRange&) const = default;
 };
 
-/// A figure laid out for the screen. It can be repainted with other axis ranges and supports hit
+/// A figure laid out with QCustomPlot. It can be repainted with other axis ranges and supports hit
 /// tests. Lengths are tenths of a point. Needs a QApplication.
 class FigureScene {
  public:
+  /// Lays out for a file, at the size of `style`. @param figure  must outlive the scene.
+  /// @throws InvalidArgument  if the font is missing or the palette unsuitable.
+  FigureScene(const Figure& figure, const FigureStyle& style);
+  /// Lays out for the screen.
   /// @param figure        must outlive the scene.
   /// @param room          available width and height.
   /// @param keeps_aspect  panels keep the figure's aspect; otherwise they fill the room.
-  /// @throws InvalidArgument  as FigurePainter.
   FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room, bool keeps_aspect);
   ~FigureScene();
   FigureScene(const FigureScene&) = delete;

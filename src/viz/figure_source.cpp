@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_source.h"
 
-#include <algorithm>
-#include <optional>
 #include <sstream>
-#include <string_view>
-#include <utility>
 
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
@@ -40,7 +36,7 @@ SourceEmbedding points_of(const CaptureEmbeddings& capture) {
   const bool has_others = std::ranges::any_of(embedding.classes, [](int c) { return c < 0; });
   if (!has_others) return embedding;
   const auto others = static_cast<int>(embedding.class_names.size());
-  std::replace(embedding.classes.begin(), embedding.classes.end(), -1, others);
+  std::ranges::replace(embedding.classes, -1, others);
   embedding.class_names.emplace_back(others == 0 ? "" : "other");
   return embedding;
 }

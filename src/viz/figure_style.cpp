@@ -2,10 +2,7 @@
 #include "viz/figure_style.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
-
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -33,10 +30,10 @@ constexpr std::array<std::uint32_t, 11> kPurpleOrange = {0x2D004B, 0x542788, 0x8
                                                          0xD8DAEB, 0xF7F7F7, 0xFEE0B6, 0xFDB863,
                                                          0xE08214, 0xB35806, 0x7F3B08};
 
-// Blue and vermilion first. In greyscale print markers and line patterns distinguish them.
-constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73, 0xE69F00,
-                                                    0x56B4E9, 0xCC79A7, 0xF0E442};
-constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x8C8C8C, 0x555555, 0xB8B8B8};
+// Its orange, sky blue and yellow are darker here: 3:1 against white and the dark background.
+constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73, 0xB07D00,
+                                                    0x2A97BF, 0xCC79A7, 0x8A63D2};
+constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x949494, 0x474747, 0x707070};
 
 /// In the order of HeatmapPalette.
 constexpr std::array<std::span<const std::uint32_t>, 6> kAnchors = {
@@ -110,9 +107,9 @@ bool is_diverging(HeatmapPalette palette) {
 Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count) {
   if (palette == ClassPalette::kGrey) return from_hex(kGreys[index % kGreys.size()]);
   if (count <= kOkabeIto.size()) return from_hex(kOkabeIto[index]);
-  // The last tenth of viridis is too light on white.
+  // The rest of viridis is too light on white.
   return heatmap_colour(HeatmapPalette::kViridis,
-                        0.9 * static_cast<double>(index) / static_cast<double>(count - 1));
+                        0.58 * static_cast<double>(index) / static_cast<double>(count - 1));
 }
 
 Colour heatmap_colour(HeatmapPalette palette, double position) {
@@ -181,9 +178,8 @@ void FigureStyle::describe(OptionList& list) {
 
 void FigureStyle::validate() const {
   figure_size(*this, false);
-  if (!(font_size >= 2.0 && font_size <= 72.0)) {
-    throw InvalidArgument("font_size: must be in [2, 72] pt, got {}", font_size);
-  }
+  throw_if(!(font_size >= 2.0 && font_size <= 72.0), "font_size: must be in [2, 72] pt, got {}",
+           font_size);
   if (dpi < 30 || dpi > 2400) throw InvalidArgument("dpi: must be in [30, 2400], got {}", dpi);
   if (font.empty()) throw InvalidArgument("font: expected a font family, got ''");
 }

@@ -27,7 +27,7 @@ double luma(Colour colour);
 
 /// Qualitative palettes: for models, sites, classes.
 enum class ClassPalette {
-  kOkabeIto,  ///< distinguishable by colour-blind readers (Okabe & Ito 2008)
+  kOkabeIto,  ///< Okabe & Ito 2008, its light colours darkened: contrast >= 3:1
   kGrey,      ///< greys only; line patterns and markers distinguish series
 };
 
@@ -62,7 +62,6 @@ enum class FigureTheme { kLight, kDark };
 
 constexpr auto names_of(FigureTheme) { return names_in_order<FigureTheme>("light", "dark"); }
 
-/// Width of a figure, and its height if fixed.
 struct FigureSize {
   double width_mm = 0.0;
   std::optional<double> height_mm = {};      ///< unset: as the panels require
@@ -76,7 +75,6 @@ constexpr auto names_of(Venue) {
   return names_in_order<Venue>("acl", "neurips", "icml", "iclr", "slides", "poster");
 }
 
-/// Appearance of a figure, independent of its content.
 struct FigureStyle {
   /// A name of figure_size(), "WIDTHxHEIGHT" or "WIDTH" in mm, or "auto": acl-page or acl-column.
   std::string size = "auto";

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/pgfplots_plots.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string_view>
-#include <utility>
-
 namespace lime {
 namespace {
 

@@ -11,8 +11,8 @@
 #include "analysis/tsne/embedding_exploration.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/preprocessing.h"
 #include "support/statistics.h"
 #include "support/test_data.h"
 

@@ -10,8 +10,8 @@
 #include "app/routed_capture.h"
 #include "checkpoint/test_model.h"
 #include "core/random.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/preprocessing.h"
 #include "support/statistics.h"
 
 namespace lime {

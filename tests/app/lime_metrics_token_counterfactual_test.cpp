@@ -7,8 +7,8 @@
 
 #include "analysis/write_capture.h"
 #include "app/lime_metrics_fixture.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/preprocessing.h"
 #include "support/statistics.h"
 #include "support/tiny_checkpoint.h"
 

@@ -40,6 +40,13 @@ TEST(AxisTickerTest, FewDecadesHaveTicksAtTwoAndFive) {
   EXPECT_EQ(labels_of(ticker, 0.05, 2.0), "0.05 0.1 0.2 0.5 1 2");
 }
 
+TEST(AxisTickerTest, NarrowPanelsHaveFewerTicksOnLogarithmicAxes) {
+  LogTicker ticker;
+  ticker.setTickCount(3);
+  EXPECT_EQ(labels_of(ticker, 1.5, 300.0), "10 100");
+  EXPECT_EQ(labels_of(ticker, 0.5, 2e6), "1e+00 1e+02 1e+04 1e+06");
+}
+
 TEST(AxisTickerTest, ManyDecadesHavePowersOfTen) {
   LogTicker ticker;
   EXPECT_EQ(labels_of(ticker, 0.5, 2e4), "1 10 100 1000 10000");

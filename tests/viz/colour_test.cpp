@@ -40,6 +40,29 @@ TEST(ColourTest, GreysDifferInGreyPrint) {
   EXPECT_GT(std::abs(difference), 0.3);
 }
 
+/// Returns the contrast of WCAG 2.1.
+double contrast(Colour a, Colour b) {
+  const auto linear = [](std::uint8_t channel) {
+    const double value = channel / 255.0;
+    return value <= 0.03928 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+  };
+  const auto luminance = [&](Colour c) {
+    return 0.2126 * linear(c.red) + 0.7152 * linear(c.green) + 0.0722 * linear(c.blue) + 0.05;
+  };
+  const double ratio = luminance(a) / luminance(b);
+  return std::max(ratio, 1.0 / ratio);
+}
+
+TEST(ColourTest, ClassesContrastWithTheBackground) {
+  for (std::size_t i = 0; i < 7; ++i) {
+    const Colour colour = class_colour(ClassPalette::kOkabeIto, i, 7);
+    EXPECT_GE(contrast(colour, {255, 255, 255}), 3.0) << i;
+    EXPECT_GE(contrast(colour, {24, 26, 30}), 3.0) << i;
+    EXPECT_GE(contrast(class_colour(ClassPalette::kGrey, i, 7), {255, 255, 255}), 3.0) << i;
+    EXPECT_GE(contrast(class_colour(ClassPalette::kOkabeIto, 2 * i, 13), {255, 255, 255}), 3.0);
+  }
+}
+
 TEST(ColourTest, ManyClassesGetDifferentColours) {
   for (std::size_t i = 1; i < 20; ++i) {
     EXPECT_NE(class_colour(ClassPalette::kOkabeIto, i, 20),

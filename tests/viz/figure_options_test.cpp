@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "viz/recipes/figure_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

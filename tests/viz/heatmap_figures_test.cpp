@@ -170,10 +170,10 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
   EXPECT_EQ(norms.note, "site: hidden; norms beyond the colour scale are clipped");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
-  EXPECT_THAT(figure_refusal(sources, {.measure = {"curvature"}}),
-              HasSubstr("measure: unknown token measure (supported: norm, relative_norm, "
-                        "next_cosine, entropy_contribution, lens_probability, lens_rank, lens_kl), "
-                        "got 'curvature'"));
+  EXPECT_THAT(
+      figure_refusal(sources, {.measure = {"curvature"}}),
+      HasSubstr("measure: tokens does not show 'curvature' (supported: norm, relative_norm, "
+                "next_cosine, entropy_contribution, lens_probability, lens_rank, lens_kl)"));
 }
 
 TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
@@ -215,8 +215,8 @@ TEST(HeatmapFiguresTest, AttentionWithoutASequenceIsAMapOfItsHeads) {
   const Figure sinks = make_figure(sources, {.measure = {"first_share"}});
   EXPECT_EQ(sinks.colour_range, std::pair(0.0, 1.0));
   EXPECT_THAT(figure_refusal(sources, {.measure = {"norm"}}),
-              HasSubstr("measure: unknown attention measure (supported: entropy, effective_keys, "
-                        "distance, first_share, previous_share, own_share), got 'norm'"));
+              HasSubstr("measure: attention-heads does not show 'norm' (supported: entropy, "
+                        "effective_keys, distance, first_share, previous_share, own_share)"));
   EXPECT_THAT(figure_refusal(sources, {.kind = "attention"}), HasSubstr("with --sequence N"));
 }
 

@@ -130,6 +130,8 @@ TEST_F(LimeFigureTest, AReportIsOneHtmlFileWithFiguresNumbersAndProvenance) {
     EXPECT_THAT(html, HasSubstr(std::string("<a href=\"#") + name + "\">"));
   }
   EXPECT_THAT(html, HasSubstr("<svg "));
+  EXPECT_THAT(html, HasSubstr("<title>router-mean</title>"));
+  EXPECT_THAT(html, Not(HasSubstr("Qt SVG")));
   EXPECT_THAT(html, HasSubstr("<th>panel</th><th>title</th>"));
   EXPECT_THAT(html, HasSubstr("sha256"));
   EXPECT_THAT(html, Not(HasSubstr("<?xml")));

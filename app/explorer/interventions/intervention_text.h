@@ -4,7 +4,7 @@
 #include "explorer/interventions/intervention_result.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
-#include "viz/figure_hit.h"
+#include "viz/figure.h"
 
 class QCheckBox;
 class QListView;

@@ -6,7 +6,7 @@
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/models/preferences.h"
 #include "explorer/router/router_figures.h"
-#include "viz/figure_hit.h"
+#include "viz/figure.h"
 #include "viz/figure_style.h"
 
 namespace lime::explorer {

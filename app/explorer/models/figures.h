@@ -6,7 +6,6 @@
 #include <span>
 
 #include "viz/figure.h"
-#include "viz/figure_hit.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {

@@ -4,7 +4,6 @@
 #include "analysis/router/router_exploration.h"
 #include "explorer/models/selection.h"
 #include "viz/figure.h"
-#include "viz/figure_hit.h"
 
 namespace lime::explorer {
 

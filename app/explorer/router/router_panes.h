@@ -3,7 +3,7 @@
 
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/controls.h"
-#include "viz/figure_hit.h"
+#include "viz/figure.h"
 
 class QCheckBox;
 class QSlider;

@@ -7,7 +7,7 @@
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
-#include "viz/figure_hit.h"
+#include "viz/figure.h"
 
 namespace lime {
 class CaptureReader;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explorer/models/selection.h"
-#include "viz/figure_hit.h"
+#include "viz/figure.h"
 #include "viz/figure_scene.h"
 
 namespace lime::explorer {

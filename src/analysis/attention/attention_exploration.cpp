@@ -10,7 +10,7 @@
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "metrics/attention/attention_profile.h"
-#include "metrics/router/routed_measures.h"
+#include "metrics/router/routed_values.h"
 
 namespace lime {
 

@@ -13,7 +13,7 @@
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "core/files/atomic_file.h"
-#include "metrics/pairs/minimal_pairs.h"
+#include "metrics/comparison/paired_comparison.h"
 
 namespace lime {
 

@@ -8,7 +8,7 @@
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
-#include "metrics/pairs/minimal_pairs.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {

@@ -4,7 +4,7 @@
 #include "analysis/engine/analysis.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
-#include "metrics/geometry/lidar.h"
+#include "metrics/geometry/spectrum.h"
 #include "metrics/rows.h"
 
 namespace lime {

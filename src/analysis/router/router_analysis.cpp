@@ -11,7 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "core/files/sha256.h"
-#include "metrics/router/routed_measures.h"
+#include "metrics/router/routed_values.h"
 
 namespace lime {
 namespace {

@@ -5,9 +5,11 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/lens/lens_analysis.h"
+#include "analysis/report/tables.h"
+#include "checkpoint/tokenizer.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/preprocessing.h"
-#include "metrics/entropy/token_contributions.h"
+#include "metrics/entropy/sequence_entropies.h"
 #include "metrics/geometry/sequence_measures.h"
 
 namespace lime {

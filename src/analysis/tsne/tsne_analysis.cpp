@@ -7,7 +7,8 @@
 
 #include "core/files/sha256.h"
 #include "core/quoting.h"
-#include "metrics/tsne/initialization.h"
+#include "metrics/tsne/tsne.h"
+#include "metrics/summary.h"
 #include "metrics/tsne/trustworthiness.h"
 
 namespace lime {

@@ -2,15 +2,12 @@
 #include "metrics/comparison/paired_comparison.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/random.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -63,8 +60,10 @@ double random_p_value(std::span<const double> values, double threshold,
   return static_cast<double>(hits + 1) / static_cast<double>(options.resamples + 1);
 }
 
-SummaryOptions summary_options(const PairedOptions& options) {
-  return {.confidence = options.confidence, .resamples = options.resamples, .seed = options.seed};
+void check_resamples(const PairedOptions& options) {
+  throw_if(options.resamples < SummaryOptions::kFewestResamples,
+           "resamples: must be >= 100, got {}", options.resamples);
+  options.validate();
 }
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -72,10 +71,9 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 std::vector<double> means_of(const RunValues& runs) {
   std::vector<double> means;
   for (const std::vector<double>& run : runs) {
-    if (run.empty() || run.size() != runs.front().size()) {
-      throw InvalidArgument("runs: must have values of the same items, got {} and {}",
-                            runs.front().size(), run.size());
-    }
+    throw_if(run.empty() || run.size() != runs.front().size(),
+             "runs: must have values of the same items, got {} and {}", runs.front().size(),
+             run.size());
     for (const double value : run) {
       if (!std::isfinite(value)) throw InvalidArgument("runs: values must be finite");
     }
@@ -179,16 +177,11 @@ double chi_squared_tail(double x, double degrees_of_freedom) {
 
 }  // namespace
 
-void PairedOptions::validate() const {
-  if (resamples < 100) throw InvalidArgument("resamples: must be >= 100, got {}", resamples);
-  summary_options(*this).validate();
-}
-
 PairedComparison compare_paired(std::span<const double> first, std::span<const double> second,
                                 const PairedOptions& options) {
-  options.validate();
+  check_resamples(options);
   const std::vector<double> values = differences(first, second);
-  const Summary summary = summarize(values, summary_options(options));
+  const Summary summary = summarize(values, options);
   double magnitude = 0.0;
   for (const double value : values) magnitude += std::abs(value);
   const double observed = std::abs(std::accumulate(values.begin(), values.end(), 0.0));
@@ -236,7 +229,7 @@ std::vector<double> holm_adjusted(std::span<const double> p_values) {
 }
 
 RunSummary summarize_runs(const RunValues& runs, const PairedOptions& options) {
-  options.validate();
+  check_resamples(options);
   const std::vector<double> means = means_of(runs);
   const auto n = static_cast<double>(means.size());
   RunSummary result;
@@ -258,13 +251,12 @@ RunSummary summarize_runs(const RunValues& runs, const PairedOptions& options) {
 
 RunComparison compare_runs(const RunValues& first, const RunValues& second,
                            const PairedOptions& options) {
-  options.validate();
+  check_resamples(options);
   std::vector<double> means = means_of(first);
   const std::vector<double> others = means_of(second);
-  if (first.front().size() != second.front().size()) {
-    throw InvalidArgument("runs: must have values of the same items, got {} and {}",
-                          first.front().size(), second.front().size());
-  }
+  throw_if(first.front().size() != second.front().size(),
+           "runs: must have values of the same items, got {} and {}", first.front().size(),
+           second.front().size());
   const double difference = mean_of(others) - mean_of(means);
   means.insert(means.end(), others.begin(), others.end());
   RunComparison result = permutation_test(means, first.size(), options);
@@ -309,6 +301,54 @@ double kruskal_wallis_p(std::span<const std::vector<double>> groups) {
   if (!(correction > 0.0)) return 1.0;
   const double h = (12.0 / (n * (n + 1.0)) * between - 3.0 * (n + 1.0)) / correction;
   return chi_squared_tail(h, static_cast<double>(groups.size() - 1));
+}
+
+std::vector<PairOutcome> compare_pairs(std::span<const double> good, std::span<const double> bad) {
+  throw_if(good.size() != bad.size(),
+           "pairs: the numbers of good and bad sentences must be equal, got {} and {}", good.size(),
+           bad.size());
+  std::vector<PairOutcome> outcomes;
+  outcomes.reserve(good.size());
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    throw_if(!std::isfinite(good[i]) || !std::isfinite(bad[i]),
+             "pairs: scores must be finite, got {1} and {2} for pair {0}", i, good[i], bad[i]);
+    outcomes.push_back(good[i] > bad[i]    ? PairOutcome::kCorrect
+                       : good[i] == bad[i] ? PairOutcome::kTie
+                                           : PairOutcome::kIncorrect);
+  }
+  return outcomes;
+}
+
+PairAccuracy pair_accuracy(std::span<const PairOutcome> outcomes, TieRule ties, double confidence) {
+  if (outcomes.empty()) throw InvalidArgument("pairs: expected at least one, got none");
+  PairAccuracy result;
+  result.num_pairs = static_cast<std::int64_t>(outcomes.size());
+  result.num_correct = std::ranges::count(outcomes, PairOutcome::kCorrect);
+  result.num_ties = std::ranges::count(outcomes, PairOutcome::kTie);
+  if (ties == TieRule::kCorrect) result.num_correct += result.num_ties;
+  const auto n = static_cast<double>(result.num_pairs);
+  const double p = static_cast<double>(result.num_correct) / n;
+  result.accuracy = p;
+  if (result.num_pairs > 1) result.standard_error = std::sqrt(p * (1.0 - p) / (n - 1.0));
+  const double z = normal_quantile(0.5 + confidence / 2.0);
+  const double centre = p + z * z / (2.0 * n);
+  const double reach = z * std::sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+  const double scale = 1.0 + z * z / n;
+  result.ci_low = std::max(0.0, (centre - reach) / scale);
+  result.ci_high = std::min(1.0, (centre + reach) / scale);
+  return result;
+}
+
+double pooled_standard_error(std::span<const PairAccuracy> tasks) {
+  double pairs = 0.0;
+  double squares = 0.0;
+  for (const PairAccuracy& task : tasks) {
+    const auto n = static_cast<double>(task.num_pairs);
+    pairs += n;
+    squares += (n - 1.0) * n * task.standard_error * task.standard_error;
+  }
+  const double freedom = pairs - static_cast<double>(tasks.size());
+  return freedom > 0.0 ? std::sqrt(squares / freedom / pairs) : 0.0;
 }
 
 }  // namespace lime

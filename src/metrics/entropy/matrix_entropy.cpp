@@ -4,10 +4,10 @@
 #include <Spectra/SymEigsSolver.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "metrics/entropy/entropy_calculator.h"
+#include "metrics/rows.h"
 
 namespace lime {
 namespace {
@@ -61,13 +61,7 @@ double entropy_of(const linalg::AffineRows<Scalar>& rows, double alpha) {
   options.preset = EntropyPreset::kRaw;
   options.alpha = {alpha};
   EntropyCalculator calculator(options, std::nullopt);
-  try {
-    return calculator.compute(rows).values.front();
-  } catch (const InvalidArgument& error) {
-    throw InvalidArgument("entropy: {}", error.what());
-  } catch (const NumericalError& error) {
-    throw NumericalError("entropy: {}", error.what());
-  }
+  return with_prefix("entropy", [&] { return calculator.compute(rows).values.front(); });
 }
 
 void check_leading(std::span<const double> leading, std::int64_t num_eigenvalues) {

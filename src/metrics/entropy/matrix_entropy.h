@@ -12,8 +12,7 @@
 
 namespace lime {
 
-/// Definition of the entropy: the preprocessing, the default order and the unit of the result.
-/// docs/numerics.md has the formula and source of each.
+/// Preprocessing, default order and unit of the entropy; docs/numerics.md has their sources.
 enum class EntropyPreset {
   kLimeCode,       ///< dimensions standardised over the dataset; alpha 0.5; nats (the LIMe code)
   kRaw,            ///< unchanged rows; alpha 0.5; nats
@@ -62,19 +61,17 @@ struct EntropyOptions {
 
 /// Returns the preset's default order: 0.5 for lime-code and raw, 1 for the others.
 double default_entropy_order(EntropyPreset preset);
-/// Returns true for lime-code, which needs the statistics of the dataset.
+/// Returns true for lime-code.
 bool needs_standardization(EntropyPreset preset);
 /// Returns "nats"; "ratio" if the preset divides by a logarithm; "rank" for diff-erank.
 std::string_view entropy_unit(const EntropyOptions& options);
-
-/// Returns the maximum for a sequence of this shape: ln min(tokens, dim) in the preset's unit.
-/// @throws InvalidArgument  if the preset divides by the logarithm of 1.
-double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyOptions& options);
 
 /// Converts an entropy of a sequence of this shape from nats to the preset's unit.
 /// @throws InvalidArgument  if the preset divides by the logarithm of 1.
 double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
                       const EntropyOptions& options);
+/// Returns the maximum for a sequence of this shape in the preset's unit. @throws likewise
+double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyOptions& options);
 
 /// Computes the matrix-based Renyi entropy of the representations of one sequence.
 ///
@@ -117,9 +114,8 @@ double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim);
 /// @throws InvalidArgument  unless alpha > 0; infinity is allowed, NaN is not.
 void check_entropy_order(double alpha);
 
-/// Bounds of an entropy, in nats.
 struct EntropyBounds {
-  double lower = 0.0;
+  double lower = 0.0;  ///< nats
   double upper = 0.0;
 };
 

@@ -83,8 +83,7 @@ struct IntrinsicDimension {
 
 /// Estimates the intrinsic dimension of `points`, [num_points, dim].
 ///
-/// Points that are equal, or closer than the tolerance, have no ratio of distances: the first is
-/// kept and the others are counted. Distances are recomputed in double.
+/// Of points closer than the tolerance the first is kept. Distances are recomputed in double.
 /// @return both unset if fewer than num_neighbors + 1 points are distinct.
 /// @throws InvalidArgument  if a value is not finite, or the options are invalid.
 /// @throws Interrupted

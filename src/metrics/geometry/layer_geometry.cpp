@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/geometry/layer_geometry.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <memory>
-#include <utility>
 
-#include "metrics/entropy/preprocessing.h"
+#include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {
 namespace {
@@ -198,14 +194,10 @@ LayerGeometry layer_geometry(const SequenceSource& sequences,
         for (std::int64_t i = group_start(g, num_groups, sequences.count); i < end; ++i) {
           if (stop.stop_requested()) throw Interrupted("geometry: interrupted at sequence {}", i);
           sequences.read(i, rows);
-          try {
+          with_sequence("geometry", i, [&] {
             throw_if(rows.rows() < 2, "must have at least 2 tokens, got {}", rows.rows());
             layer.add(i, rows, meter, group);
-          } catch (const InvalidArgument& error) {
-            throw InvalidArgument("geometry: sequence {}: {}", i, error.what());
-          } catch (const NumericalError& error) {
-            throw NumericalError("geometry: sequence {}: {}", i, error.what());
-          }
+          });
           ++done;
           if (on_progress) on_progress({done.load(), sequences.count, ""});
         }
@@ -216,39 +208,48 @@ LayerGeometry layer_geometry(const SequenceSource& sequences,
   return layer.finish(std::move(groups));
 }
 
-RunningStatistics statistics_of_rows(const SequenceSource& sequences, ThreadPool& pool,
-                                     const std::stop_token& stop) {
-  std::vector<RunningStatistics> parts(static_cast<std::size_t>(sequences.count));
+namespace {
+
+/// Returns what `measure` returns for each sequence, measured in parallel.
+template <typename Measure>
+auto map_sequences(const SequenceSource& sequences, ThreadPool& pool, const std::stop_token& stop,
+                   const Measure& measure) {
+  std::vector<decltype(measure(MatrixF()))> parts(static_cast<std::size_t>(sequences.count));
   pool.parallel_for(
       sequences.count,
       [&](std::int64_t i) {
         MatrixF rows;
         sequences.read(i, rows);
-        parts[static_cast<std::size_t>(i)].add(rows);
+        parts[static_cast<std::size_t>(i)] = measure(rows);
       },
       stop);
+  return parts;
+}
+
+}  // namespace
+
+RunningStatistics statistics_of_rows(const SequenceSource& sequences, ThreadPool& pool,
+                                     const std::stop_token& stop) {
+  auto parts = map_sequences(sequences, pool, stop, [](const MatrixF& rows) {
+    RunningStatistics part;
+    part.add(rows);
+    return part;
+  });
   for (std::size_t i = 1; i < parts.size(); ++i) parts.front().merge(parts[i]);
   return std::move(parts.front());
 }
 
 VectorD mean_of_rows(const SequenceSource& sequences, ThreadPool& pool,
                      const std::stop_token& stop) {
-  std::vector<VectorD> sums(static_cast<std::size_t>(sequences.count));
-  std::vector<Eigen::Index> counts(sums.size());
-  pool.parallel_for(
-      sequences.count,
-      [&](std::int64_t i) {
-        MatrixF rows;
-        sequences.read(i, rows);
-        sums[static_cast<std::size_t>(i)] = sum_of_rows(rows);
-        counts[static_cast<std::size_t>(i)] = rows.rows();
-      },
-      stop);
-  for (std::size_t i = 1; i < sums.size(); ++i) {
-    sums.front() += sums[i];
-    counts.front() += counts[i];
+  auto parts = map_sequences(sequences, pool, stop, [](const MatrixF& rows) {
+    return std::pair(sum_of_rows(rows), rows.rows());
+  });
+  auto& [sum, count] = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    sum += parts[i].first;
+    count += parts[i].second;
   }
-  return sums.front() / static_cast<double>(counts.front());
+  return sum / static_cast<double>(count);
 }
 
 }  // namespace lime

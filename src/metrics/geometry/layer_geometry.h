@@ -61,15 +61,14 @@ struct LayerGeometry {
 /// @throws InvalidArgument  if a sequence has one token, or a value is not finite (names it).
 /// @throws Interrupted
 ///
-/// Sequences are split into a fixed number of groups, each summed in order by one thread and then
-/// merged in order, so results are bit-identical for any number of threads. Memory: per group a
-/// matrix of dim^2 / 2 doubles (num_moment_groups()), per thread a sequence.
+/// Sums groups of sequences, whose number depends only on the data: bit-identical for any number of
+/// threads. Memory: per group a matrix of dim^2 / 2 doubles, per thread a sequence.
 LayerGeometry layer_geometry(const SequenceSource& sequences,
                              const std::vector<std::int64_t>& offsets, const VectorD& centre,
                              const LayerGeometryOptions& options, ThreadPool& pool,
                              const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
-/// Returns the number of groups of sequences; depends only on the data.
+/// Returns the number of those groups.
 std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim);
 
 /// Returns the bytes of additional scratch memory per thread.

@@ -40,10 +40,8 @@ struct SequenceSimilarity {
   DirectionSum directions;  ///< of the tokens, to be merged with those of other sequences
 };
 
-/// Computes the similarity measures of one sequence.
-/// @param rows  representations of one sequence, [num_tokens, dim], finite.
-/// @throws InvalidArgument  if there are fewer than 2 tokens.
-/// Time O(n d). In double.
+/// Computes the similarity measures of one sequence in double, in time O(n d).
+/// @param rows  [num_tokens >= 2, dim], finite. @throws InvalidArgument
 SequenceSimilarity sequence_similarity(const ConstMatrixRef& rows);
 
 struct MassiveActivationOptions {
@@ -55,7 +53,6 @@ struct MassiveActivationOptions {
   void validate() const;
 };
 
-/// The largest activations of one sequence.
 struct MassiveActivations {
   double share = 0.0;            ///< fraction of massive elements, in [0, 1]
   double token_share = 0.0;      ///< fraction of tokens with at least one, in [0, 1]
@@ -67,7 +64,7 @@ struct MassiveActivations {
 
 /// Counts massive activations: |x| > threshold and |x| >= ratio times the median of the sequence.
 ///
-/// @param rows  representations, [num_tokens, dim], finite.
+/// @param rows  [num_tokens, dim], finite.
 /// @throws InvalidArgument  if there are no rows, or the options are invalid.
 /// Time O(n d): the median comes from a histogram of the exponents and leading digits. Source: Sun,
 /// Chen, Kolter & Liu (2024), section 2 ; torch.median as in their code.
@@ -106,17 +103,15 @@ struct FirstToken {
   std::optional<double> top_share_rest;
 };
 
-/// Measures the first row of a sequence.
-/// @param rows  representations, [num_tokens, dim], num_tokens >= 2, finite.
-/// @throws InvalidArgument  if there are fewer than two tokens.
+/// @param rows  [num_tokens >= 2, dim], finite. @throws InvalidArgument
 /// Source: Queipo-de-Llano et al. (2025), arXiv:2510.06477.
 FirstToken measure_first_token(const ConstMatrixRef& rows);
 
 /// Computes the largest eigenvalue of X^T X by Lanczos iterations without forming the matrix.
 ///
 /// Iterates until the residual of the eigenpair is below 1e-6 relative; the eigenvalue's error is
-/// of the order of its square over the gap. Deterministic; time 4 rows dim per iteration, about 5
-/// iterations if one direction dominates and 50 if none does.
+/// of the order of its square over the gap. Time 4 rows dim per iteration, of which there are 5
+/// to 50.
 /// @param rows  X, [num_rows >= 1, dim], finite.
 double largest_gram_eigenvalue(const ConstMatrixRef& rows);
 
@@ -129,8 +124,7 @@ struct TokenProfile {
 
 /// Measures the tokens of one sequence. An even number has the lower middle one as median.
 ///
-/// A relative norm far above 1 indicates massive activations (Sun, Chen, Kolter & Liu 2024,
-/// arXiv:2402.17762); cosines near 1 between neighbours indicate oversmoothing.
+/// Relative norms far above 1 indicate massive activations, cosines near 1 oversmoothing.
 /// @param rows  in text order, [num_tokens, dim], num_tokens >= 1.
 /// @throws InvalidArgument  if there is no token or a value is not finite.
 TokenProfile token_profile(const ConstMatrixRef& rows);

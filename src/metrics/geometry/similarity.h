@@ -69,9 +69,8 @@ struct RowSimilarity {
   double procrustes = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Compares sets of rows in reused memory; one object per thread.
-///
-/// In double. Time n d^2 multiply-adds and the eigenvalues of a d x d matrix.
+/// Compares sets of rows in double, in reused memory: one object per thread. Time n d^2
+/// multiply-adds and the eigenvalues of a d x d matrix.
 class RowComparison {
  public:
   /// @param with_procrustes  false: leaves `procrustes` NaN and saves its eigenvalues.

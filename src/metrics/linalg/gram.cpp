@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/linalg/gram.h"
 
-#include <algorithm>
 #include <cassert>
 
 namespace lime::linalg {

@@ -49,9 +49,7 @@ AffineRows<typename Matrix::Scalar> affine_rows(const Matrix& rows) {
           .row_stride = rows.outerStride()};
 }
 
-/// Computes Gram matrices of float or double rows in double.
-///
-/// Reuses its memory for packed operands: one object per thread. Results are bit-identical.
+/// Computes Gram matrices of float or double rows in double. One object per thread.
 class GramBuilder {
  public:
   /// Computes Z Z^T if num_rows <= num_cols, else Z^T Z: the smaller of the two, which have the

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/linalg/symmetric_eigenvalues.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>

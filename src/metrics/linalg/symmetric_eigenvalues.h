@@ -7,7 +7,6 @@
 
 #include "core/simd/aligned_buffer.h"
 #include "metrics/linalg/band_reduction.h"
-#include "metrics/linalg/band_to_tridiagonal.h"
 #include "metrics/linalg/sliver_matrix.h"
 
 namespace lime::linalg {
@@ -26,8 +25,7 @@ struct Tridiagonal {
 /// performs the same operations whatever the others contain: results are bit-identical for any
 /// grouping of matrices. Errors are within a small multiple of n eps ||A||.
 ///
-/// Time about 1.7 n^2 / 2 steps of two divisions each, for up to kLanes matrices. One object per
-/// thread.
+/// Time about 1.7 n^2 / 2 steps of two divisions each. One object per thread.
 /// Sources: Reinsch (1971), "A stable, rational QR algorithm", Numer. Math. 16, in the form of Pal,
 /// Walker and Kahan; Parlett, The Symmetric Eigenvalue Problem (1998), section 8.15.
 class TridiagonalEigenvalues {
@@ -74,12 +72,9 @@ class TridiagonalEigenvalues {
 
 /// Computes all eigenvalues of dense symmetric matrices, without eigenvectors.
 ///
-/// Two stages, dense to band to tridiagonal, then root-free QL. LAPACK's dsyevd spends half of its
-/// operations in matrix-vector products; here nearly all are matrix-matrix products. Errors are
-/// within a small multiple of n eps ||A||. Its own kernels, unlike BLAS, start no threads and are
-/// bit-identical on every call.
-///
-/// Time 4/3 n^3 operations. Memory: one band matrix. One object per thread.
+/// Two stages, dense to band to tridiagonal, then root-free QL: nearly all of the 4/3 n^3
+/// operations are matrix products. Errors are within a small multiple of n eps ||A||. Starts no
+/// threads and is bit-identical on every call. One object per thread.
 class SymmetricEigenvalues {
  public:
   /// @param matrix  overwritten.

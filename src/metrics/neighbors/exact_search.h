@@ -67,7 +67,6 @@ struct Candidate {
   }
 };
 
-/// Queries and number of neighbours of a search.
 struct SearchPlan {
   std::int64_t num_neighbors = 1;
   /// `self[i]` is the base point that query i excludes; empty: none.

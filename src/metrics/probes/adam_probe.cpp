@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/options.h"
 #include "core/random.h"
 #include "metrics/rows.h"
 

@@ -63,9 +63,8 @@ struct AdamProbeFold {
 
 /// Cross-validates the LIMe code's classifier: nn.Linear on unscaled features, one epoch of Adam.
 ///
-/// Folds, formulas and averages are those of the code. Initial weights are uniform in +-1 /
-/// sqrt(dim) as in nn.Linear, but neither they nor the row order reproduce PyTorch's generator:
-/// compare within the spread over seeds. Each fold runs on one thread.
+/// Initial weights and row order do not reproduce PyTorch's generator: compare within the spread
+/// over seeds. Each fold runs on one thread.
 /// @throws InvalidArgument  if an option is invalid.
 /// Source: corl-team/lime src/analysis/classification.py.
 std::vector<AdamProbeFold> cross_validate_adam(const ProbeData& data, const Folds& folds,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/probes/panel_matrix.h"
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 

@@ -41,10 +41,9 @@ class Columns {
 
 /// Rows in float32, packed once for many products with narrow matrices.
 ///
-/// Chunks of 128 rows; a chunk is a sequence of strips as wide as three registers; a strip contains
-/// its part of each row, contiguously. Both products read it sequentially. float32 products
-/// accumulate in float32 over at most one chunk or row, float64 products in float64 throughout.
-/// Sums have a fixed order: results are bit-identical for any number of threads.
+/// Chunks of 128 rows; a chunk is a sequence of strips as wide as three registers, each with its
+/// part of every row. float32 products accumulate in float32 over at most one chunk or row.
+/// Bit-identical for any number of threads.
 class PanelMatrix {
  public:
   /// Packs x - shift, rounded to float32. @param shift  [dim], or empty for none.

@@ -2,7 +2,6 @@
 #include "metrics/probes/preconditioner.h"
 
 #include <Eigen/Cholesky>
-#include <algorithm>
 
 #include "core/errors.h"
 #include "metrics/rows.h"

@@ -13,7 +13,6 @@
 
 namespace lime {
 
-/// Options of the fit of a linear probe in each fold.
 struct ProbeOptions {
   LogisticOptions fit;
   /// Inverse strengths of the penalty, each > 0. If several, each fold selects the one with the
@@ -48,7 +47,6 @@ struct ProbeFold : FitStatus {
   double c = 1.0;
 };
 
-/// Threads of a call, and its stop token.
 struct ProbeRun {
   ThreadPool& pool;
   std::stop_token stop = {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/probes/softmax_loss.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace lime::probes {

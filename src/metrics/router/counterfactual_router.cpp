@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/router/counterfactual_router.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
 #include <numeric>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 

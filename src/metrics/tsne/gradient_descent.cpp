@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "metrics/rows.h"
 #include "metrics/tsne/float_lanes.h"

@@ -9,8 +9,8 @@
 
 #include "core/matrix.h"
 #include "core/threads/thread_pool.h"
-#include "metrics/tsne/affinities.h"
 #include "metrics/tsne/repulsion.h"
+#include "metrics/tsne/tsne.h"
 
 namespace lime::tsne_detail {
 
@@ -30,7 +30,7 @@ class Attraction {
   /// Sets the positions for force_of(). @param embedding  [num_points, 2].
   void set_embedding(const MatrixD& embedding, ThreadPool& pool);
 
-  /// Returns the force on one point. Thread-safe.
+  /// Thread-safe.
   PlaneVector force_of(std::int64_t point) const {
     return in_double_ ? force_in_double(point) : force_in_float(point);
   }

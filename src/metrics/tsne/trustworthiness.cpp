@@ -2,7 +2,6 @@
 #include "metrics/tsne/trustworthiness.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"

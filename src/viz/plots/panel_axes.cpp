@@ -2,50 +2,11 @@
 #include "viz/plots/panel_axes.h"
 
 #include <QFontMetricsF>
-#include <algorithm>
-#include <cmath>
-
-#include "viz/plots/plot_theme.h"
 
 namespace lime {
 namespace {
 
 constexpr int kBarSteps = 128;
-
-struct Extents {
-  Extent x;
-  Extent y;
-};
-
-Extents extents_of(const FigurePanel& panel) {
-  Extents all;
-  all.x.only_above_zero = panel.x.logarithmic;
-  all.y.only_above_zero = panel.y.logarithmic;
-  bool has_stars = false;
-  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-    for (const Curve& curve : curves->curves) {
-      all.x.add(curve.x);
-      all.y.add(curve.y);
-      all.y.add(curve.low);
-      all.y.add(curve.high);
-      has_stars = has_stars || !curve.stars.empty();
-    }
-    for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
-    // Stars are drawn above their points.
-    if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
-  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-    for (const float value : points->x) all.x.add(static_cast<double>(value));
-    for (const float value : points->y) all.y.add(static_cast<double>(value));
-  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    all.x.add(0.0);
-    for (const BarPanel::Series& series : bars->series) {
-      all.x.add(series.values);
-      all.x.add(series.low);
-      all.x.add(series.high);
-    }
-  }
-  return all;
-}
 
 /// Returns the range that `axis` shows for `extent`, with a margin.
 QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
@@ -158,6 +119,7 @@ constexpr double kEvenDecades = 0.5;    // up to here evenly spaced ticks are cl
 constexpr double kFineDecades = 3.0;    // up to here ticks include 2 and 5
 constexpr double kCoarseDecades = 1.5;  // the same for numbers not in decimal notation
 constexpr double kMostPowers = 7.0;
+constexpr int kUsualCount = 5;  // of ticks; fewer are requested in narrow panels
 
 bool is_written_out(double value) { return value >= kSmallest && value <= kLargest; }
 
@@ -218,7 +180,7 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const 
   for (int i = 0; i < kBarSteps; ++i) {
     ramp(i, 0) = scale.low + (scale.high - scale.low) * (i + 0.5) / kBarSteps;
   }
-  new HeatmapPlottable(across, steps, ramp, scale);
+  new HeatmapPlottable(across, steps, {.values = ramp}, scale, theme.tick_font());
   across->setRange(-0.5, 0.5);
   steps->setRange(-0.5, kBarSteps - 0.5);
   for (QCPAxis* const axis : {across, steps}) {
@@ -250,7 +212,7 @@ void style_axes(const PanelPlace& place, const FigurePanel& panel) {
                         panel.y.max.value_or(static_cast<double>(map->values.rows()) - 0.5));
     return;
   }
-  const Extents extents = extents_of(panel);
+  const PanelExtents extents = extents_of(panel);
   place.x()->setRange(range_of(panel.x, extents.x));
   if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
     style_bar_axes(place, panel, *bars, extents.x);
@@ -260,7 +222,7 @@ void style_axes(const PanelPlace& place, const FigurePanel& panel) {
   if (std::holds_alternative<ScatterPanel>(panel.content)) frame_scatter(place);
 }
 
-EvenTicker::EvenTicker() { setTickCount(5); }
+EvenTicker::EvenTicker() { setTickCount(kUsualCount); }
 
 double EvenTicker::getTickStep(const QCPRange& range) {
   step_ = QCPAxisTicker::getTickStep(range);
@@ -287,8 +249,10 @@ QVector<double> LogTicker::createTickVector(double step, const QCPRange& range) 
   is_even_ = decades < kEvenDecades;
   if (is_even_) return EvenTicker::createTickVector(step, range);
   is_plain_ = is_written_out(range.lower) && is_written_out(range.upper);
-  const bool is_fine = decades <= (is_plain_ ? kFineDecades : kCoarseDecades);
-  const int stride = std::max(1, static_cast<int>(std::ceil(decades / kMostPowers)));
+  const bool has_room = tickCount() >= kUsualCount || decades <= 1.0;
+  const bool is_fine = has_room && decades <= (is_plain_ ? kFineDecades : kCoarseDecades);
+  const double most = kMostPowers * tickCount() / kUsualCount;
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / most)));
   const int first = static_cast<int>(std::floor(std::log10(range.lower)));
   const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
   QVector<double> ticks;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/plots/panel_builder.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "viz/plots/plottables.h"
-#include "viz/plots/text_elements.h"
+#include <QFontMetricsF>
+#include <numeric>
 
 namespace lime {
 namespace {
@@ -20,11 +17,6 @@ constexpr double kMarkerSize = 3.4;     // to be passed to units()
 bool is_many_dots(const Curve& curve) {
   return curve.style.pattern == LinePattern::kNone && curve.style.marker == MarkerShape::kDisc &&
          curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
-}
-
-void add_dots(const PanelPlace& place, const Curve& curve, const QColor& colour) {
-  auto* const dots = new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize));
-  dots->set_colour(colour);
 }
 
 QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
@@ -69,65 +61,124 @@ void add_error_bars(const Curve& curve, QCPGraph* graph, const QColor& colour) {
   QVector<double> minus;
   QVector<double> plus;
   for (std::size_t i = 0; i < curve.y.size(); ++i) {
-    const bool is_shown = !is_band || std::find(lone.begin(), lone.end(), i) != lone.end();
+    const bool is_shown = !is_band || std::ranges::find(lone, i) != lone.end();
     minus.push_back(is_shown ? curve.y[i] - curve.low[i] : qQNaN());
     plus.push_back(is_shown ? curve.high[i] - curve.y[i] : qQNaN());
   }
   add_whiskers(graph, QPen(colour, units(0.7)), units(3))->setData(minus, plus);
 }
 
+/// Adds a text at a point of the panel.
+QCPItemText* add_text_at(const PanelPlace& place, const std::string& text, const QFont& font,
+                         Qt::Alignment alignment, const QMargins& padding, const QPointF& at) {
+  QCPItemText* const item =
+      add_text(place.plot, text, font, place.theme->ink(), alignment, padding);
+  item->position->setAxes(place.x(), place.y());
+  item->position->setAxisRect(place.rect);
+  item->position->setCoords(at);
+  return item;
+}
+
 void add_stars(const PanelPlace& place, const Curve& curve) {
   for (std::size_t i = 0; i < curve.stars.size(); ++i) {
     if (curve.stars[i].empty() || !std::isfinite(curve.y[i])) continue;
-    QCPItemText* const text =
-        add_text(place.plot, curve.stars[i], place.theme->label_font(), place.theme->ink(),
-                 Qt::AlignHCenter | Qt::AlignBottom, QMargins(0, 0, 0, units(1.5)));
-    text->setBrush(place.theme->ground());  // covers grid and zero line
-    text->position->setAxes(place.x(), place.y());
-    text->position->setAxisRect(place.rect);
-    text->position->setCoords(curve.x[i], curve.high.empty() ? curve.y[i] : curve.high[i]);
+    const double y = curve.high.empty() ? curve.y[i] : curve.high[i];
+    add_text_at(place, curve.stars[i], place.theme->label_font(),
+                Qt::AlignHCenter | Qt::AlignBottom, QMargins(0, 0, 0, units(1.5)), {curve.x[i], y})
+        ->setBrush(place.theme->ground());  // covers grid and zero line
   }
 }
 
-void add_bar_stars(const PanelPlace& place, const std::string& stars, double value, double key) {
-  if (stars.empty()) return;
-  QCPItemText* const text =
-      add_text(place.plot, stars, place.theme->tick_font(), place.theme->ink(),
-               Qt::AlignLeft | Qt::AlignVCenter, QMargins(units(1.5), 0, 0, 0));
-  text->position->setAxes(place.x(), place.y());
-  text->position->setAxisRect(place.rect);
-  text->position->setCoords(value, key);
+/// Places `position` on the line at a value across the panel, `share` of the way along it.
+void fix(QCPItemPosition* position, const PanelPlace& place, Qt::Orientation direction,
+         double value, double share) {
+  position->setAxisRect(place.rect);
+  position->setAxes(place.x(), place.y());
+  const bool is_level = direction == Qt::Horizontal;
+  position->setTypeX(is_level ? QCPItemPosition::ptAxisRectRatio : QCPItemPosition::ptPlotCoords);
+  position->setTypeY(is_level ? QCPItemPosition::ptPlotCoords : QCPItemPosition::ptAxisRectRatio);
+  position->setCoords(is_level ? share : value, is_level ? value : 1.0 - share);
+}
+
+void add_line_across(const PanelPlace& place, Qt::Orientation direction, double value,
+                     const QPen& pen) {
+  auto* const line = new QCPItemLine(place.plot);
+  line->setPen(pen);
+  line->setClipAxisRect(place.rect);
+  fix(line->start, place, direction, value, 0.0);
+  fix(line->end, place, direction, value, 1.0);
 }
 
 /// Adds a reference line: horizontal, or vertical if the value axis is horizontal.
 void add_reference(const PanelPlace& place, const ReferenceLine& reference,
                    Qt::Orientation direction = Qt::Horizontal) {
-  auto* const line = new QCPItemLine(place.plot);
-  line->setPen(reference.is_zero
-                   ? QPen(place.theme->muted(), units(0.5), Qt::SolidLine, Qt::FlatCap)
-                   : QPen(place.theme->muted(), units(0.7), Qt::DashLine, Qt::FlatCap));
-  line->setClipAxisRect(place.rect);
-  const auto fix = [&](QCPItemPosition* position, double share) {
-    position->setAxisRect(place.rect);
-    position->setAxes(place.x(), place.y());
-    if (direction == Qt::Horizontal) {
-      position->setTypeX(QCPItemPosition::ptAxisRectRatio);
-      position->setTypeY(QCPItemPosition::ptPlotCoords);
-      position->setCoords(share, reference.y);
-    } else {
-      position->setTypeX(QCPItemPosition::ptPlotCoords);
-      position->setTypeY(QCPItemPosition::ptAxisRectRatio);
-      position->setCoords(reference.y, 1.0 - share);
-    }
-  };
-  fix(line->start, 0.0);
-  fix(line->end, 1.0);
+  add_line_across(place, direction, reference.y,
+                  QPen(place.theme->muted(), units(reference.is_zero ? 0.5 : 0.7),
+                       reference.is_zero ? Qt::SolidLine : Qt::DashLine, Qt::FlatCap));
   if (reference.label.empty() || reference.in_legend) return;
   const Qt::Alignment side = direction == Qt::Horizontal ? Qt::AlignRight : Qt::AlignHCenter;
   QCPItemText* const text =
       add_text(place.plot, reference.label, place.theme->tick_font(), place.theme->muted(),
                side | Qt::AlignBottom, QMargins(0, 0, 0, units(1.0)));
-  fix(text->position, 1.0);
+  fix(text->position, place, direction, reference.y, 1.0);
+}
+
+constexpr double kSampleWidth = 180.0;  // of a legend line, units
+constexpr double kSampleGap = 40.0;     // between sample and text
+constexpr double kEntryGap = 120.0;     // between entries
+constexpr double kColumnGap = 120.0;    // between columns of a table
+constexpr double kLegendMarkerSize = 42.0;
+
+QString text_of(const std::string& text) { return QString::fromStdString(text); }
+
+/// An element of the layout with a height in units, drawn by a function of its area.
+class PaintedElement : public QCPLayoutElement {
+ public:
+  using Paint = std::function<void(QCPPainter&, const QRectF&)>;
+  PaintedElement(QCustomPlot* plot, int height, bool is_fixed, Paint paint)
+      : QCPLayoutElement(plot), paint_(std::move(paint)) {
+    setMinimumSize(0, height);
+    if (is_fixed) setMaximumSize(QWIDGETSIZE_MAX, height);
+  }
+
+ protected:
+  void draw(QCPPainter* painter) override { paint_(*painter, QRectF(rect())); }
+  void applyDefaultAntialiasingHint(QCPPainter* painter) const override {
+    painter->setAntialiasing(true);
+  }
+
+ private:
+  Paint paint_;
+};
+
+double sample_width(const LegendEntry& entry) {
+  return entry.is_line ? kSampleWidth : kLegendMarkerSize;
+}
+
+void draw_sample(QCPPainter& painter, const LegendEntry& entry, std::size_t num_colours,
+                 const PlotTheme& theme, const QRectF& area) {
+  if (entry.is_line) {
+    painter.setPen(theme.curve_pen(entry.style, num_colours));
+    painter.drawLine(QLineF(area.left(), area.center().y(), area.right(), area.center().y()));
+  }
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.class_colour(entry.style.colour, num_colours));
+  const MarkerShape marker =
+      entry.is_class ? theme.class_marker(entry.style.colour) : entry.style.marker;
+  painter.drawPath(marker_path(marker, kLegendMarkerSize).translated(area.center()));
+}
+
+std::vector<double> column_widths(const TablePanel& table, const PlotTheme& theme) {
+  const QFontMetricsF metrics(theme.tick_font());
+  std::vector<double> widths(table.head.size(), 0.0);
+  const auto widen = [&](const std::vector<std::string>& cells) {
+    for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
+      widths[c] = std::max(widths[c], metrics.horizontalAdvance(text_of(cells[c])));
+    }
+  };
+  widen(table.head);
+  for (const auto& row : table.rows) widen(row);
+  return widths;
 }
 
 }  // namespace
@@ -151,7 +202,7 @@ void add_content(const PanelPlace& place, const CurvePanel& panel) {
     if (curve.spread == Curve::Spread::kBand) add_band(place, curve, colour);
     add_stars(place, curve);  // before the points, which their background must not cover
     if (is_many_dots(curve)) {
-      add_dots(place, curve, colour);
+      new DotsPlottable(place.x(), place.y(), curve.x, curve.y, units(kMarkerSize), colour);
       continue;
     }
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
@@ -164,24 +215,10 @@ void add_content(const PanelPlace& place, const CurvePanel& panel) {
 }
 
 void add_content(const PanelPlace& place, const HeatmapPanel& panel) {
-  auto* const map = new HeatmapPlottable(place.x(), place.y(), panel.values, place.scale);
-  if (panel.shows_numbers) map->show_numbers(place.theme->tick_font(), panel.decimals);
-  map->show_marks(panel.marks);
-  const auto border = [&](double x1, double y1, double x2, double y2) {
-    auto* const line = new QCPItemLine(place.plot);
-    line->setPen(QPen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap));
-    line->setClipAxisRect(place.rect);
-    for (QCPItemPosition* const end : {line->start, line->end}) {
-      end->setAxisRect(place.rect);
-      end->setAxes(place.x(), place.y());
-    }
-    line->start->setCoords(x1, y1);
-    line->end->setCoords(x2, y2);
-  };
-  const double right = static_cast<double>(panel.values.cols()) - 0.5;
-  const double top = static_cast<double>(panel.values.rows()) - 0.5;
-  for (const int row : panel.row_borders) border(-0.5, row - 0.5, right, row - 0.5);
-  for (const int col : panel.col_borders) border(col - 0.5, -0.5, col - 0.5, top);
+  new HeatmapPlottable(place.x(), place.y(), panel, place.scale, place.theme->tick_font());
+  const QPen pen(place.theme->ground(), units(0.8), Qt::SolidLine, Qt::FlatCap);
+  for (const int row : panel.row_borders) add_line_across(place, Qt::Horizontal, row - 0.5, pen);
+  for (const int col : panel.col_borders) add_line_across(place, Qt::Vertical, col - 0.5, pen);
   place.x()->grid()->setVisible(false);
   place.y()->grid()->setVisible(false);
 }
@@ -229,14 +266,113 @@ void add_content(const PanelPlace& place, const BarPanel& panel) {
     }
     bars->setData(keys, QVector<double>(series.values.rbegin(), series.values.rend()), true);
     for (std::size_t g = 0; g < series.stars.size(); ++g) {
+      if (series.stars[g].empty()) continue;
       const double end = series.high.empty() ? series.values[g] : series.high[g];
-      add_bar_stars(place, series.stars[g], end,
-                    keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)]);
+      const double key = keys[static_cast<qsizetype>(groups) - 1 - static_cast<qsizetype>(g)];
+      add_text_at(place, series.stars[g], place.theme->tick_font(),
+                  Qt::AlignLeft | Qt::AlignVCenter, QMargins(units(1.5), 0, 0, 0), {end, key});
     }
     if (series.low.empty()) continue;
     add_whiskers(bars, QPen(place.theme->ink(), units(0.6)), units(2.5))->setData(minus, plus);
   }
   place.y()->grid()->setVisible(false);
+}
+
+QCPLayoutElement* new_legend(QCustomPlot* plot, std::vector<LegendEntry> entries,
+                             std::size_t num_colours, const PlotTheme& theme, int width) {
+  const QFontMetricsF metrics(theme.tick_font());
+  const auto width_of = [metrics](const LegendEntry& entry) {
+    return sample_width(entry) + kSampleGap + metrics.horizontalAdvance(text_of(entry.label));
+  };
+  struct Line {
+    std::vector<LegendEntry> entries;
+    double width = 0.0;
+  };
+  std::vector<Line> lines;
+  for (LegendEntry& entry : entries) {
+    const double room = width - sample_width(entry) - kSampleGap;
+    entry.label = metrics.elidedText(text_of(entry.label), Qt::ElideMiddle, room).toStdString();
+    const double own = width_of(entry);
+    if (lines.empty() || lines.back().width + kEntryGap + own > width) {
+      lines.push_back({{entry}, own});
+    } else {
+      lines.back().entries.push_back(entry);
+      lines.back().width += kEntryGap + own;
+    }
+  }
+  const int height = static_cast<int>(lines.size()) * theme.line_height();
+  return new PaintedElement(plot, height, true, [=](QCPPainter& painter, const QRectF& area) {
+    painter.setFont(theme.tick_font());
+    const double line_height = theme.line_height();
+    double y = area.top();
+    for (const Line& line : lines) {
+      double x = area.center().x() - line.width / 2.0;
+      for (const LegendEntry& entry : line.entries) {
+        const double sample = sample_width(entry);
+        draw_sample(painter, entry, num_colours, theme, {x, y, sample, line_height});
+        painter.setPen(theme.ink());
+        painter.drawText(QRectF(x + sample + kSampleGap, y, 1e5, line_height),
+                         Qt::AlignLeft | Qt::AlignVCenter, text_of(entry.label));
+        x += width_of(entry) + kEntryGap;
+      }
+      y += line_height;
+    }
+  });
+}
+
+QCPLayoutElement* new_table(QCustomPlot* plot, const TablePanel& table, const PlotTheme& theme) {
+  const double height = 1.25 * theme.line_height();
+  const int room = static_cast<int>(height * static_cast<double>(table.rows.size() + 1)) + units(6);
+  return new PaintedElement(plot, room, false, [=](QCPPainter& painter, const QRectF& area) {
+    const std::vector<double> widths = column_widths(table, theme);
+    const double gaps = kColumnGap * static_cast<double>(widths.size() - 1);
+    const double width = std::accumulate(widths.begin(), widths.end(), gaps);
+    // A table that is too wide is scaled down as a whole.
+    const double share = std::min(1.0, (area.width() - units(6)) / width);
+    painter.save();
+    painter.translate(area.center().x(), area.top());
+    painter.scale(share, share);
+    const double left = -width / 2.0;
+    double y = units(2);
+    const auto rule = [&](double thickness) {
+      painter.setPen(QPen(theme.ink(), units(thickness)));
+      painter.drawLine(QLineF(left - units(2), y, left + width + units(2), y));
+      y += units(1.5);
+    };
+    const auto line = [&](const std::vector<std::string>& cells) {
+      double x = left;
+      painter.setPen(theme.ink());
+      for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
+        painter.drawText(QRectF(x, y, widths[c] + 10.0, height),
+                         (c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
+                         text_of(cells[c]));
+        x += widths[c] + kColumnGap;
+      }
+      y += height;
+    };
+    painter.setFont(theme.tick_font());
+    rule(0.8);
+    line(table.head);
+    rule(0.5);
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+      if (std::ranges::count(table.rules, static_cast<int>(r)) > 0) rule(0.5);
+      line(table.rows[r]);
+    }
+    rule(0.8);
+    painter.restore();
+  });
+}
+
+QCPLayoutElement* new_note(QCustomPlot* plot, const std::string& text, const QFont& font,
+                           const QColor& colour, int width) {
+  const QRectF box =
+      QFontMetricsF(font).boundingRect(QRectF(0, 0, width, 1e6), Qt::TextWordWrap, text_of(text));
+  const int height = static_cast<int>(box.height()) + units(1);
+  return new PaintedElement(plot, height, true, [=](QCPPainter& painter, const QRectF& area) {
+    painter.setFont(font);
+    painter.setPen(colour);
+    painter.drawText(area, Qt::TextWordWrap | Qt::AlignHCenter | Qt::AlignTop, text_of(text));
+  });
 }
 
 }  // namespace lime

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <qcustomplot.h>
+
+#include <vector>
+
+#include "viz/figure.h"
 #include "viz/plots/panel_axes.h"
+#include "viz/plots/plot_theme.h"
 
 namespace lime {
 
@@ -14,5 +20,16 @@ void add_content(const PanelPlace& place, const HeatmapPanel& panel);
 void add_content(const PanelPlace& place, const ScatterPanel& panel);
 void add_content(const PanelPlace& place, const BarPanel& panel);
 inline void add_content(const PanelPlace&, const TablePanel&) {}  // has no axes
+
+/// Returns one legend for all panels: centred lines of entries. @param width  of the figure, units.
+QCPLayoutElement* new_legend(QCustomPlot* plot, std::vector<LegendEntry> entries,
+                             std::size_t num_colours, const PlotTheme& theme, int width);
+
+/// Returns a table in booktabs style: three rules; only the first column is left-aligned.
+QCPLayoutElement* new_table(QCustomPlot* plot, const TablePanel& table, const PlotTheme& theme);
+
+/// Returns centred text wrapped to `width` units: a title, a note.
+QCPLayoutElement* new_note(QCustomPlot* plot, const std::string& text, const QFont& font,
+                           const QColor& colour, int width);
 
 }  // namespace lime

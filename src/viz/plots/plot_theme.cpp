@@ -4,13 +4,6 @@
 #include <QFontDatabase>
 #include <QFontMetricsF>
 #include <QStringList>
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string_view>
-#include <utility>
-
-#include "core/errors.h"
 
 namespace lime {
 namespace {
@@ -88,10 +81,7 @@ PlotTheme::PlotTheme(const FigureStyle& style) : style_(style.at_venue()) {
 }
 
 MarkerShape PlotTheme::class_marker(std::size_t index) const {
-  constexpr std::array kShapes = {MarkerShape::kDisc, MarkerShape::kSquare, MarkerShape::kTriangle,
-                                  MarkerShape::kDiamond};
-  return style_.palette == ClassPalette::kGrey ? kShapes[index % kShapes.size()]
-                                               : MarkerShape::kDisc;
+  return marker_of(style_.palette == ClassPalette::kGrey ? index : 0);
 }
 
 QFont PlotTheme::font(double points) const {
@@ -130,16 +120,19 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) const {
   QColor colour = class_colour(style.colour, num_classes);
   if (style.is_faint) colour.setAlphaF(0.55F);
+  auto pattern = static_cast<std::size_t>(style.pattern);
+  // Greys repeat after four series, like markers: then dashes tell them apart.
+  const bool repeats = style_.palette == ClassPalette::kGrey && style.colour != kMutedColour;
+  if (repeats && style.pattern == LinePattern::kSolid) pattern = style.colour / 4 % 4;
   return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
-          kPenStyles[static_cast<std::size_t>(style.pattern)], Qt::FlatCap, Qt::RoundJoin};
+          kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
 }
 
 HeatmapPalette PlotTheme::map_palette(bool is_signed) const {
   if (!style_.map_palette) return usual_palette(is_signed, is_dark());
-  if (is_signed && !is_diverging(*style_.map_palette)) {
-    throw InvalidArgument("map_palette: signed values need blue-red or purple-orange, got '{}'",
-                          enum_name(*style_.map_palette));
-  }
+  throw_if(is_signed && !is_diverging(*style_.map_palette),
+           "map_palette: signed values need blue-red or purple-orange, got '{}'",
+           enum_name(*style_.map_palette));
   return *style_.map_palette;
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/plots/plottables.h"
 
-#include <cmath>
-#include <limits>
-
 namespace lime {
 namespace {
 
@@ -33,7 +30,7 @@ std::vector<std::size_t> interleave_classes(const std::vector<int>& classes,
   for (std::size_t i = 0; i < classes.size(); ++i) {
     turns.emplace_back(seen[static_cast<std::size_t>(classes[i])]++, i);
   }
-  std::sort(turns.begin(), turns.end());
+  std::ranges::sort(turns);
   std::vector<std::size_t> order;
   for (const auto& turn : turns) order.push_back(turn.second);
   return order;
@@ -43,20 +40,6 @@ std::vector<std::size_t> interleave_classes(const std::vector<int>& classes,
 
 Colour HeatmapScale::colour(double value) const {
   return heatmap_colour(palette, (value - low) / (high - low));
-}
-
-HeatmapPlottable::HeatmapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells,
-                                   HeatmapScale scale)
-    : QCPAbstractPlottable(keys, values), cells_(std::move(cells)), scale_(scale) {}
-
-QCPRange HeatmapPlottable::getKeyRange(bool& found, QCP::SignDomain) const {
-  found = cells_.cols() > 0;
-  return {-0.5, static_cast<double>(cells_.cols()) - 0.5};
-}
-
-QCPRange HeatmapPlottable::getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const {
-  found = cells_.rows() > 0;
-  return {-0.5, static_cast<double>(cells_.rows()) - 0.5};
 }
 
 QRectF HeatmapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
@@ -74,27 +57,27 @@ void HeatmapPlottable::draw(QCPPainter* painter) {
   if (const MatrixD coarse = cells_of_pixels(*painter); coarse.size() > 0) {
     painter->setRenderHint(QPainter::SmoothPixmapTransform, false);
     painter->drawImage(all_cells(), image_of(coarse));
-  } else if (is_rasterized_ || cells_.size() > kMaxVectorCells) {
-    if (image_.isNull()) image_ = image_of(cells_);
+  } else if (is_rasterized_ || panel_.values.size() > kMaxVectorCells) {
+    if (image_.isNull()) image_ = image_of(panel_.values);
     painter->setRenderHint(QPainter::SmoothPixmapTransform, false);
     painter->drawImage(all_cells(), image_);
   } else {
     draw_cells(painter);
   }
-  if (number_font_) draw_numbers(painter);
+  if (panel_.shows_numbers) draw_numbers(painter);
   draw_marks(painter);
 }
 
 void HeatmapPlottable::draw_cells(QCPPainter* painter) const {
   painter->setRenderHint(QPainter::Antialiasing, false);
-  for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
-    for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
-      if (!std::isfinite(cells_(r, c))) continue;
+  for (Eigen::Index r = 0; r < panel_.values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < panel_.values.cols(); ++c) {
+      if (!std::isfinite(panel_.values(r, c))) continue;
       // Overlaps the neighbours drawn later; rounding to image pixels would leave seams.
-      const bool has_right = c + 1 < cells_.cols() && std::isfinite(cells_(r, c + 1));
-      const bool has_above = r + 1 < cells_.rows() && std::isfinite(cells_(r + 1, c));
+      const bool has_right = c + 1 < panel_.values.cols() && std::isfinite(panel_.values(r, c + 1));
+      const bool has_above = r + 1 < panel_.values.rows() && std::isfinite(panel_.values(r + 1, c));
       const QRectF cell = cell_rect(r, c);
-      const QColor colour = to_qcolor(scale_.colour(cells_(r, c)));
+      const QColor colour = to_qcolor(scale_.colour(panel_.values(r, c)));
       painter->fillRect(cell.adjusted(0.0, 0.0, has_right ? kOverlap : 0.0, 0.0), colour);
       if (has_above) {
         painter->fillRect(
@@ -106,7 +89,7 @@ void HeatmapPlottable::draw_cells(QCPPainter* painter) const {
 }
 
 QRectF HeatmapPlottable::all_cells() const {
-  return cell_rect(0, 0).united(cell_rect(cells_.rows() - 1, cells_.cols() - 1));
+  return cell_rect(0, 0).united(cell_rect(panel_.values.rows() - 1, panel_.values.cols() - 1));
 }
 
 MatrixD HeatmapPlottable::cells_of_pixels(const QCPPainter& painter) const {
@@ -116,14 +99,14 @@ MatrixD HeatmapPlottable::cells_of_pixels(const QCPPainter& painter) const {
   const auto count = [](double size, Eigen::Index cells) {
     return std::clamp(static_cast<Eigen::Index>(size), Eigen::Index{1}, cells);
   };
-  const Eigen::Index rows = count(pixels.height(), cells_.rows());
-  const Eigen::Index cols = count(pixels.width(), cells_.cols());
-  if (rows == cells_.rows() && cols == cells_.cols()) return {};
+  const Eigen::Index rows = count(pixels.height(), panel_.values.rows());
+  const Eigen::Index cols = count(pixels.width(), panel_.values.cols());
+  if (rows == panel_.values.rows() && cols == panel_.values.cols()) return {};
   MatrixD coarse = MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
-  for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
-    for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
-      double& shown = coarse(r * rows / cells_.rows(), c * cols / cells_.cols());
-      const double value = cells_(r, c);
+  for (Eigen::Index r = 0; r < panel_.values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < panel_.values.cols(); ++c) {
+      double& shown = coarse(r * rows / panel_.values.rows(), c * cols / panel_.values.cols());
+      const double value = panel_.values(r, c);
       if (std::isfinite(value) && !(std::abs(value) <= std::abs(shown))) shown = value;
     }
   }
@@ -161,18 +144,18 @@ QColor HeatmapPlottable::ink_on(double value) const {
 }
 
 void HeatmapPlottable::draw_marks(QCPPainter* painter) const {
-  if (marks_.empty()) return;
+  if (panel_.marks.empty()) return;
   const QSizeF size = cell_rect(0, 0).size();
   if (std::min(size.width(), size.height()) < units(kSmallestMarked)) return;
   painter->setRenderHint(QPainter::Antialiasing, true);
   const QCPRange cols = mKeyAxis->range();
   const QCPRange rows = mValueAxis->range();
-  for (const HeatmapPanel::Mark& mark : marks_) {
-    if (mark.row >= cells_.rows() || mark.col >= cells_.cols()) continue;
+  for (const HeatmapPanel::Mark& mark : panel_.marks) {
+    if (mark.row >= panel_.values.rows() || mark.col >= panel_.values.cols()) continue;
     // When zoomed in, nearly all of them are out of view.
     if (mark.col + 1 < cols.lower || mark.col - 1 > cols.upper) continue;
     if (mark.row + 1 < rows.lower || mark.row - 1 > rows.upper) continue;
-    const double value = cells_(mark.row, mark.col);
+    const double value = panel_.values(mark.row, mark.col);
     const QRectF cell = cell_rect(mark.row, mark.col);
     QColor ink = ink_on(std::isfinite(value) ? value : 0.5 * (scale_.low + scale_.high));
     if (mark.is_crossed) {
@@ -199,28 +182,24 @@ void HeatmapPlottable::draw_numbers(QCPPainter* painter) const {
   // As large as the cells allow; omitted if that is too small to read.
   const QSizeF cell = cell_rect(0, 0).size();
   const QRectF text =
-      QFontMetricsF(*number_font_)
+      QFontMetricsF(number_font_)
           .boundingRect(QString::number(std::max(std::abs(scale_.low), std::abs(scale_.high)), 'f',
-                                        decimals_));
+                                        panel_.decimals));
   const double share =
       std::min({1.0, 0.85 * cell.width() / text.width(), 0.9 * cell.height() / text.height()});
   if (share < kSmallestNumbers) return;
-  QFont font = *number_font_;
+  QFont font = number_font_;
   font.setPixelSize(static_cast<int>(share * font.pixelSize()));
   painter->setFont(font);
-  for (Eigen::Index r = 0; r < cells_.rows(); ++r) {
-    for (Eigen::Index c = 0; c < cells_.cols(); ++c) {
-      const double value = cells_(r, c);
+  for (Eigen::Index r = 0; r < panel_.values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < panel_.values.cols(); ++c) {
+      const double value = panel_.values(r, c);
       if (!std::isfinite(value)) continue;
       painter->setPen(ink_on(value));
-      painter->drawText(cell_rect(r, c), Qt::AlignCenter, number_text(value, decimals_));
+      painter->drawText(cell_rect(r, c), Qt::AlignCenter, number_text(value, panel_.decimals));
     }
   }
 }
-
-DotsPlottable::DotsPlottable(QCPAxis* keys, QCPAxis* values, std::vector<double> x,
-                             std::vector<double> y, double diameter)
-    : PointPlottable(keys, values, std::move(x), std::move(y)), diameter_(diameter) {}
 
 void DotsPlottable::draw(QCPPainter* painter) {
   if (draws_stamps_) {
@@ -231,8 +210,8 @@ void DotsPlottable::draw(QCPPainter* painter) {
   painter->setPen(Qt::NoPen);
   painter->setBrush(colour_);
   const double radius = diameter_ / 2.0;
-  for (std::size_t i = 0; i < size(); ++i) {
-    painter->drawEllipse(pixel_of(i), radius, radius);
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    painter->drawEllipse(coordsToPixels(x_[i], y_[i]), radius, radius);
   }
 }
 
@@ -263,8 +242,8 @@ void DotsPlottable::draw_stamps(QCPPainter& painter) {
                       QRectF(painter.viewport());
   painter.save();
   painter.resetTransform();
-  for (std::size_t i = 0; i < size(); ++i) {
-    const QPointF at = to_device.map(pixel_of(i));
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    const QPointF at = to_device.map(coordsToPixels(x_[i], y_[i]));
     if (!seen.contains(at)) continue;
     // In quarters of a pixel.
     const auto right = static_cast<int>(std::floor(at.x() * kPhases + 0.5));
@@ -278,12 +257,12 @@ void DotsPlottable::draw_stamps(QCPPainter& painter) {
   painter.restore();
 }
 
-ScatterPlottable::ScatterPlottable(QCPAxis* keys, QCPAxis* values, const ScatterPanel& points,
+ScatterPlottable::ScatterPlottable(QCPAxis* keys, QCPAxis* values, ScatterPanel points,
                                    ScatterStyle style)
-    : PointPlottable(keys, values, points.x, points.y),
-      classes_(points.classes),
+    : FixedPlottable(keys, values),
+      points_(std::move(points)),
       style_(std::move(style)),
-      order_(interleave_classes(classes_, style_.colours.size())) {}
+      order_(interleave_classes(points_.classes, style_.colours.size())) {}
 
 void ScatterPlottable::draw(QCPPainter* painter) {
   if (style_.raster_dpi == 0) {
@@ -307,9 +286,11 @@ void ScatterPlottable::draw_points(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing, true);
   painter.setPen(Qt::NoPen);
   for (const std::size_t i : order_) {
-    const auto c = static_cast<std::size_t>(classes_[i]);
+    const auto c = static_cast<std::size_t>(points_.classes[i]);
+    const auto x = static_cast<double>(points_.x[i]);
+    const auto y = static_cast<double>(points_.y[i]);
     painter.setBrush(style_.colours[c]);
-    painter.drawPath(style_.markers[c].translated(pixel_of(i)));
+    painter.drawPath(style_.markers[c].translated(coordsToPixels(x, y)));
   }
 }
 

@@ -4,9 +4,7 @@
 #include <qcustomplot.h>
 
 #include <QImage>
-#include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,33 +25,48 @@ struct HeatmapScale {
   Colour colour(double value) const;
 };
 
+/// A plottable that is drawn in given ranges, without selection and legend icon.
+class FixedPlottable : public QCPAbstractPlottable {
+ public:
+  using QCPAbstractPlottable::QCPAbstractPlottable;
+  double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
+  QCPRange getKeyRange(bool& found, QCP::SignDomain) const override { return no_range(found); }
+  QCPRange getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const override {
+    return no_range(found);
+  }
+
+ protected:
+  void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
+
+ private:
+  static QCPRange no_range(bool& found) {
+    found = false;
+    return {};
+  }
+};
+
 /// Heatmap: value [r, c] fills [c - 0.5, c + 0.5] x [r - 0.5, r + 0.5]. Cells are vector graphics,
 /// so that prints show no seams or blur; a large number of cells becomes one image with a pixel
 /// each. A screen pixel with several cells shows the largest magnitude; NaN is empty.
-class HeatmapPlottable : public QCPAbstractPlottable {
+class HeatmapPlottable : public FixedPlottable {
  public:
-  HeatmapPlottable(QCPAxis* keys, QCPAxis* values, MatrixD cells, HeatmapScale scale);
+  HeatmapPlottable(QCPAxis* keys, QCPAxis* values, HeatmapPanel panel, HeatmapScale scale,
+                   QFont number_font)
+      : FixedPlottable(keys, values),
+        panel_(std::move(panel)),
+        scale_(scale),
+        number_font_(std::move(number_font)) {}
 
-  void show_numbers(const QFont& font, int decimals) {
-    number_font_ = font;
-    decimals_ = decimals;
-  }
-  void show_marks(std::vector<HeatmapPanel::Mark> marks) { marks_ = std::move(marks); }
-  /// @param cells  same number of cells as before
-  void set_cells(MatrixD cells) {
-    cells_ = std::move(cells);
+  /// @param panel  same number of cells as before
+  void set_panel(const HeatmapPanel& panel) {
+    panel_ = panel;
     image_ = QImage();
   }
   /// Always draws one image: for the screen, which is redrawn often.
   void rasterize() { is_rasterized_ = true; }
 
-  double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
-  QCPRange getKeyRange(bool& found, QCP::SignDomain) const override;
-  QCPRange getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const override;
-
  protected:
   void draw(QCPPainter* painter) override;
-  void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
 
  private:
   QRectF cell_rect(Eigen::Index row, Eigen::Index col) const;
@@ -69,60 +82,30 @@ class HeatmapPlottable : public QCPAbstractPlottable {
   /// Returns a text colour that is readable on a cell of this value.
   QColor ink_on(double value) const;
 
-  MatrixD cells_;
+  HeatmapPanel panel_;
   HeatmapScale scale_;
-  std::optional<QFont> number_font_;
-  int decimals_ = 2;
-  std::vector<HeatmapPanel::Mark> marks_;
+  QFont number_font_;
   bool is_rasterized_ = false;
   QImage image_;               ///< created when first drawn
   std::vector<QRgb> colours_;  ///< of the scale from low to high; likewise
-};
-
-/// Points of a panel, in axis coordinates. QCustomPlot does not select them.
-template <typename T>
-class PointPlottable : public QCPAbstractPlottable {
- public:
-  PointPlottable(QCPAxis* keys, QCPAxis* values, std::vector<T> x, std::vector<T> y)
-      : QCPAbstractPlottable(keys, values), x_(std::move(x)), y_(std::move(y)) {}
-
-  double selectTest(const QPointF&, bool, QVariant*) const override { return -1.0; }
-  QCPRange getKeyRange(bool& found, QCP::SignDomain) const override { return extent_of(x_, found); }
-  QCPRange getValueRange(bool& found, QCP::SignDomain, const QCPRange&) const override {
-    return extent_of(y_, found);
-  }
-
- protected:
-  void drawLegendIcon(QCPPainter*, const QRectF&) const override {}
-  std::size_t size() const { return x_.size(); }
-  QPointF pixel_of(std::size_t i) const {
-    return coordsToPixels(static_cast<double>(x_[i]), static_cast<double>(y_[i]));
-  }
-
- private:
-  static QCPRange extent_of(const std::vector<T>& values, bool& found) {
-    found = !values.empty();
-    if (!found) return {};
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return {static_cast<double>(*low), static_cast<double>(*high)};
-  }
-
-  std::vector<T> x_;
-  std::vector<T> y_;
 };
 
 /// Many equal discs, e.g. the buffered heads of a flow diagram.
 ///
 /// Files contain a circle for each. On screen, which is redrawn often, copies of a small pixmap are
 /// placed with quarter-pixel accuracy: ten times as fast, with no visible difference.
-class DotsPlottable : public PointPlottable<double> {
+class DotsPlottable : public FixedPlottable {
  public:
   /// @param x, y      [num_dots], in axis coordinates.
   /// @param diameter  units.
   DotsPlottable(QCPAxis* keys, QCPAxis* values, std::vector<double> x, std::vector<double> y,
-                double diameter);
+                double diameter, const QColor& colour)
+      : FixedPlottable(keys, values),
+        x_(std::move(x)),
+        y_(std::move(y)),
+        diameter_(diameter),
+        colour_(colour) {}
 
-  void set_colour(const QColor& colour) { colour_ = colour; }
   void draw_as_stamps() { draws_stamps_ = true; }
 
  protected:
@@ -134,8 +117,10 @@ class DotsPlottable : public PointPlottable<double> {
   void draw_stamps(QCPPainter& painter);
   void make_stamps(double radius);
 
+  std::vector<double> x_;
+  std::vector<double> y_;
   double diameter_;
-  QColor colour_ = Qt::black;
+  QColor colour_;
   bool draws_stamps_ = false;
   double stamp_radius_ = -1.0;                    ///< pixels
   std::array<QImage, kPhases * kPhases> stamps_;  ///< by phase along y, then x
@@ -149,9 +134,9 @@ struct ScatterStyle {
 };
 
 /// Scatter plot of points coloured by class. Classes are interleaved: none covers the others.
-class ScatterPlottable : public PointPlottable<float> {
+class ScatterPlottable : public FixedPlottable {
  public:
-  ScatterPlottable(QCPAxis* keys, QCPAxis* values, const ScatterPanel& points, ScatterStyle style);
+  ScatterPlottable(QCPAxis* keys, QCPAxis* values, ScatterPanel points, ScatterStyle style);
 
  protected:
   void draw(QCPPainter* painter) override;
@@ -159,7 +144,7 @@ class ScatterPlottable : public PointPlottable<float> {
  private:
   void draw_points(QPainter& painter) const;
 
-  std::vector<int> classes_;
+  ScatterPanel points_;
   ScatterStyle style_;
   std::vector<std::size_t> order_;
 };

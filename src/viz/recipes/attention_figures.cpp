@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/attention_figures.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
-#include "core/errors.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -20,31 +15,6 @@ constexpr int kWideColumns = 3;
 constexpr int kMostKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
-
-struct AttentionMeasure {
-  const char* key;
-  const char* label;
-};
-
-constexpr std::array<AttentionMeasure, 6> kAttentionMeasures = {{
-    {"entropy", "entropy (nats)"},
-    {"effective_keys", "effective keys"},
-    {"distance", "distance (tokens)"},
-    {"first_share", "attention to first token"},
-    {"previous_share", "attention to previous token"},
-    {"own_share", "attention to query token"},
-}};
-
-const AttentionMeasure& attention_measure(const FigureOptions& options) {
-  const std::string wanted = one_measure(options, "attention-heads", "entropy");
-  std::vector<std::string> known;
-  for (const AttentionMeasure& measure : kAttentionMeasures) {
-    if (wanted == measure.key) return measure;
-    known.emplace_back(measure.key);
-  }
-  throw InvalidArgument("measure: unknown attention measure (supported: {}), got '{}'",
-                        fmt::join(known, ", "), wanted);
-}
 
 int place_of(const FigureRow& row, const Column& column) {
   return row.index(column, column == col::kLayer ? kMostLayers : kMostHeads);
@@ -83,17 +53,12 @@ std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions&
   std::set<int> there;
   for (const HeadPlace& place : places) there.insert(place.layer);
   if (places.size() <= kMostPatterns || !options.layer.empty() || there.size() < 2) return "";
-  const std::vector<int> all(there.begin(), there.end());
-  const std::size_t per_layer = (places.size() + all.size() - 1) / all.size();
-  const std::size_t count = std::clamp<std::size_t>(kMostPatterns / per_layer, 1, all.size());
-  std::set<int> kept;
-  std::vector<int> named;
-  for (std::size_t i = 0; i < count; ++i) {
-    const int layer = all[count == 1 ? all.size() - 1 : i * (all.size() - 1) / (count - 1)];
-    if (kept.insert(layer).second) named.push_back(layer + options.layer_base);
-  }
-  std::erase_if(places, [&](const HeadPlace& place) { return !kept.contains(place.layer); });
-  return fmt::format("layers {} of {}", fmt::join(named, ", "), all.size());
+  const std::size_t per_layer = (places.size() + there.size() - 1) / there.size();
+  std::vector<int> kept =
+      layers_to_draw(options, there, std::max<std::size_t>(1, kMostPatterns / per_layer));
+  std::erase_if(places, [&](const HeadPlace& place) { return !contains(kept, place.layer); });
+  for (int& layer : kept) layer += options.layer_base;
+  return fmt::format("layers {} of {}", fmt::join(kept, ", "), there.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.
@@ -112,34 +77,10 @@ std::vector<std::string> texts_of(FigureSources sources, const FigureRow& of,
   return texts;
 }
 
-/// Returns true if `columns` panels of `keys` tokens each need a page.
-bool needs_page(int columns, int keys) {
-  return columns >= kWideColumns || columns * keys > kMostKeysInColumn;
-}
-
-std::string title_of(const HeadPlace& place, bool has_labels, int layer_base) {
-  return fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
-                     place.layer + layer_base, place.head + layer_base);
-}
-
-bool has_several_labels(const FigureRows& rows) { return distinct(rows, col::kLabel).size() > 1; }
-
-void set_columns(Figure& figure, int columns, bool is_wide) {
-  figure.columns = columns;
-  figure.is_wide = is_wide;
-  thin_out_labels(figure);
-}
-
-/// A panel per head, and a note on omitted layers.
-struct HeadPanels {
-  std::vector<FigurePanel> panels;
-  int columns = 1;
-  std::string left_out;
-};
-
-/// @param panel_of  returns the panel of the rows of one head.
-HeadPanels head_panels(const FigureRows& rows, const FigureOptions& options,
-                       const std::function<FigurePanel(const FigureRows&)>& panel_of) {
+/// Returns a figure with a panel per head. @param panel_of  of the rows of one head.
+Figure head_figure(const FigureRows& rows, const FigureOptions& options,
+                   Figure (*figure_of)(std::vector<FigurePanel>),
+                   const std::function<FigurePanel(const FigureRows&)>& panel_of) {
   std::vector<HeadPlace> places;  // in the order of the results
   std::map<HeadPlace, FigureRows> rows_of_head;
   for (const FigureRow& row : rows) {
@@ -149,14 +90,20 @@ HeadPanels head_panels(const FigureRows& rows, const FigureOptions& options,
     if (own.empty()) places.push_back(place);
     own.push_back(row);
   }
-  HeadPanels made;
-  made.left_out = thin_out_layers(places, options);
-  made.columns = columns_for(places.size(), options.columns);
+  const std::string left_out = thin_out_layers(places, options);
+  const bool has_labels = distinct(rows, col::kLabel).size() > 1;
+  std::vector<FigurePanel> panels;
   for (const HeadPlace& place : places) {
-    made.panels.push_back(panel_of(rows_of_head.at(place)));
-    made.panels.back().title = title_of(place, has_several_labels(rows), options.layer_base);
+    panels.push_back(panel_of(rows_of_head.at(place)));
+    panels.back().title =
+        fmt::format("{}layer {}, head {}", has_labels ? place.label + ", " : "",
+                    place.layer + options.layer_base, place.head + options.layer_base);
   }
-  return made;
+  Figure figure = figure_of(std::move(panels));
+  figure.columns = columns_for(places.size(), options.columns);
+  figure.note = left_out;
+  thin_out_labels(figure);
+  return figure;
 }
 
 /// Returns `value` by two columns of indices; 0 where there is no row.
@@ -171,44 +118,18 @@ MatrixD map_by(const FigureRows& own, const Column& row_column, int rows, const 
 }
 
 FigurePanel measure_panel(const FigureRows& rows, int layer_base) {
-  const std::set<int> layers = numbers_of(rows, col::kLayer);
-  const std::set<int> heads = numbers_of(rows, col::kHead);
-  const auto place_in = [](const std::set<int>& all, int number) {
-    return static_cast<Eigen::Index>(std::distance(all.begin(), all.find(number)));
+  const auto side = [&](const char* label, const Column& column) {
+    RowsSide of{{label}, column, layer_base};
+    for (const int number : numbers_of(rows, column))
+      of.side.numbers.push_back(number + layer_base);
+    return of;
   };
-  HeatmapPanel map;
-  map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(heads.size()));
-  for (const FigureRow& row : rows) {
-    map.values(place_in(layers, place_of(row, col::kLayer)),
-               place_in(heads, place_of(row, col::kHead))) = row.number(col::kMean);
-  }
-  map.shows_numbers = std::ssize(layers) <= kMostNumbered && std::ssize(heads) <= kMostNumbered;
-  const auto ticks_of = [](const std::set<int>& all, int base) {
-    std::vector<AxisTick> ticks = layer_ticks(static_cast<int>(all.size()), 0);
-    for (AxisTick& tick : ticks) {
-      const int number = *std::next(all.begin(), static_cast<std::ptrdiff_t>(tick.at));
-      tick.label = std::to_string(number + base);
-    }
-    return ticks;
-  };
-  return {.title = rows.front().text(col::kLabel),
-          .x = {.label = "head", .ticks = ticks_of(heads, layer_base)},
-          .y = {.label = "layer", .ticks = ticks_of(layers, layer_base)},
-          .content = std::move(map)};
-}
-
-/// Returns ticks at tokens with their texts or, if these do not fit, at some positions.
-/// @param is_upright  vertical axis with the first token at the upper end.
-FigureAxis token_axis(const std::string& label, const std::vector<std::string>& texts,
-                      bool is_upright) {
-  FigureAxis axis{.label = label};
-  axis.if_crowded = CrowdedAxis{.addition = ", position", .ticks = {}};
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto at = static_cast<double>(is_upright ? texts.size() - 1 - i : i);
-    axis.ticks.push_back({at, texts[i]});
-    axis.if_crowded->ticks.push_back({at, std::to_string(i)});
-  }
-  return axis;
+  FigurePanel panel =
+      map_of_rows(rows, side("head", col::kHead), side("layer", col::kLayer), col::kMean);
+  panel.title = rows.front().text(col::kLabel);
+  auto& map = std::get<HeatmapPanel>(panel.content);
+  map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMostNumbered;
+  return panel;
 }
 
 }  // namespace
@@ -218,27 +139,20 @@ FigurePanel attention_panel(const MatrixD& pattern, const std::vector<std::strin
   map.values = pattern.colwise().reverse();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
     // Later keys are masked.
-    map.values.row(pattern.rows() - 1 - q)
-        .tail(pattern.cols() - 1 - q)
-        .setConstant(std::numeric_limits<double>::quiet_NaN());
+    map.values.row(pattern.rows() - 1 - q).tail(pattern.cols() - 1 - q).setConstant(NAN);
   }
-  return {.x = token_axis("key", texts, false),
-          .y = token_axis("query", texts, true),
+  return {.x = token_axis("key", texts),
+          .y = token_axis("query", texts, {}, true),
           .content = std::move(map)};
 }
 
 FigurePanel routed_attention_panel(const MatrixD& shares, std::int64_t query,
                                    const std::vector<std::string>& texts, int layer_base) {
-  HeatmapPanel map;
-  map.values = shares;
-  for (Eigen::Index k = query + 1; k < shares.cols(); ++k) {
-    map.values.col(k).setConstant(std::numeric_limits<double>::quiet_NaN());
-  }
-  FigurePanel panel{.x = token_axis("key", texts, false), .y = {.label = "buffered layer"}};
-  for (Eigen::Index m = 0; m < shares.rows(); ++m) {
-    panel.y.ticks.push_back({static_cast<double>(m), std::to_string(m + layer_base)});
-  }
-  panel.content = std::move(map);
+  MatrixD values = shares;
+  values.rightCols(shares.cols() - 1 - query).setConstant(NAN);
+  FigurePanel panel = map_panel(
+      values, {}, {"buffered layer", numbers_from(layer_base, static_cast<int>(shares.rows()))});
+  panel.x = token_axis("key", texts);
   return panel;
 }
 
@@ -267,30 +181,31 @@ Figure attention_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows =
       attention_rows(sources, options, "weight", "run lime-metrics attention with --sequence N");
   int most_keys = 0;
-  HeadPanels made = head_panels(rows, options, [&](const FigureRows& own) {
+  const auto panel_of = [&](const FigureRows& own) {
     const int tokens = count_of(own, col::kQuery, kMostTokens);
     most_keys = std::max(most_keys, tokens);
     return attention_panel(map_by(own, col::kQuery, tokens, col::kKey, tokens, col::kWeight),
                            texts_of(sources, own.front(), static_cast<std::size_t>(tokens)));
-  });
-  Figure figure = figure_of_attention(std::move(made.panels));
-  figure.note = made.left_out;
-  set_columns(figure, made.columns, needs_page(made.columns, most_keys));
+  };
+  Figure figure = head_figure(rows, options, figure_of_attention, panel_of);
+  figure.is_wide = figure.columns >= kWideColumns || figure.columns * most_keys > kMostKeysInColumn;
   return figure;
 }
 
 Figure attention_heads_figure(FigureSources sources, const FigureOptions& options) {
-  const AttentionMeasure& measure = attention_measure(options);
+  const std::string measure = one_measure(
+      options, "attention-heads", "entropy",
+      {"entropy", "effective_keys", "distance", "first_share", "previous_share", "own_share"});
   const FigureRows rows =
       rows_with(attention_rows(sources, options, "head", "they are from a different version"),
-                {{col::kMeasure, measure.key}});
+                {{col::kMeasure, measure}});
   Figure figure;
   for (const std::string& label : distinct(rows, col::kLabel)) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     figure.panels.push_back(measure_panel(own, options.layer_base));
   }
   if (figure.panels.size() == 1) figure.panels.front().title.clear();
-  figure.colour_label = measure.label;
+  figure.colour_label = measure_name(measure);
   const double largest = colour_range_of(figure).second;
   figure.colour_range = std::pair(0.0, largest > 0.0 ? largest : 1.0);
   figure.panel_aspect = 1.0;
@@ -304,7 +219,7 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
                      "run lime-metrics attention with --sequence N --query Q on a capture with "
                      "routers");
   std::string query_text;
-  HeadPanels made = head_panels(rows, options, [&](const FigureRows& own) {
+  const auto panel_of = [&](const FigureRows& own) {
     // Keys after the query are ignored.
     const int keys = count_of(own, col::kQuery, kMostTokens);
     const int query = keys - 1;
@@ -315,12 +230,12 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
     return routed_attention_panel(
         map_by(own, col::kSourceLayer, layers, col::kKey, keys, col::kShare), query, texts,
         options.layer_base);
-  });
-  Figure figure = figure_of_routed_attention(std::move(made.panels));
+  };
+  Figure figure = head_figure(rows, options, figure_of_routed_attention, panel_of);
   figure.panel_aspect = kRoutedAspect;
-  figure.note = made.left_out.empty() ? query_text : query_text + "; " + made.left_out;
+  add_note(figure, query_text);
   // Panels are low: in one row they would be too low for a colour bar.
-  set_columns(figure, made.columns, made.columns >= 2);
+  figure.is_wide = figure.columns >= 2;
   return figure;
 }
 

@@ -3,9 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {

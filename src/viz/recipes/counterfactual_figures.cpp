@@ -6,21 +6,13 @@
 #include <string_view>
 #include <system_error>
 
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
 
 constexpr const char* kTrained = "trained";
 constexpr std::array kGapParts = {"gap", "projections", "mixing"};
-constexpr std::array kFamilyPatterns = {LinePattern::kSolid, LinePattern::kDashed,
-                                        LinePattern::kDotted, LinePattern::kDashDotted};
-constexpr std::array kFamilyMarkers = {MarkerShape::kDisc, MarkerShape::kSquare,
-                                       MarkerShape::kTriangle, MarkerShape::kDiamond};
 
 /// Returns "last" for "last-2": routers with the same name and different numbers share a colour.
 std::string family_of(const std::string& router) { return router.substr(0, router.find('-')); }
@@ -39,8 +31,7 @@ std::string shown_name(const std::string& router, int layer_base) {
 std::size_t family_colour(const std::string& family) {
   // Routers that remove signs or sources entirely share a colour.
   constexpr std::array kFamilies = {"trained", "identity", "last", "first", "top", "cut"};
-  const auto* const at =
-      std::find(kFamilies.begin(), kFamilies.end(), family == "unsigned" ? "cut" : family);
+  const auto* const at = std::ranges::find(kFamilies, family == "unsigned" ? "cut" : family);
   return at == kFamilies.end() ? kMutedColour : static_cast<std::size_t>(at - kFamilies.begin());
 }
 
@@ -48,10 +39,9 @@ std::size_t family_colour(const std::string& family) {
 SeriesStyle router_style(const std::string& router, std::size_t index) {
   const std::size_t colour = family_colour(family_of(router));
   if (colour == kMutedColour) {  // controls
-    return {colour, kFamilyPatterns[2 + index % 2], MarkerShape::kNone};
+    return {colour, static_cast<LinePattern>(2 + index % 2), MarkerShape::kNone};
   }
-  return {colour, kFamilyPatterns[index % kFamilyPatterns.size()],
-          kFamilyMarkers[(index + colour) % kFamilyMarkers.size()]};
+  return {colour, static_cast<LinePattern>(index % 4), marker_of(index + colour)};
 }
 
 struct RouterSeries {
@@ -115,7 +105,7 @@ std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>
       continue;
     }
     const std::string family = family_of(one.router);
-    const auto size = std::count_if(series.begin(), series.end(), [&](const RouterSeries& other) {
+    const auto size = std::ranges::count_if(series, [&](const RouterSeries& other) {
       return family_of(other.router) == family && other.label != other.name;
     });
     const std::size_t wanted = family == last ? 1 : static_cast<std::size_t>(size);
@@ -134,9 +124,8 @@ std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>
 void share_range(std::span<FigurePanel> panels) {
   Extent y;
   for (const FigurePanel& panel : panels) {
-    const auto& content = std::get<CurvePanel>(panel.content);
-    for (const Curve& curve : content.curves) y.add(curve.y);
-    for (const ReferenceLine& line : content.references) y.add(line.y);
+    const Extent own = extents_of(panel).y;
+    y.add({own.low, own.high});
   }
   const double margin = 0.05 * (y.high - y.low);
   if (!(margin > 0.0)) return;

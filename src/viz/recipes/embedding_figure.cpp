@@ -2,9 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {

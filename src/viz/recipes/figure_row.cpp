@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/figure_row.h"
 
-#include <cmath>
 #include <iterator>
-#include <limits>
 
-#include "core/errors.h"
 #include "core/program/suggest.h"
 
 namespace lime {
@@ -85,16 +82,14 @@ FigureRows rows_of(FigureSources sources, const FigureOptions& options) {
     return is_wanted(options.site, row.text(col::kSite)) &&
            is_wanted(options.label, row.text(col::kLabel));
   });
-  if (selected.empty()) {
-    throw InvalidArgument("figure: no row has both site {} and label {}",
-                          fmt::join(options.site, ","), fmt::join(options.label, ","));
-  }
+  throw_if(selected.empty(), "figure: no row has both site {} and label {}",
+           fmt::join(options.site, ","), fmt::join(options.label, ","));
   return selected;
 }
 
 FigureRows rows_where(const FigureRows& rows, const std::function<bool(const FigureRow&)>& keep) {
   FigureRows kept;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(kept), keep);
+  std::ranges::copy_if(rows, std::back_inserter(kept), keep);
   return kept;
 }
 
@@ -108,10 +103,8 @@ std::vector<int> selected_numbers(const std::string& option, const std::vector<i
   for (const int number : there) shown.push_back(number + base);
   std::vector<int> selected;
   for (const int number : wanted) {
-    if (!contains(shown, number)) {
-      throw InvalidArgument("{0}: the results contain no {0} {1} (their {0}s: {2})", option, number,
-                            fmt::join(shown, ", "));
-    }
+    throw_if(!contains(shown, number), "{0}: the results contain no {0} {1} (their {0}s: {2})",
+             option, number, fmt::join(shown, ", "));
     selected.push_back(number - base);
   }
   return selected;
@@ -127,6 +120,7 @@ std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int
   const std::vector<int> all(there.begin(), there.end());
   if (all.size() <= most) return all;
   std::vector<int> some;
+  if (most == 1) return {all.back()};
   for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * (all.size() - 1) / (most - 1)]);
   return some;
 }

@@ -16,7 +16,7 @@
 #include "core/matrix.h"
 #include "store/results/columns.h"
 #include "viz/figure_source.h"
-#include "viz/recipes/figure_options.h"
+#include "viz/recipes/recipe.h"
 
 // Access to the rows of results in recipes.
 
@@ -61,7 +61,7 @@ FigureRows rows_with(const FigureRows& rows, std::initializer_list<ResultRow::Te
 
 template <typename Range, typename T>
 bool contains(const Range& range, const T& item) {
-  return std::find(range.begin(), range.end(), item) != range.end();
+  return std::ranges::find(range, item) != range.end();
 }
 
 /// Returns true if `wanted` is empty or contains `item`.
@@ -96,7 +96,7 @@ std::vector<int> selected_numbers(const std::string& option, const std::vector<i
                                   int base, const std::set<int>& there);
 std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
 
-/// Returns the same, or without requested layers at most `most` >= 2, evenly spaced.
+/// Returns the same, or without requested layers at most `most` >= 1, evenly spaced.
 std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
                                 std::size_t most);
 

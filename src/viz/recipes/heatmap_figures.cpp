@@ -5,112 +5,45 @@
 #include <set>
 #include <utility>
 
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
 
-constexpr Eigen::Index kMaxNumberedLayers = 6;
+constexpr int kMaxNumberedLayers = 6;
 
 FigurePanel similarity_panel(const FigureRows& rows, const std::string& label,
                              const std::string& other, const Column& measure, int layer_base) {
-  HeatmapPanel map;
-  const int layers = count_of(rows, col::kLayer, kMostLayers);
-  const int other_layers = count_of(rows, col::kOtherLayer, kMostLayers);
-  map.values = empty_map(rows, layers, other_layers);
-  for (const FigureRow& row : rows) {
-    map.values(row.index(col::kLayer, layers), row.index(col::kOtherLayer, other_layers)) =
-        row.number(measure);
-  }
+  FigurePanel panel =
+      map_of_rows(rows, rows_side("layer of " + other, rows, col::kOtherLayer, layer_base),
+                  rows_side("layer of " + label, rows, col::kLayer, layer_base), measure);
+  auto& map = std::get<HeatmapPanel>(panel.content);
   map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMaxNumberedLayers;
-  return {.x = {.label = "layer of " + other, .ticks = layer_ticks(other_layers, layer_base)},
-          .y = {.label = "layer of " + label, .ticks = layer_ticks(layers, layer_base)},
-          .content = std::move(map)};
+  return panel;
 }
 
 /// Quantile of a norm at the end of the colour scale: few tokens are far above all others.
 constexpr double kTokenColours = 0.97;
 
-struct TokenMeasure {
-  Column column;
-  const char* label;
-  bool is_signed;
-};
-
-constexpr std::array kTokenMeasures = {
-    TokenMeasure{col::kNorm, "norm", false},
-    TokenMeasure{col::kRelativeNorm, "norm / median", false},
-    TokenMeasure{col::kNextCosine, "cosine with next token", true},
-    TokenMeasure{col::kEntropyContribution, "entropy contribution (nats)", true},
-    TokenMeasure{col::kLensProbability, "probability of next token", false},
-    TokenMeasure{col::kLensRank, "rank of next token", false},
-    TokenMeasure{col::kLensKl, "KL to the final layer (nats)", false},
-};
-
-const TokenMeasure& token_measure(const FigureOptions& options) {
-  const std::string wanted = one_measure(options, "tokens", "entropy_contribution");
-  std::vector<std::string> known;
-  for (const TokenMeasure& measure : kTokenMeasures) {
-    if (wanted == measure.column.name) return measure;
-    known.emplace_back(measure.column.name);
-  }
-  throw InvalidArgument("measure: unknown token measure (supported: {}), got '{}'",
-                        fmt::join(known, ", "), wanted);
-}
-
-/// Returns ticks at the tokens with their texts, or with positions if these do not fit.
-FigureAxis tokens_axis(const std::map<int, std::string>& positions) {
-  const bool has_texts =
-      std::ranges::none_of(positions, [](const auto& token) { return token.second.empty(); });
-  FigureAxis axis{.label = "token"};
-  CrowdedAxis numbers{.addition = ", position", .ticks = {}};
-  for (const auto& [position, text] : positions) {
-    const auto at = static_cast<double>(numbers.ticks.size());
-    numbers.ticks.push_back({at, std::to_string(position)});
-    axis.ticks.push_back({at, text});
-  }
-  if (has_texts) {
-    axis.if_crowded = std::move(numbers);
-    return axis;
-  }
-  constexpr int kMostPositions = 10;
-  const int step = round_step(static_cast<int>(positions.size()), kMostPositions);
-  axis.label += numbers.addition;
-  axis.ticks.clear();
-  for (std::size_t i = 0; i < numbers.ticks.size(); i += static_cast<std::size_t>(step)) {
-    axis.ticks.push_back(numbers.ticks[i]);
-  }
-  return axis;
-}
-
-FigurePanel token_panel(const FigureRows& rows, const TokenMeasure& measure, int layer_base) {
+FigurePanel token_panel(const FigureRows& rows, const Column& measure, bool is_signed,
+                        int layer_base) {
   std::set<int> layers;
-  std::map<int, std::string> positions;  // with texts
+  std::map<int, std::string> tokens;  // texts by position
   for (const FigureRow& row : rows) {
-    layers.insert(row.index(col::kLayer, kMostLayers));
-    positions[row.index(col::kPosition, kMostTokens)] = row.text(col::kText);
+    layers.insert(row.index(col::kLayer, kMostLayers) + layer_base);
+    tokens[row.index(col::kPosition, kMostTokens)] = row.text(col::kText);
   }
-  FigurePanel panel{.x = tokens_axis(positions), .y = {.label = "layer"}};
-  std::map<int, Eigen::Index> row_of, column_of;
-  for (const int layer : layers) {
-    const auto at = static_cast<Eigen::Index>(row_of.size());
-    row_of[layer] = at;
-    panel.y.ticks.push_back({static_cast<double>(at), std::to_string(layer + layer_base)});
+  std::vector<int> positions;
+  std::vector<std::string> texts;
+  for (const auto& [position, text] : tokens) {
+    positions.push_back(position);
+    texts.push_back(text);
   }
-  for (const auto& [position, text] : positions) {
-    column_of.emplace(position, static_cast<Eigen::Index>(column_of.size()));
-  }
-  HeatmapPanel map;
-  map.values = empty_map(rows, static_cast<int>(layers.size()), static_cast<int>(positions.size()));
-  map.is_signed = measure.is_signed;
-  for (const FigureRow& row : rows) {
-    map.values(row_of[row.index(col::kLayer, kMostLayers)],
-               column_of[row.index(col::kPosition, kMostTokens)]) = row.number(measure.column);
-  }
-  panel.content = std::move(map);
+  FigurePanel panel =
+      map_of_rows(rows, {{.numbers = positions}, col::kPosition},
+                  {{"layer", {layers.begin(), layers.end()}}, col::kLayer, layer_base}, measure);
+  std::get<HeatmapPanel>(panel.content).is_signed = is_signed;
+  panel.x = token_axis("token", texts, positions);
   return panel;
 }
 
@@ -140,6 +73,46 @@ void show_signs(Figure& figure) {
     auto& map = std::get<HeatmapPanel>(panel.content);
     map.is_signed = map.is_signed && has_negative;
   }
+}
+
+/// Returns effect and first-order estimate of whole layers or sublayers.
+FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) {
+  FigurePanel panel{.x = {.label = "layer", .whole_numbers = true},
+                    .y = {.label = "nats per token"}};
+  CurvePanel curves;
+  std::size_t model = 0;
+  for (const std::string& part : distinct(rows, col::kPart)) {
+    const FigureRows own = rows_with(rows, {{col::kPart, part}});
+    curves.curves.push_back(
+        layer_curve(own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
+                    options.layer_base, part, model_style(model)));
+    curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
+                                        options.layer_base, part + ", first order",
+                                        {model++, LinePattern::kDashed, MarkerShape::kNone, true}));
+  }
+  panel.content = std::move(curves);
+  return panel;
+}
+
+/// Returns a row per layer (and head) and a column per head, source (and its head) or position;
+/// crossed out where the interval of the effect contains 0.
+FigurePanel effect_map(const FigureRows& rows, const Column& across, const Column& measure,
+                       int layer_base) {
+  const bool is_layer = across == col::kSource;
+  RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
+                         is_layer ? layer_base : 0, kMostTokens);
+  RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
+  y.side.is_downward = true;
+  if (rows.front().has(col::kSourceHead)) {
+    x.inner = col::kSourceHead;
+    y.inner = col::kHead;
+    x.side.inner = y.side.inner = count_of(rows, col::kHead, kMostHeads);
+  }
+  FigurePanel panel = map_of_rows(rows, x, y, measure, [](const FigureRow& row) {
+    return row.number(col::kEffect.low) <= 0.0 && row.number(col::kEffect.high) >= 0.0;
+  });
+  std::get<HeatmapPanel>(panel.content).is_signed = true;
+  return panel;
 }
 
 }  // namespace
@@ -179,12 +152,17 @@ Figure similarity_figure(FigureSources sources, const FigureOptions& options) {
 }
 
 Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
-  const TokenMeasure& measure = token_measure(options);
-  const bool is_lens = measure.column.name.starts_with("lens");
+  const std::string name =
+      one_measure(options, "tokens", "entropy_contribution",
+                  {"norm", "relative_norm", "next_cosine", "entropy_contribution",
+                   "lens_probability", "lens_rank", "lens_kl"});
+  const Column measure{name};
+  const bool is_lens = name.starts_with("lens");
+  const bool is_signed = name == "next_cosine" || name == "entropy_contribution";
   const FigureRows rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no successor: its cell stays empty.
-  if (std::ranges::none_of(rows, [&](const FigureRow& row) { return row.has(measure.column); })) {
-    throw NothingToShow("figure: no row contains the {} of a token{}", measure.column.name,
+  if (std::ranges::none_of(rows, [&](const FigureRow& row) { return row.has(measure); })) {
+    throw NothingToShow("figure: no row contains the {} of a token{}", name,
                         is_lens ? "; capture again with --sites hidden,logit_lens" : "");
   }
   Figure figure;
@@ -192,14 +170,14 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   const std::size_t num_labels = distinct(rows, col::kLabel).size();
   for (const auto& [label, site] : distinct_texts(rows, col::kLabel, col::kSite)) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kSite, site}});
-    figure.panels.push_back(token_panel(own, measure, options.layer_base));
+    figure.panels.push_back(token_panel(own, measure, is_signed, options.layer_base));
     figure.panels.back().title =
         joined_parts({num_labels > 1 ? label : "", sites.size() > 1 ? site : ""});
   }
   show_signs(figure);
   figure.note = site_note(sites);
-  figure.colour_label = measure.label;
-  if (!measure.is_signed) {
+  figure.colour_label = measure_name(name);
+  if (!is_signed) {
     figure.colour_range = norm_range(figure);
     add_note(figure,
              fmt::format("{} beyond the colour scale are clipped", is_lens ? "values" : "norms"));
@@ -207,6 +185,35 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;
   figure.panel_aspect = 0.3;
+  return figure;
+}
+
+Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
+    return row.has(col::kEffect) && row.has(col::kLayer);
+  });
+  if (rows.empty()) {
+    throw NothingToShow("figure: the results contain no component; run lime-capture sweep --over");
+  }
+  const std::string measure = one_measure(options, "sweep", "effect");
+  Figure figure;
+  for (const std::string& label : distinct(rows, col::kLabel)) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, label}});
+    Column across = {};
+    for (const Column& column :
+         std::initializer_list<Column>{col::kSource, col::kPosition, col::kHead}) {
+      if (across.is_none() && own.front().has(column)) across = column;
+    }
+    figure.panels.push_back(across.is_none()
+                                ? effect_curves(own, options)
+                                : effect_map(own, across, {measure}, options.layer_base));
+    figure.panels.back().title = label;
+  }
+  const bool has_maps = std::holds_alternative<HeatmapPanel>(figure.panels.front().content);
+  if (has_maps) figure.colour_label = measure_name(measure) + " (nats per token)";
+  figure.note = has_maps ? "crossed out: the interval of the effect contains 0"
+                         : intervals_note(figure, sources);
+  lay_out(figure, options, 0, 3);
   return figure;
 }
 

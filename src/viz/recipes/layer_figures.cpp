@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 
-#include "core/errors.h"
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -132,7 +128,7 @@ std::string quantity_of(const FigureRow& row, const std::vector<Column>& varying
 std::vector<Column> varying_parts(const FigureRows& rows) {
   std::vector<Column> varying;
   for (const Column& column : kParts) {
-    const bool differs = std::any_of(rows.begin(), rows.end(), [&](const FigureRow& row) {
+    const bool differs = std::ranges::any_of(rows, [&](const FigureRow& row) {
       return row.has(column) && rows.front().has(column) &&
              row.row->cell(column) != rows.front().row->cell(column);
     });
@@ -143,9 +139,8 @@ std::vector<Column> varying_parts(const FigureRows& rows) {
 
 std::string varying_preset(const FigureRow& row, const std::vector<EntropyKind>& kinds,
                            FigureSources sources) {
-  const bool differs = std::any_of(kinds.begin(), kinds.end(), [&](const EntropyKind& kind) {
-    return kind.preset != kinds.front().preset;
-  });
+  const bool differs = std::ranges::any_of(
+      kinds, [&](const EntropyKind& kind) { return kind.preset != kinds.front().preset; });
   return differs ? entropy_kind_of(row, sources).preset : "";
 }
 
@@ -154,12 +149,14 @@ Curve difference_curve(const FigureRows& rows, int layer_base) {
       layer_curve(rows, {.value = col::kDifference, .spread = Curve::Spread::kBars}, layer_base);
   curve.stars.assign(curve.x.size(), "");
   for (const FigureRow& row : rows) {
-    const auto at = std::find(curve.x.begin(), curve.x.end(), row.number(col::kLayer) + layer_base);
+    const auto at = std::ranges::find(curve.x, row.number(col::kLayer) + layer_base);
     curve.stars[static_cast<std::size_t>(at - curve.x.begin())] =
         stars_of_p(row.number(col::kPHolm));
   }
   return curve;
 }
+
+constexpr std::size_t kMostCurves = 8;  // more curves in a panel cannot be told apart
 
 }  // namespace
 
@@ -261,8 +258,7 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_of(sources, options);
   const auto axis = static_cast<std::size_t>(options.over);
   const Column column = kAxisColumns[axis];
-  if (!std::all_of(rows.begin(), rows.end(),
-                   [&](const FigureRow& row) { return row.has(column); })) {
+  if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(column); })) {
     throw InvalidArgument(
         "over: the training log does not contain the number of parameters, which {} need; use "
         "steps or tokens",
@@ -289,8 +285,8 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
   // Faint curves are drawn behind the others.
-  std::stable_partition(curves.curves.begin(), curves.curves.end(),
-                        [](const Curve& curve) { return curve.style.is_faint; });
+  std::ranges::stable_partition(curves.curves,
+                                [](const Curve& curve) { return curve.style.is_faint; });
   Figure figure;
   figure.panels.push_back({.x = {.label = kAxisNames[axis]},
                            .y = {.label = "loss (nats per token)"},
@@ -362,6 +358,68 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options) {
   add_note(figure, pairs.size() == 1 ? pairs.front() : "");
   add_note(figure, intervals_note(figure, sources, "paired "));
   add_note(figure, fmt::format("{} over the layers", kStarsNote));
+  return figure;
+}
+
+Figure series_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, ""}});
+  std::set<int> there;
+  for (const FigureRow& row : rows) {
+    if (row.has(col::kLayer)) there.insert(row.index(col::kLayer, kMostLayers));
+  }
+  const std::vector<int> layers = layers_to_draw(options, there, kMostCurves);
+  std::vector<std::string> measures = distinct(rows, col::kMeasure);
+  if (options.measure.empty()) {
+    // Of the measures of the drift, one.
+    const std::vector<std::string> drift =
+        distinct(rows_with(rows, {{col::kQuantity, "drift"}}), col::kMeasure);
+    std::erase_if(measures, [&](const std::string& measure) {
+      return contains(drift, measure) &&
+             measure != (contains(drift, "cka_debiased") ? "cka_debiased" : drift.front());
+    });
+  }
+  measures = selected_measures(measures, options.measure);
+  const bool has_labels = distinct(rows, col::kLabel).size() > 1;
+  const std::vector<std::string> sites = sites_of(rows);
+  Figure figure;
+  auto groups = distinct_texts(rows, col::kMeasure, col::kReference, col::kSite, col::kLabel);
+  std::erase_if(groups, [&](const auto& group) { return !contains(measures, group[0]); });
+  std::ranges::stable_sort(groups, {}, [&](const auto& group) {
+    constexpr std::array kReferences = {"", "first", "previous", "last"};
+    return std::pair(std::ranges::find(measures, group[0]),
+                     std::ranges::find(kReferences, group[1]));
+  });
+  for (const auto& [measure, reference, site, label] : groups) {
+    const FigureRows own = rows_with(rows, {{col::kMeasure, measure},
+                                            {col::kReference, reference},
+                                            {col::kSite, site},
+                                            {col::kLabel, label}});
+    CurvePanel curves;
+    for (std::size_t i = 0; i <= layers.size(); ++i) {
+      const bool has_layer = i < layers.size();
+      const int layer = has_layer ? layers[i] : -1;
+      const FigureRows part = rows_where(own, [&](const FigureRow& row) {
+        return row.has(col::kLayer) ? row.number(col::kLayer) == layer : !has_layer;
+      });
+      if (part.empty()) continue;
+      const std::string name =
+          has_layer ? fmt::format("layer {}", layer + options.layer_base) : "model";
+      Curve& curve = curves.curves.emplace_back(
+          layer_curve(part, {.over = col::kStep}, 0, name, model_style(i)));
+      if (curve.x.size() > 20) curve.style.marker = MarkerShape::kNone;
+    }
+    if (curves.curves.empty()) continue;
+    const std::string to = reference.empty() ? "" : fmt::format("to the {} step", reference);
+    figure.panels.push_back(
+        {.title = joined_parts({has_labels ? label : "", sites.size() > 1 ? site : "", to}),
+         .x = {.label = "step"},
+         .y = {.label = measure_name(measure)},
+         .content = std::move(curves)});
+  }
+  if (figure.panels.empty()) throw NothingToShow("figure: no row contains a measurement of a step");
+  lay_out(figure, options, 0, 2);
+  figure.note = site_note(sites);
+  add_note(figure, intervals_note(figure, sources));
   return figure;
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/recipe.h"
 
-#include <array>
-#include <cstddef>
-#include <optional>
+#include <ranges>
 #include <set>
 
 #include "core/program/command_help.h"
@@ -13,10 +11,51 @@
 namespace lime {
 namespace {
 
+void check_limits(const std::vector<double>& limits, const char* name) {
+  if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
+  throw InvalidArgument("{}: expected two numbers, the smaller one first, got {}", name,
+                        fmt::join(limits, ","));
+}
+
+void limit(FigureAxis& axis, const std::vector<double>& limits) {
+  if (limits.empty()) return;
+  axis.min = limits[0];
+  axis.max = limits[1];
+}
+
+void make_logarithmic(Figure& figure, const FigureOptions& options) {
+  bool leaves_out = false;
+  const auto see = [&](const FigurePanel& panel, const FigureAxis& axis, const char* name,
+                       const std::vector<double>& values) {
+    if (!axis.logarithmic || values.empty()) return;
+    const auto is_fit = [](double value) { return value > 0.0; };
+    throw_if(std::ranges::none_of(values, is_fit),
+             "{}: needs values > 0, but panel '{}{}' has none", name, panel.title, axis.label);
+    leaves_out =
+        leaves_out || std::ranges::any_of(values, [](double value) { return value <= 0.0; });
+  };
+  for (FigurePanel& panel : figure.panels) {
+    const auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    if (curves == nullptr) {
+      if (!options.log_x && !options.log_y) continue;
+      throw InvalidArgument("log_{}: only line plots support logarithmic axes",
+                            options.log_x ? "x" : "y");
+    }
+    panel.x.logarithmic = panel.x.logarithmic || options.log_x;
+    panel.y.logarithmic = panel.y.logarithmic || options.log_y;
+    for (const Curve& curve : curves->curves) {
+      see(panel, panel.x, "log_x", curve.x);
+      see(panel, panel.y, "log_y", curve.y);
+    }
+  }
+  if (!leaves_out) return;
+  figure.note += figure.note.empty() ? "" : "; ";
+  figure.note += "values <= 0 are omitted";
+}
+
 std::string names_of_fitting(const std::string& metric) {
-  std::vector<std::string> names;
-  for (const Recipe* const recipe : recipes_of(metric)) names.push_back(recipe->name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}",
+                     fmt::join(recipes_of(metric) | std::views::transform(&Recipe::name), ", "));
 }
 
 std::string known_metrics() {
@@ -45,12 +84,10 @@ void check_texts(FigureSources sources) {
 void check_sources(FigureSources sources, const FigureOptions& options) {
   if (sources.empty()) throw InvalidArgument("figure: expected a results file, got none");
   for (const FigureSource& source : sources) {
-    if (source.results.metric != sources.front().results.metric) {
-      throw InvalidArgument(
-          "figure: all results must be of the same metric, got {} in '{}' and {} in '{}'",
-          sources.front().results.metric, sources.front().path.string(), source.results.metric,
-          source.path.string());
-    }
+    throw_if(source.results.metric != sources.front().results.metric,
+             "figure: all results must be of the same metric, got {} in '{}' and {} in '{}'",
+             sources.front().results.metric, sources.front().path.string(), source.results.metric,
+             source.path.string());
     if (source.results.rows.empty()) {
       throw InvalidArgument("figure: '{}' contains no rows", source.path.string());
     }
@@ -93,10 +130,8 @@ void check_options(const Recipe& recipe, const FigureOptions& options) {
 std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::string& kind) {
   const std::string& metric = source.results.metric;
   const std::vector<const Recipe*> fitting = recipes_of(metric);
-  if (fitting.empty()) {
-    throw InvalidArgument("figure: '{}': no figure shows metric '{}' (supported: {})",
-                          source.path.string(), metric, known_metrics());
-  }
+  throw_if(fitting.empty(), "figure: '{}': no figure shows metric '{}' (supported: {})",
+           source.path.string(), metric, known_metrics());
   if (kind.empty()) return fitting;
   check_kind(kind);
   for (const Recipe* const recipe : fitting) {
@@ -114,10 +149,9 @@ Figure first_figure(const std::vector<const Recipe*>& recipes, FigureSources sou
   for (const Recipe* const recipe : recipes) {
     try {
       Figure figure = recipe->make(sources, options);
-      if (figure.panels.empty()) {
-        throw NothingToShow("figure: '{}': no row has a label and all values that {} shows",
-                            sources.front().path.string(), recipe->name);
-      }
+      throw_if<NothingToShow>(figure.panels.empty(),
+                              "figure: '{}': no row has a label and all values that {} shows",
+                              sources.front().path.string(), recipe->name);
       check_options(*recipe, options);
       figure.name = recipe->name;
       return figure;
@@ -129,6 +163,63 @@ Figure first_figure(const std::vector<const Recipe*>& recipes, FigureSources sou
 }
 
 }  // namespace
+
+void FigureOptions::describe(OptionList& list) {
+  list.group("Content");
+  list.add("kind", kind, "figure type (see --list); default: the first one of the metric");
+  list.add("site", site, "sites, e.g. values,hidden; default: all");
+  list.add("label", label, "models; default: all");
+  list.add("layer", layer, "layers of figures with a panel per layer, counted from --layer-base");
+  list.add("head", head, "attention heads, counted from --layer-base; default: all");
+  list.add(
+      "measure", measure,
+      "measures of geometry, lens, similarity, tokens, attention, counterfactual and comparison "
+      "figures");
+  list.add("router", router, "counterfactual routers, e.g. trained,identity; default: all");
+  list.add("weighting", weighting,
+           "weighting of router maps: none, keys, values, or 'keys - none'");
+  list.add("by", by, "grouping of BLiMP tasks");
+  list.add("over", over, "x axis of loss curves");
+  list.add("layer_base", layer_base,
+           "index of the first layer and head on axes, in --layer and in --head, 0 or 1");
+  list.add("x_limits", x_limits, "limits of the x axis");
+  list.add("y_limits", y_limits, "limits of the y axis");
+  list.add("log_x", log_x, "logarithmic x axis");
+  list.add("log_y", log_y, "logarithmic y axis");
+  list.add("columns", columns, "number of panel columns, up to 100; 0: automatic");
+  list.add("mixed_texts", mixed_texts, "allow results of different texts in one figure");
+}
+
+void FigureOptions::validate() const {
+  throw_if(layer_base != 0 && layer_base != 1, "layer_base: must be 0 or 1, got {}", layer_base);
+  constexpr int kMostColumns = 100;
+  throw_if(columns < 0 || columns > kMostColumns, "columns: must be from 0 to {}, got {}",
+           kMostColumns, columns);
+  check_limits(x_limits, "x_limits");
+  check_limits(y_limits, "y_limits");
+}
+
+std::string one_measure(const FigureOptions& options, const std::string& kind,
+                        const std::string& usual, const std::vector<std::string>& known) {
+  throw_if(options.measure.size() > 1, "measure: {} shows a single measure, got {}", kind,
+           fmt::join(options.measure, ","));
+  const std::string measure = options.measure.empty() ? usual : options.measure.front();
+  if (known.empty() || std::ranges::find(known, measure) != known.end()) return measure;
+  throw InvalidArgument("measure: {} does not show '{}' (supported: {})", kind, measure,
+                        fmt::join(known, ", "));
+}
+
+void apply_axis_options(Figure& figure, const FigureOptions& options) {
+  for (FigurePanel& panel : figure.panels) {
+    const bool has_limits = !options.x_limits.empty() || !options.y_limits.empty();
+    throw_if(has_limits && std::holds_alternative<TablePanel>(panel.content),
+             "{}_limits: {} is a table and has no axes", options.x_limits.empty() ? "y" : "x",
+             figure.name);
+    limit(panel.x, options.x_limits);
+    limit(panel.y, options.y_limits);
+  }
+  make_logarithmic(figure, options);
+}
 
 std::vector<const Recipe*> recipes_of(std::string_view metric) {
   std::vector<const Recipe*> fitting;

@@ -3,11 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "core/errors.h"
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
@@ -46,15 +42,14 @@ std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptio
           "lime-metrics router CHECKPOINT CAPTURE",
           weighting, fmt::join(there, ", "));
     }
-    if (is_difference(weighting) != is_difference(options.weighting.front())) {
-      throw InvalidArgument("weighting: fractions and differences need separate figures, got {}",
-                            fmt::join(options.weighting, ","));
-    }
+    throw_if(is_difference(weighting) != is_difference(options.weighting.front()),
+             "weighting: fractions and differences need separate figures, got {}",
+             fmt::join(options.weighting, ","));
   }
   if (!options.weighting.empty()) return options.weighting;
   std::vector<std::string> selected;
-  std::copy_if(usual.begin(), usual.end(), std::back_inserter(selected),
-               [&](const std::string& weighting) { return contains(there, weighting); });
+  std::ranges::copy_if(usual, std::back_inserter(selected),
+                       [&](const std::string& weighting) { return contains(there, weighting); });
   return selected.empty() ? std::vector<std::string>{""} : selected;
 }
 
@@ -82,36 +77,15 @@ std::vector<int> wanted_layers(const FigureRows& rows, const FigureOptions& opti
   return selected_layers(options, there);
 }
 
-}  // namespace
-
-std::vector<AxisTick> layer_ticks(int count, int base) {
-  constexpr int kMostTicks = 10;
-  const int step = round_step(count, kMostTicks);
-  std::vector<AxisTick> ticks;
-  for (int l = 0; l < count; ++l) {
-    if ((l + base) % step == 0)
-      ticks.push_back({static_cast<double>(l), fmt::format("{}", l + base)});
-  }
-  return ticks;
-}
-
-namespace {
-
 /// Returns the mean map of one model and weighting: layers from `first` on by sources.
 FigurePanel mean_map_panel(const FigureRows& rows, int layers, int first, int base) {
-  HeatmapPanel map{.values = empty_map(rows, layers - first, layers)};
-  for (const FigureRow& row : rows) {
-    const int layer = row.index(col::kLayer, layers);
-    if (layer < first) continue;
-    map.values(layers - 1 - layer, row.index(col::kSourceLayer, layers)) = row.number(col::kWeight);
-  }
+  FigurePanel panel =
+      map_of_rows(rows, {{"buffered layer", numbers_from(base, layers)}, col::kSourceLayer, base},
+                  {{"layer", numbers_from(base + first, layers - first), true}, col::kLayer, base},
+                  col::kWeight);
+  auto& map = std::get<HeatmapPanel>(panel.content);
   map.shows_numbers = layers <= 6;
   map.is_signed = is_difference(rows.front().text(col::kWeighting));
-  FigurePanel panel;
-  panel.x = {.label = "buffered layer", .ticks = layer_ticks(layers, base)};
-  panel.y = {.label = "layer", .ticks = layer_ticks(layers - first, base + first)};
-  for (AxisTick& tick : panel.y.ticks) tick.at = layers - 1 - first - tick.at;
-  panel.content = std::move(map);
   return panel;
 }
 
@@ -157,35 +131,23 @@ FigureRows rows_of_layer(const FigureRows& rows, int layer) {
 
 /// Returns a heatmap of target heads (rows) by buffered layers (columns).
 FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int base) {
-  const FigureRows own = rows_of_layer(rows, layer);
-  HeatmapPanel map{.values = empty_map(own, heads, layer + 1)};
-  for (const FigureRow& row : own) {
-    map.values(heads - 1 - row.index(col::kHead, heads), row.index(col::kSourceLayer, layer + 1)) =
-        row.number(col::kWeight);
-  }
-  FigurePanel panel;
+  FigurePanel panel =
+      map_of_rows(rows_of_layer(rows, layer),
+                  {{"buffered layer", numbers_from(base, layer + 1)}, col::kSourceLayer, base},
+                  {{"head", numbers_from(base, heads), true}, col::kHead, base}, col::kWeight);
   panel.title = fmt::format("layer {}", layer + base);
-  panel.x = {.label = "buffered layer", .ticks = layer_ticks(layer + 1, base)};
-  panel.y = {.label = "head", .ticks = layer_ticks(heads, base)};
-  for (AxisTick& tick : panel.y.ticks) tick.at = heads - 1 - tick.at;
-  panel.content = std::move(map);
   return panel;
 }
 
 /// Returns a heatmap of target heads by all buffered heads, with lines between layers.
 FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
-  const FigureRows own = rows_of_layer(rows, layer);
-  HeatmapPanel map{.values = empty_map(own, heads, (layer + 1) * heads), .is_signed = true};
-  for (const FigureRow& row : own) {
-    map.values(heads - 1 - row.index(col::kHead, heads),
-               row.index(col::kSourceLayer, layer + 1) * heads +
-                   row.index(col::kSourceHead, heads)) = row.number(col::kWeight);
-  }
-  for (int l = 1; l <= layer; ++l) map.col_borders.push_back(l * heads);
-  FigurePanel panel;
+  const MapSide sources{.numbers = numbers_from(0, layer + 1), .inner = heads};
+  FigurePanel panel =
+      map_of_rows(rows_of_layer(rows, layer), {sources, col::kSourceLayer, 0, col::kSourceHead},
+                  {{"", numbers_from(0, heads), true}, col::kHead}, col::kWeight);
+  std::get<HeatmapPanel>(panel.content).is_signed = true;
   panel.x.min = -0.5;
-  panel.y.hides_numbers = true;
-  panel.content = std::move(map);
+  panel.y = {.hides_numbers = true};
   return panel;
 }
 
@@ -194,10 +156,8 @@ FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
 Figure router_heads_figure(FigureSources sources, const FigureOptions& options) {
   FigureRows rows = rows_of_kind(sources, options, "head_map");
   const std::vector<std::string> weightings = weightings_of(rows, options, {"none"});
-  if (weightings.size() > 1) {
-    throw InvalidArgument("weighting: maps per head show a single weighting, got {}",
-                          fmt::join(weightings, ","));
-  }
+  throw_if(weightings.size() > 1, "weighting: maps per head show a single weighting, got {}",
+           fmt::join(weightings, ","));
   std::erase_if(
       rows, [&](const FigureRow& row) { return row.text(col::kWeighting) != weightings.front(); });
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
@@ -221,7 +181,7 @@ Figure router_signed_figure(FigureSources sources, const FigureOptions& options)
   const FigureRows rows = rows_of_kind(sources, options, "weight");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<int> all_layers = wanted_layers(rows, options);
-  const int deepest = *std::max_element(all_layers.begin(), all_layers.end());
+  const int deepest = *std::ranges::max_element(all_layers);
   Figure figure;
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
@@ -235,7 +195,7 @@ Figure router_signed_figure(FigureSources sources, const FigureOptions& options)
       panel.x.max = (deepest + 1) * heads - 0.5;
       panel.x.label = is_last ? "buffered layer and its heads" : "";
       panel.x.hides_numbers = !is_last;
-      if (is_last) panel.x.ticks = layer_ticks(deepest + 1, options.layer_base);
+      panel.x.ticks = layer_ticks(is_last ? deepest + 1 : 0, options.layer_base);
       for (AxisTick& tick : panel.x.ticks) tick.at = (tick.at + 0.5) * heads - 0.5;
       panel.y.label = fmt::format("layer {}", layer + options.layer_base);
       if (labels.size() > 1 && layer == layers.front()) panel.title = label;
@@ -255,7 +215,7 @@ namespace {
 FigurePanel sources_panel(const FigureRows& rows, int base) {
   const bool is_depth = rows.front().text(col::kRead) != "kv";
   const int sources = count_of(rows, col::kSource, 2 * kMostLayers + 1);
-  HeatmapPanel map{.values = MatrixD::Constant(sources, sources, NAN)};
+  MatrixD values = MatrixD::Constant(sources, sources, NAN);
   for (const FigureRow& row : rows) {
     const std::string& read = row.text(col::kRead);
     const int layer = layer_of(row);
@@ -264,17 +224,12 @@ FigurePanel sources_panel(const FigureRows& rows, int base) {
     if (is_depth) line = read == "final" ? sources - 1 : 2 * layer + (read == "mlp" ? 1 : 0);
     if (source > line || line >= sources) continue;
     const bool is_split = read == "q" || read == "k" || read == "v";
-    double& cell = map.values(sources - 1 - line, source);
+    double& cell = values(line, source);
     cell = (std::isnan(cell) ? 0.0 : cell) + row.number(col::kShare) / (is_split ? 3.0 : 1.0);
   }
-  FigurePanel panel;
-  panel.x = {.label = is_depth ? "output read" : "layer read",
-             .ticks = layer_ticks(sources, is_depth ? 0 : base)};
-  panel.y = {.label = is_depth ? "part" : "layer",
-             .ticks = layer_ticks(sources, is_depth ? 0 : base)};
-  for (AxisTick& tick : panel.y.ticks) tick.at = sources - 1 - tick.at;
-  panel.content = std::move(map);
-  return panel;
+  const std::vector<int> numbers = numbers_from(is_depth ? 0 : base, sources);
+  return map_panel(values, {is_depth ? "output read" : "layer read", numbers},
+                   {is_depth ? "part" : "layer", numbers, true});
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "metrics/entropy/preprocessing.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/rows.h"
 #include "support/statistics.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/errors.h"
-#include "metrics/entropy/preprocessing.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/random_matrix.h"
 #include "support/statistics.h"
 

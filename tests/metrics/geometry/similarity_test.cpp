@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 #include "metrics/eigen_oracle.h"
-#include "metrics/geometry/lidar.h"
+#include "metrics/geometry/spectrum.h"
 #include "metrics/random_matrix.h"
 
 namespace lime {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/pairs/minimal_pairs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "metrics/comparison/paired_comparison.h"
 #include "support/refusal.h"
 
 namespace lime {

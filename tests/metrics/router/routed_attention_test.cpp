@@ -6,7 +6,7 @@
 
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
-#include "metrics/router/routed_measures.h"
+#include "metrics/router/routed_values.h"
 #include "support/refusal.h"
 
 namespace lime {

@@ -12,7 +12,6 @@
 #include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/random_routers.h"
-#include "metrics/router/routed_measures.h"
 #include "support/statistics.h"
 
 namespace lime {

@@ -12,7 +12,6 @@
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
 #include "metrics/tsne/gradient_descent.h"
-#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 #include "support/refusal.h"
 

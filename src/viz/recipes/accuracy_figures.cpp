@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
-#include "viz/figure.h"
-#include "viz/recipes/figure_row.h"
-#include "viz/recipes/layer_curves.h"
-#include "viz/recipes/measures.h"
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/figure_parts.h"
 
 namespace lime {
 namespace {
 
+constexpr const char* kMean = "mean over tasks";
 constexpr std::size_t kLongestNameInColumn = 30;  // letters
 
 std::string plain(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
+  std::ranges::replace(name, '_', ' ');
   return name;
 }
 
@@ -28,10 +24,8 @@ FigureRows accuracy_rows(FigureSources sources, const FigureOptions& options) {
 
 FigureRows rows_of_level(const FigureRows& rows, BlimpGroups level) {
   const FigureRows part = rows_with(rows, {{col::kLevel, enum_name(level)}});
-  if (part.empty()) {
-    throw InvalidArgument("by: the results contain no rows by {} (their levels: {})",
-                          enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
-  }
+  throw_if(part.empty(), "by: the results contain no rows by {} (their levels: {})",
+           enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
   return part;
 }
 
@@ -85,33 +79,18 @@ Figure zero_shot_bars(const FigureRows& rows, const FigureRows& comparisons,
     const FigureRows more = rows_of_level(rows, level);
     part.insert(part.end(), more.begin(), more.end());
   }
-  BarPanel bars;
-  std::size_t longest = 0;
-  const std::vector<std::string> names = distinct(part, col::kName);
-  for (const std::string& name : names) {
-    bars.groups.push_back(name == "all" ? "mean over tasks" : plain(name));
-    longest = std::max(longest, name.size());
-  }
-  const std::vector<std::string> labels = distinct(part, col::kLabel);
+  BarPanel bars = bars_of(part, col::kName, col::kMean,
+                          [](const FigureRow& row) { return row.text(col::kLabel); });
   bool has_stars = false;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    BarPanel::Series series;
-    series.label = labels[i];
-    series.style = model_style(i);
-    for (const std::string& name : names) {
-      const FigureRows own = rows_with(part, {{col::kName, name}, {col::kLabel, labels[i]}});
-      const auto value = [&](const Column& column) {
-        return own.empty() ? std::numeric_limits<double>::quiet_NaN() : own.front().number(column);
-      };
-      series.values.push_back(value(col::kMean));
-      series.low.push_back(value(col::kCiLow));
-      series.high.push_back(value(col::kCiHigh));
-    }
-    series.stars = mean_stars(comparisons, labels[i], names);
+  for (BarPanel::Series& series : bars.series) {
+    series.stars = mean_stars(comparisons, series.label, bars.groups);
     has_stars = has_stars || !series.stars.empty();
-    bars.series.push_back(std::move(series));
   }
-  bars.lines_per_group = usual_lines_per_group(names.size(), labels.size());
+  std::size_t longest = 0;
+  for (std::string& group : bars.groups) {
+    longest = std::max(longest, group.size());
+    group = group == "all" ? kMean : plain(group);
+  }
   bars.reference = ReferenceLine{.y = 0.5, .label = "chance", .in_legend = true};
   Figure figure;
   figure.panels.push_back(
@@ -122,6 +101,18 @@ Figure zero_shot_bars(const FigureRows& rows, const FigureRows& comparisons,
   }
   figure.is_wide = longest > kLongestNameInColumn;
   return figure;
+}
+
+std::string axis_name(const std::string& measure) {
+  return measure == "acc" ? "accuracy" : measure_name(measure);
+}
+
+/// Returns a group of bars per task, the mean over tasks first or last as in the rows.
+FigurePanel task_bars(const FigureRows& rows, const Column& task, const Column& value,
+                      const std::string& axis, std::string (*series_of)(const FigureRow&)) {
+  BarPanel bars = bars_of(rows, task, value, series_of);
+  std::ranges::replace(bars.groups, "all", kMean);
+  return {.x = {.label = axis}, .content = std::move(bars)};
 }
 
 /// Spread shown next to the accuracy in a cell.
@@ -258,7 +249,7 @@ Figure blimp_table(FigureSources sources, const FigureOptions& options) {
   };
   for (const std::string& name : distinct(groups, col::kName)) add_line(groups, name, plain(name));
   const int num_groups = static_cast<int>(table.rows.size());
-  add_line(rows_of_level(all, BlimpGroups::kAll), "all", "mean over tasks");
+  add_line(rows_of_level(all, BlimpGroups::kAll), "all", kMean);
   // The mean of one group is that group.
   const bool repeats = num_groups == 1 && std::equal(table.rows[0].begin() + 1, table.rows[0].end(),
                                                      table.rows[1].begin() + 1);
@@ -269,6 +260,64 @@ Figure blimp_table(FigureSources sources, const FigureOptions& options) {
   for (const CellSpread spread : spreads) add_note(figure, spread_note(spread, sources));
   figure.is_wide = models.size() > 2 || !models.front()[1].empty();
   figure.panels.push_back({.content = std::move(table)});
+  return figure;
+}
+
+Figure choices_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows all = rows_of(sources, options);
+  const std::string measure = options.measure.empty() ? "acc" : options.measure.front();
+  const FigureRows means = rows_where(all, [&](const FigureRow& row) {
+    return !row.has(col::kKind) && !row.has(col::kLayer) && row.text(col::kMeasure) == measure;
+  });
+  throw_if(means.empty(), "measure: the results contain no '{}' (they contain: {})", measure,
+           fmt::join(distinct(all, col::kMeasure), ", "));
+  Figure figure;
+  figure.is_wide = true;
+  figure.panels = {task_bars(means, col::kName, col::kMean, axis_name(measure),
+                             [](const FigureRow& row) { return row.text(col::kLabel); })};
+  figure.note = intervals_note(figure, sources);
+  const FigureRows differences =
+      rows_with(all, {{col::kKind, "comparison"}, {col::kQuantity, measure}});
+  if (differences.empty()) return figure;
+  figure.panels.push_back(task_bars(
+      differences, col::kTask, col::kDifference,
+      fmt::format("\xCE\x94 {}, paired", axis_name(measure)), [](const FigureRow& row) {
+        return fmt::format("{} \xE2\x88\x92 {}", row.text(col::kLabel), row.text(col::kBaseline));
+      }));
+  // A difference has the colour of the model that is compared with the first one.
+  auto& bars = std::get<BarPanel>(figure.panels.back().content).series;
+  for (std::size_t s = 0; s < bars.size(); ++s) bars[s].style = model_style(s + 1);
+  figure.columns = 2;
+  add_note(figure, "sign-flip test: * p < 0.05, ** p < 0.01, *** p < 0.001");
+  return figure;
+}
+
+Figure choices_layers_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
+    const bool is_accuracy = row.text(col::kMeasure) == "acc" || row.text(col::kMeasure) == "probe";
+    return is_accuracy && row.has(col::kLayer) && !row.has(col::kKind);
+  });
+  if (rows.empty()) {
+    throw NothingToShow(
+        "figure: the results contain no layers; evaluate with lime-eval --layers all");
+  }
+  Figure figure;
+  for (const std::string& task : distinct(rows, col::kName)) {
+    const FigureRows own = rows_with(rows, {{col::kName, task}});
+    CurvePanel curves;
+    for (const auto& [label, measure] : distinct_texts(own, col::kLabel, col::kMeasure)) {
+      const std::string reader = measure == "acc" ? "logit lens" : "probe";
+      curves.curves.push_back(layer_curve(
+          rows_with(own, {{col::kLabel, label}, {col::kMeasure, measure}}), {}, options.layer_base,
+          label + ", " + reader, model_style(curves.curves.size())));
+    }
+    figure.panels.push_back({.title = task == "all" ? kMean : task,
+                             .x = {.label = "layer", .whole_numbers = true},
+                             .y = {.label = "accuracy"},
+                             .content = std::move(curves)});
+  }
+  lay_out(figure, options, 0, 3);
+  figure.note = intervals_note(figure, sources);
   return figure;
 }
 
