@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QString>
 #include <optional>
 #include <span>
 
+#include "explorer/models/text.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"
 #include "viz/recipes/recipe.h"
@@ -20,14 +20,38 @@ struct FigureOrMessage {
 /// Draws `sources` with make_figure(), and returns every Error that it throws as the message. No
 /// sources, or sources with nothing to show (NothingToShow), give neither figure nor message: the
 /// view knows whether they are still being measured.
-FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
-                                const FigureOptions& options);
+inline FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
+                                       const FigureOptions& options) {
+  if (sources.empty()) return {};
+  try {
+    return {.figure = make_figure(sources, options)};
+  } catch (const NothingToShow&) {
+    return {};
+  } catch (const Error& error) {
+    return {.message = toQString(error)};
+  }
+}
 
 /// Returns the curve under the pointer, nullptr where there is none. @param figure  may be null
-const Curve* curveAt(const Figure* figure, const FigureHit& hit);
+inline const Curve* curveAt(const Figure* figure, const FigureHit& hit) {
+  if (figure == nullptr || !hit.point) return nullptr;
+  const auto* const panel = std::get_if<CurvePanel>(&figure->panels[hit.panel].content);
+  return panel == nullptr ? nullptr : &panel->curves[hit.point->series];
+}
 
 /// Describes the point of a curve over layers: "lime, layer 3: entropy 2.5 [2.1, 2.9]"; empty where
 /// there is none.
-QString describeCurvePoint(const Figure* figure, const FigureHit& hit, const QString& quantity);
+inline QString describeCurvePoint(const Figure* figure, const FigureHit& hit,
+                                  const QString& quantity) {
+  const Curve* const curve = curveAt(figure, hit);
+  if (curve == nullptr) return {};
+  const std::size_t at = hit.point->index;
+  const QString text = u"%1, layer %2: %3 %4"_s.arg(toQString(curve->label))
+                           .arg(curve->x[at])
+                           .arg(quantity)
+                           .arg(curve->y[at], 0, 'g', 5);
+  if (at >= curve->low.size()) return text;
+  return text + u" [%1, %2]"_s.arg(curve->low[at], 0, 'g', 5).arg(curve->high[at], 0, 'g', 5);
+}
 
 }  // namespace lime::explorer

@@ -17,10 +17,6 @@ QString toQString(const std::exception& error) { return toQString(message_line(e
 
 QString shownText(std::string_view text) { return toQString(printable(text, kMostShownBytes)); }
 
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 QString quotedForShell(const QString& word) { return toQString(shell_word(word.toStdString())); }
 
 QString shellLine(const QStringList& words) {

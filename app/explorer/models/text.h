@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <QStringList>
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -34,7 +35,9 @@ QString toQString(const std::exception& error);
 QString shownText(std::string_view text);
 
 /// Returns whether `words` has `word`.
-bool contains(const std::vector<std::string>& words, std::string_view word);
+inline bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
 /// Returns `words` as one line for a POSIX shell, each of them quoted if necessary.
 QString shellLine(const QStringList& words);
 /// Returns `word` quoted as one word of a POSIX shell.

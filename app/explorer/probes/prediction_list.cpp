@@ -137,21 +137,6 @@ QString PredictionsModel::toolTip(const ProbePrediction& one) const {
 
 PredictionsFilter::PredictionsFilter() { setSortRole(PredictionsModel::kSort); }
 
-void PredictionsFilter::setMisclassifiedOnly(bool misclassified_only) {
-  misclassified_only_ = misclassified_only;
-  invalidateFilter();
-}
-
-void PredictionsFilter::setCell(std::optional<Cell> cell) {
-  cell_ = cell;
-  invalidateFilter();
-}
-
-void PredictionsFilter::setText(const QString& text) {
-  text_ = text;
-  invalidateFilter();
-}
-
 bool PredictionsFilter::filterAcceptsRow(int row, const QModelIndex&) const {
   const auto* const model = static_cast<const PredictionsModel*>(sourceModel());
   if (model == nullptr || model->detail() == nullptr) return false;

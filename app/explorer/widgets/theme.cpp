@@ -101,6 +101,4 @@ QColor inkOn(const QColor& ground) {
   return luma < 0.5 ? QColor(255, 255, 255) : QColor(20, 20, 20);
 }
 
-QColor mutedText(const QPalette& palette) { return palette.color(QPalette::PlaceholderText); }
-
 }  // namespace lime::explorer

@@ -29,7 +29,6 @@ class MainWindow : public QMainWindow {
   QUndoStack& undoStack() { return undo_; }
   const std::vector<View*>& views() const { return views_->views(); }
   View* currentView() const { return views_->currentView(); }
-  /// Shows the view called `id` in allViews().
   void showView(const QString& id) { views_->showView(id); }
   bool showsStartPage() const { return views_->showsStartPage(); }
 

@@ -46,6 +46,7 @@ class FileMenu : public QMenu {
   void reload();
   void updateActions();
   void updateRecent();
+  int incompleteResults() const;  ///< the first document with missing captures; 0: none
 
   Workspace& workspace_;
   QMenu* recent_ = nullptr;

@@ -26,7 +26,6 @@ class NavigatorModel : public QStandardItemModel {
 
   explicit NavigatorModel(Workspace& workspace);
 
-  /// Renames a document.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
   QModelIndex indexOfDocument(int id) const;

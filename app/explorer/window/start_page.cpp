@@ -176,27 +176,21 @@ QString findAbove(const QString& relative) {
 }
 
 QStringList findDemo() {
-  QStringList found;
-  const auto add = [&found](const QString& path) {
-    const QString whole = findAbove(path);
-    if (!whole.isEmpty()) found << whole;
-  };
-  for (const char* const task : {"lm", "aet"}) {
-    for (const char* const model : {"llama", "lime"}) {
-      add(u"data/%1-%2"_s.arg(QLatin1String(task), QLatin1String(model)));
-    }
+  QStringList names;
+  for (const auto* const pair :
+       {"data/lm-%1", "data/aet-%1", "out/words-%1.h5", "out/agreement-%1.h5", "out/numbers-%1.h5",
+        "out/pairs-%1.h5", "out/aet-%1.h5"}) {
+    for (const QString& model : {u"llama"_s, u"lime"_s}) names << QString(pair).arg(model);
   }
-  for (const char* const capture : {"words", "agreement", "numbers", "pairs", "aet"}) {
-    for (const char* const model : {"llama", "lime"}) {
-      add(u"out/%1-%2.h5"_s.arg(QLatin1String(capture), QLatin1String(model)));
-    }
-  }
-  for (const char* const results :
+  for (const auto* const results :
        {"entropy", "compared", "similarity", "separability", "small-numbers", "large-numbers",
         "pairs", "router", "counterfactual", "cost", "words", "agreement", "agreement-probes",
         "word-embeddings"}) {
-    add(u"out/%1.json"_s.arg(QLatin1String(results)));
+    names << u"out/%1.json"_s.arg(results);
   }
+  QStringList found;
+  for (const QString& name : names) found << findAbove(name);
+  found.removeAll(QString());
   return found;
 }
 
