@@ -33,7 +33,8 @@ QRectF extentOf(const EmbeddingSet& set, const std::string& site) {
 }
 
 QVariant tokenData(const SelectedToken& row, int role) {
-  if (role != Qt::ToolTipRole) return sentenceData(row.sentence, role);
+  if (role == kSentenceRole) return QVariant::fromValue(row.sentence);
+  if (role != Qt::ToolTipRole) return {};
   return u"sequence %1, position %2\n%3"_s.arg(row.sequence)
       .arg(row.position)
       .arg(row.sentence.text());

@@ -361,9 +361,18 @@ bool EmbeddingLoader::isOutdated() const {
   return false;
 }
 
-void EmbeddingLoader::start(const QString& message) {
+void EmbeddingLoader::start(int source, const QString& message, JobSpec spec, const Work& work) {
   inputs_ = workspace_.openInputs();
   message_ = message;
+  job_ = jobs_.start<EmbeddingSet>(
+      this, std::move(spec),
+      [work, inputs = inputs_](const JobContext& context) { return work(inputs, context); },
+      [this, source](EmbeddingSet set) {
+        source_ = source;
+        finish(std::move(set), {});
+      },
+      [this](const QString& error) { finish({}, error); });
+  Q_EMIT changed();
 }
 
 void EmbeddingLoader::finish(EmbeddingSet set, const QString& message) {
@@ -381,15 +390,11 @@ void EmbeddingLoader::load(int id) {
   }
   source_ = id;
   results_ = document->results;
-  start(u"Reading ..."_s);
-  job_ = jobs_.start<EmbeddingSet>(
-      this, {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
-      [results = results_, inputs = inputs_](const JobContext&) {
-        return loadEmbeddings(*results, inputs);
-      },
-      [this](EmbeddingSet set) { finish(std::move(set), {}); },
-      [this](const QString& error) { finish({}, error); });
-  Q_EMIT changed();
+  start(id, u"Reading ..."_s,
+        {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
+        [results = results_](const OpenInputs& inputs, const JobContext&) {
+          return loadEmbeddings(*results, inputs);
+        });
 }
 
 void EmbeddingLoader::compute(int threads) {
@@ -408,21 +413,13 @@ void EmbeddingLoader::compute(int threads) {
   }
   if (names.isEmpty()) return;
   options.captures.site = {site};
-  start(u"Computing t-SNE ..."_s);
-  job_ = jobs_.start<EmbeddingSet>(
-      this,
-      {.title = u"t-SNE of %1"_s.arg(names.join(u", "_s)),
-       .key = u"embeddings/compute"_s,
-       .lane = JobLane::kLong},
-      [options, threads, inputs = inputs_](const JobContext& context) {
-        return computeEmbeddings(options, threads, inputs, context.on_progress, context.stop);
-      },
-      [this](EmbeddingSet set) {
-        source_ = kComputed;
-        finish(std::move(set), {});
-      },
-      [this](const QString& error) { finish({}, error); });
-  Q_EMIT changed();
+  start(kComputed, u"Computing t-SNE ..."_s,
+        {.title = u"t-SNE of %1"_s.arg(names.join(u", "_s)),
+         .key = u"embeddings/compute"_s,
+         .lane = JobLane::kLong},
+        [options, threads](const OpenInputs& inputs, const JobContext& context) {
+          return computeEmbeddings(options, threads, inputs, context.on_progress, context.stop);
+        });
 }
 
 }  // namespace lime::explorer

@@ -120,7 +120,8 @@ class EmbeddingLoader : public QObject {
   void changed();
 
  private:
-  void start(const QString& message);
+  using Work = std::function<EmbeddingSet(const OpenInputs&, const JobContext&)>;
+  void start(int source, const QString& message, JobSpec spec, const Work& work);
   void finish(EmbeddingSet set, const QString& message);
 
   Workspace& workspace_;

@@ -36,15 +36,6 @@ QString keyOf(const ResultsInput& input, const fs::path& results) {
   return toQString(wholePath(results.parent_path() / input.path));
 }
 
-bool isCaptureOf(const ResultsInput& input, const fs::path& path) {
-  try {
-    checkIsCaptureOf(input, path);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 std::string firstBytes(const fs::path& path) {
   InputFile file(path);
   std::string bytes(64, '\0');
@@ -176,7 +167,13 @@ std::optional<fs::path> CaptureLocator::find(const ResultsInput& input,
   for (const QVariant& now : moves) folders.insert(toPath(now.toString()).parent_path());
   for (const fs::path& folder : folders) {
     const fs::path candidate = folder / fs::path(input.path).filename();
-    if (isThere(candidate) && isCaptureOf(input, candidate)) return candidate;
+    if (!isThere(candidate)) continue;
+    try {
+      checkIsCaptureOf(input, candidate);
+      return candidate;
+    } catch (const Error&) {
+      continue;  // of another text
+    }
   }
   return std::nullopt;
 }

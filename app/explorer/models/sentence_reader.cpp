@@ -40,13 +40,6 @@ std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position
 
 }  // namespace
 
-QVariant sentenceData(const TokenInSentence& sentence, int role) {
-  return role == kBeforeRole  ? QVariant(sentence.before)
-         : role == kTokenRole ? QVariant(sentence.token)
-         : role == kAfterRole ? QVariant(sentence.after)
-                              : QVariant();
-}
-
 SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
                                std::shared_ptr<const Tokenizer> tokenizer)
     : capture_(std::move(capture)), tokenizer_(std::move(tokenizer)) {}

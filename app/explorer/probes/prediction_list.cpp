@@ -85,10 +85,7 @@ std::vector<PredictionsModel::Cell> PredictionsModel::tokenColumns() {
           [this](One one) { return sentenceOf(one).text(); },
           [](One one) { return static_cast<qlonglong>(one.row); })};
   columns.back().further = [this, others = columns.back().further](One one, int role) {
-    const QVariant part = role >= kBeforeRole && role <= kAfterRole
-                              ? sentenceData(sentenceOf(one), role)
-                              : QVariant();
-    return part.isValid() ? part : others(one, role);
+    return role == kSentenceRole ? QVariant::fromValue(sentenceOf(one)) : others(one, role);
   };
   return columns;
 }

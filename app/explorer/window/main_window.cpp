@@ -238,8 +238,8 @@ void MainWindow::connectWorkspace() {
 }
 
 void MainWindow::connectCaptures() {
-  connect(file_menu_, &FileMenu::captureWanted, this, &MainWindow::captureText);
-  connect(file_menu_, &FileMenu::measureWanted, this, &MainWindow::measureCaptures);
+  connect(file_menu_->captureAction(), &QAction::triggered, this, &MainWindow::captureText);
+  connect(file_menu_->measureAction(), &QAction::triggered, this, &MainWindow::measureCaptures);
   connect(views_, &ViewStack::emptyViewShown, this, &MainWindow::offerToFill);
   connect(&views_->offerPage(), &OfferPage::openWanted, file_menu_, &FileMenu::openFiles);
   connect(&captures_, &CaptureRun::finished, this, [this](const QStringList& files) {

@@ -42,6 +42,7 @@ class MainWindow : public QMainWindow {
 
   /// Gives views their states. @throws as ViewStack::setStates()
   void setStates(const Json& states) { views_->setStates(states); }
+  void finishJobs();  ///< waits for all jobs and animations
   /// Writes an image of the window with each view into `folder`, after the views have computed what
   /// they need. @throws IoError
   void saveScreenshots(const QString& folder);
@@ -73,7 +74,6 @@ class MainWindow : public QMainWindow {
   void showShortcuts();
   void showManual();
   void showAbout();
-  void finishJobs();
 
   Preferences preferences_;
   QPalette desktop_;

@@ -23,7 +23,7 @@ QAction* addMenuAction(QMenu& menu, const QString& text, const QKeySequence& sho
   QAction* const added = menu.addAction(text);
   added->setShortcut(shortcut);
   added->setStatusTip(statusTip);
-  QObject::connect(added, &QAction::triggered, &menu, run);
+  if (run) QObject::connect(added, &QAction::triggered, &menu, run);
   return added;
 }
 
@@ -67,12 +67,11 @@ void FileMenu::addOpenActions() {
                 u"Open four small models, their captures and their measurements"_s,
                 [this] { openDemo(); });
   addSeparator();
-  capture_ = addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
-                           u"Run a text through the open checkpoints and store their activations"_s,
-                           [this] { Q_EMIT captureWanted(); });
+  capture_ =
+      addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
+                    u"Run a text through the open checkpoints and store their activations"_s, {});
   measure_ = addMenuAction(*this, u"&Measure the entropy of open captures..."_s, {},
-                           u"Run lime-metrics entropy and open its results"_s,
-                           [this] { Q_EMIT measureWanted(); });
+                           u"Run lime-metrics entropy and open its results"_s, {});
 }
 
 void FileMenu::writeReport(const QString& path) {

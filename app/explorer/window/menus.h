@@ -37,8 +37,6 @@ class FileMenu : public QMenu {
 
  Q_SIGNALS:
   void notice(const QString& text);
-  void captureWanted();
-  void measureWanted();
 
  private:
   void addOpenActions();

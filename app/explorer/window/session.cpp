@@ -15,7 +15,6 @@ namespace {
 const QString kPreferences = u"preferences/%1"_s;
 const QString kViewStates = u"session/views"_s;
 const QString kOpen = u"session/open"_s;
-const QString kLabels = u"session/labels"_s;
 const QString kView = u"session/view"_s;
 const QString kTokens = u"session/tokens"_s;
 const QString kMoves = u"moved-captures"_s;
@@ -80,13 +79,8 @@ void saveSession(const QMainWindow& window, const QString& view, const std::vect
   settings.setValue(kRecent, workspace.recent());
   settings.setValue(kMoves, workspace.locator().moves);
   QStringList paths;
-  QStringList labels;
-  for (const Document& document : workspace.documents()) {
-    paths << toQString(document.path);
-    labels << document.label;
-  }
+  for (const Document& document : workspace.documents()) paths << toQString(document.path);
   settings.setValue(kOpen, paths);
-  settings.setValue(kLabels, labels);
   settings.setValue(kTokens, toQString(tokensToJson(workspace.selection().tokens).dump()));
   const std::vector<ViewKind>& kinds = allViews();
   settings.setValue(kView, view);

@@ -68,6 +68,11 @@ LinkLine* addLink(QVBoxLayout& column, const QString& text, const QString& toolT
   return link;
 }
 
+LinkLine* addOpenLink(QVBoxLayout& column) {
+  return addLink(column, u"Open a capture or results (Ctrl+O)"_s,
+                 u"A file written by lime-capture or lime-metrics"_s);
+}
+
 /// Makes a column in the middle of a page, with a third of the free room above it.
 QVBoxLayout* makeColumn(QWidget& page) {
   auto* const row = new QHBoxLayout(&page);
@@ -99,8 +104,7 @@ StartPage::StartPage() {
           u"layers, or results of lime-metrics as figures. Several can be compared."_s,
           1.0, true);
   column->addSpacing(12);
-  auto* const open = addLink(*column, u"Open a capture or results (Ctrl+O)"_s,
-                             u"A file written by lime-capture or lime-metrics"_s);
+  LinkLine* const open = addOpenLink(*column);
   connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
   setFocusProxy(open);
   auto* const folder = addLink(*column, u"Open a checkpoint folder (Ctrl+Shift+O)"_s,
@@ -151,8 +155,7 @@ OfferPage::OfferPage() : button_(new QPushButton) {
   column->addSpacing(12);
   column->addWidget(button_, 0, Qt::AlignLeft);
   column->addSpacing(6);
-  auto* const open = addLink(*column, u"Open a capture or results (Ctrl+O)"_s,
-                             u"A file written by lime-capture or lime-metrics"_s);
+  LinkLine* const open = addOpenLink(*column);
   column->addStretch(3);
   connect(button_, &QPushButton::clicked, this, [this] { action_->trigger(); });
   connect(open, &QLabel::linkActivated, this, &OfferPage::openWanted);

@@ -20,7 +20,7 @@ TEST(SelectedTokensModelTest, IsAProperModel) {
   model.setTokens({{.point = 1, .token = "is", .note = {}, .sentence = {"it ", "is", " so"}}},
                   "Class");
   EXPECT_EQ(model.index(0, SelectedTokensModel::kSentence).data().toString(), "it is so");
-  EXPECT_EQ(model.index(0, 0).data(kTokenRole).toString(), "is");
+  EXPECT_EQ(model.index(0, 0).data(kSentenceRole).value<TokenInSentence>().token, "is");
   model.setTokens({}, "Class");
 }
 
