@@ -232,7 +232,14 @@ void JobPanel::add(JobId id) {
   column_->addWidget(line.widget);
   lines_.emplace(id, line);
   update(id);
-  show();
+  showFirst();
+}
+
+void JobPanel::showFirst() {
+  constexpr int kMostShown = 3;
+  int number = 0;
+  for (const auto& [id, line] : lines_) line.widget->setVisible(++number <= kMostShown);
+  setVisible(number > 0);
 }
 
 void JobPanel::update(JobId id) {
@@ -250,7 +257,7 @@ void JobPanel::remove(JobId id) {
   if (line == lines_.end()) return;
   delete line->second.widget;
   lines_.erase(line);
-  setVisible(!lines_.empty());
+  showFirst();
 }
 
 SideBar::SideBar(Workspace& workspace, JobRunner& jobs)
