@@ -205,11 +205,6 @@ void CollapseView::addSettings() {
       });
 }
 
-CollapseMeasurements::Kind CollapseView::kind() const {
-  return measureName() == "entropy" ? CollapseMeasurements::Kind::kEntropy
-                                    : CollapseMeasurements::Kind::kGeometry;
-}
-
 void CollapseView::onDocumentsChanged() {
   QStringList sites;
   for (const Document* const document : measurements_.captures()) {

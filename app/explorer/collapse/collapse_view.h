@@ -73,7 +73,7 @@ class CollapseView : public View {
   void addSettings();
   std::string site() const { return selectedName(*site_); }
   std::string measureName() const { return selectedName(*measure_); }
-  CollapseMeasurements::Kind kind() const;
+  CollapseMeasurements::Kind kind() const { return kindOf(measureName()); }
   void onDocumentsChanged();
   void measure();
   void draw();

@@ -85,7 +85,7 @@ struct Document {
   DocumentKind kind = DocumentKind::kCheckpoint;
   std::filesystem::path path;  ///< absolute: of a checkpoint the folder
   QString label;               ///< in legends and lists
-  int colour = 0;              ///< number of the class palette; equal labels share one
+  int colour = -1;             ///< of the model, see Workspace::colourOf(); of results -1
   DocumentState state = DocumentState::kPresent;
   std::vector<Fact> outline = {};
   /// Numbers of the inputs of results that are captures and no longer exist.

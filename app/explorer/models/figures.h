@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "explorer/models/text.h"
+#include "explorer/models/workspace.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"
 #include "viz/recipes/recipe.h"
@@ -30,6 +30,33 @@ inline FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
   } catch (const Error& error) {
     return {.message = toQString(error)};
   }
+}
+
+/// Models have colours that lines on white and on black can have: not the last, yellow.
+inline constexpr int kModelColours = 6;
+
+/// Returns the class number of the model with this number of Workspace::colourOf().
+inline std::size_t modelColour(int number) {
+  return static_cast<std::size_t>(number % kModelColours);
+}
+
+/// Gives curves the colours of their models, if all of them are of models: they are named "MODEL",
+/// "MODEL (DOCUMENT)" or "MODEL, CONTROL".
+inline void colourModels(Figure& figure, const Workspace& workspace) {
+  std::vector<std::pair<Curve*, int>> coloured;
+  for (FigurePanel& panel : figure.panels) {
+    auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    for (std::size_t i = 0; curves != nullptr && i < curves->curves.size(); ++i) {
+      Curve& curve = curves->curves[i];
+      if (curve.style.colour == kMutedColour) continue;
+      const QString label = toQString(curve.label).section(u", "_s, 0, 0);
+      int colour = workspace.colourOf(label);
+      if (colour < 0) colour = workspace.colourOf(label.section(u" ("_s, 0, 0));
+      if (colour < 0) return;
+      coloured.emplace_back(&curve, colour);
+    }
+  }
+  for (const auto& [curve, colour] : coloured) curve->style.colour = modelColour(colour);
 }
 
 /// Returns the curve under the pointer, nullptr where there is none. @param figure  may be null

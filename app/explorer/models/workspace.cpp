@@ -96,7 +96,14 @@ void Workspace::add(Document document) {
     document.label = toQString(checkpoint_label(document.path, true));
   }
   document.id = next_id_++;
-  document.colour = freeColour(document.label);
+  if (document.results) {
+    for (const ResultsInput& input : document.results->results.inputs) {
+      nameModel(toQString(input.label));
+    }
+  } else {
+    nameModel(uniqueLabel(document));
+    document.colour = colourOf(uniqueLabel(document));
+  }
   const int id = document.id;
   const QString path = toQString(document.path);
   watch(document);
@@ -106,12 +113,8 @@ void Workspace::add(Document document) {
   setCurrent(id);
 }
 
-int Workspace::freeColour(const QString& label) const {
-  const auto same = std::ranges::find(documents_, label, &Document::label);
-  if (same != documents_.end()) return same->colour;
-  int colour = 0;
-  while (std::ranges::find(documents_, colour, &Document::colour) != documents_.end()) ++colour;
-  return colour;
+void Workspace::nameModel(const QString& model) {
+  if (!colours_.contains(model)) colours_.insert(model, static_cast<int>(colours_.size()));
 }
 
 void Workspace::close(int id) {
@@ -176,6 +179,12 @@ void Workspace::rename(int id, const QString& label) {
   const auto renamed = std::ranges::find(documents_, id, &Document::id);
   if (renamed == documents_.end() || label.isEmpty() || renamed->label == label) return;
   renamed->label = label;
+  if (!renamed->results) {
+    // The model keeps its colour, unless another one has the name.
+    if (!colours_.contains(label)) colours_.insert(label, renamed->colour);
+    nameModel(uniqueLabel(*renamed));
+    renamed->colour = colourOf(uniqueLabel(*renamed));
+  }
   Q_EMIT documentChanged(id);
 }
 

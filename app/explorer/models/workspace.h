@@ -40,6 +40,8 @@ class Workspace : public QObject {
   const std::vector<Document>& documents() const { return documents_; }  ///< as opened
   const Document* find(int id) const;
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
+  /// Returns the number of the colour that a model has in every view; -1 if no document names it.
+  int colourOf(const QString& model) const { return colours_.value(model, -1); }
   /// Returns the label, numbered where an earlier document of the kind has the same one: "a (2)".
   QString uniqueLabel(const Document& document) const;
   bool isOpen(const std::shared_ptr<const CaptureReader>& capture) const;
@@ -80,9 +82,9 @@ class Workspace : public QObject {
  private:
   /// Adds what openDocument() opened, or makes it current where it is open already.
   void add(Document document);
-  int freeColour(const QString& label) const;
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
+  void nameModel(const QString& model);  ///< gives it the next colour, if it has none
   void checkOnDisk();
   void remember(const QString& path);
 
@@ -96,6 +98,7 @@ class Workspace : public QObject {
   QTimer* check_;
   std::vector<Document> documents_;
   QHash<int, Stamp> stamps_;
+  QHash<QString, int> colours_;  ///< of models, by their names
   int next_id_ = 1;
   int current_ = 0;
   Selection selection_;

@@ -62,7 +62,6 @@ void addResults(const Document& document, ProbeQuestion question,
   }
   for (ProbeSource& source : own) {
     source.label = uniqueLabel(toQString(source.own_label), document.label, sources);
-    source.colour = static_cast<int>(sources.size());
     sources.push_back(std::move(source));
   }
 }
@@ -155,7 +154,6 @@ std::vector<ProbeSource> probeSources(const Workspace& workspace, ProbeQuestion 
     source.document = document->id;
     source.label = uniqueLabel(document->label, document->label, sources);
     source.own_label = source.label.toStdString();
-    source.colour = static_cast<int>(sources.size());
     source.is_capture = true;
     source.capture = document->path;
     source.sites = representationsOf(*document->capture);

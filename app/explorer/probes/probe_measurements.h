@@ -20,9 +20,8 @@ std::string metricOf(ProbeQuestion question);
 
 /// A model that has probes, in open results, or can be probed, an open capture.
 struct ProbeSource {
-  int document = 0;  ///< in the workspace
-  QString label;     ///< that no other source has
-  int colour = 0;
+  int document = 0;               ///< in the workspace
+  QString label;                  ///< that no other source has
   bool is_capture = false;        ///< its probes must be computed
   std::string own_label;          ///< in the results
   std::filesystem::path capture;  ///< where its rows lie, as far as is known

@@ -88,9 +88,8 @@ FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences) {
 }
 
 QColor documentColour(int number, const QPalette& palette) {
-  constexpr int kNamed = 7;  // colours that the palette has names for
-  const Colour colour =
-      class_colour(ClassPalette::kOkabeIto, static_cast<std::size_t>(number % kNamed), kNamed);
+  if (number < 0) return mutedText(palette);
+  const Colour colour = class_colour(ClassPalette::kOkabeIto, modelColour(number), kModelColours);
   const bool dim = isDark(palette) && luma(colour) < 0.45;
   const Colour shown = dim ? blend(colour, {255, 255, 255}, 0.65) : colour;
   return {shown.red, shown.green, shown.blue};

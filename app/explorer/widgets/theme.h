@@ -4,6 +4,7 @@
 #include <QColor>
 #include <QPalette>
 
+#include "explorer/models/figures.h"
 #include "explorer/models/preferences.h"
 #include "viz/figure_style.h"
 
