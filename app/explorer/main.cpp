@@ -46,24 +46,21 @@ struct ExplorerCommand {
 
 /// Ends the event loop when all jobs are done and the screenshots are written.
 void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::string& problem) {
+  const auto add = [&problem](const std::string& line) {
+    problem += (problem.empty() ? "" : "; ") + line;
+  };
   QObject::connect(&window.workspace(), &Workspace::openFailed, &window,
-                   [&problem](const QString& message) {
-                     problem += (problem.empty() ? "" : "; ") + message.toStdString();
-                   });
-  auto* const timer = new QTimer(&window);
-  timer->setInterval(50);
-  QObject::connect(timer, &QTimer::timeout, &window, [timer, &window, &command, &problem] {
-    if (!window.jobs().isIdle()) return;
-    timer->stop();
+                   [add](const QString& message) { add(message.toStdString()); });
+  QTimer::singleShot(0, &window, [&window, &command, add] {
     try {
+      window.finishJobs();
       if (!command.state.empty()) window.setStates(parse_json(command.state, "state"));
       window.saveScreenshots(toQString(command.screenshot));
     } catch (const std::exception& error) {
-      problem += (problem.empty() ? "" : "; ") + std::string(error.what());
+      add(error.what());
     }
     QApplication::quit();
   });
-  timer->start();
 }
 
 /// Ends the event loop after the first paint.

@@ -19,20 +19,18 @@ namespace {
 
 constexpr int kWarmUp = 10;
 
-std::vector<float> normals(std::size_t count, std::uint64_t seed) {
+MatrixF normals(std::size_t count, std::uint64_t seed) {
   Random random(seed);
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.normal());
-  return values;
+  return MatrixF::NullaryExpr(static_cast<Eigen::Index>(count), 2,
+                              [&] { return static_cast<float>(random.normal()); });
 }
 
 /// Times frames in which points move from one embedding to another; selects a tenth of them or
 /// none.
 void timeFrames(EmbeddingCanvas& canvas, std::size_t count, int frames, bool has_selected) {
-  const std::vector<float> x = normals(count, 1);
-  const std::vector<float> y = normals(count, 2);
-  const std::vector<float> to_x = normals(count, 3);
-  canvas.setPoints(x, y, QRectF(-4.0, -4.0, 8.0, 8.0));
+  const MatrixF from = normals(count, 1);
+  const MatrixF to = normals(count, 2);
+  canvas.setPoints(from, QRectF(-4.0, -4.0, 8.0, 8.0));
   std::vector<int> selected;
   for (std::size_t i = 0; has_selected && i < count; i += 10)
     selected.push_back(static_cast<int>(i));
@@ -43,9 +41,7 @@ void timeFrames(EmbeddingCanvas& canvas, std::size_t count, int frames, bool has
     QElapsedTimer timer;
     timer.start();
     const float share = static_cast<float>(frame) / static_cast<float>(frames + kWarmUp);
-    std::vector<float> now(count);
-    for (std::size_t i = 0; i < count; ++i) now[i] = x[i] + share * (to_x[i] - x[i]);
-    canvas.movePoints(std::move(now), y);
+    canvas.movePoints(from + share * (to - from));
     canvas.render(&image);
     if (frame >= kWarmUp) milliseconds.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
   }

@@ -25,8 +25,6 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
   return prepare_geometry(options, run);
 }
 
-constexpr int kPaletteSize = 7;
-
 bool hasRows(const Results& results, const std::string& site) {
   return std::any_of(results.rows.begin(), results.rows.end(),
                      [&](const ResultRow& row) { return row.text(col::kSite) == site; });
@@ -40,7 +38,7 @@ Curve spectrumCurve(const std::string& label, const std::vector<double>& fractio
     curve.x.push_back(static_cast<double>(i + 1));
     curve.y.push_back(fractions[i]);
   }
-  curve.style = {static_cast<std::size_t>(colour % kPaletteSize), pattern, MarkerShape::kNone};
+  curve.style = {modelColour(colour), pattern, MarkerShape::kNone};
   return curve;
 }
 
@@ -155,6 +153,11 @@ const std::vector<CollapseMeasure>& collapseMeasures() {
   return measures;
 }
 
+CollapseMeasurements::Kind kindOf(const std::string& measure) {
+  return measure == "entropy" ? CollapseMeasurements::Kind::kEntropy
+                              : CollapseMeasurements::Kind::kGeometry;
+}
+
 std::vector<const Document*> drawnCaptures(const CollapseMeasurements& measurements,
                                            const std::string& site,
                                            CollapseMeasurements::Kind kind) {
@@ -169,27 +172,18 @@ std::vector<const Document*> drawnCaptures(const CollapseMeasurements& measureme
 FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const Workspace& workspace,
                                const std::string& site, const std::string& measure,
                                int layer_base) {
-  const bool is_entropy = measure == "entropy";
-  const auto kind =
-      is_entropy ? CollapseMeasurements::Kind::kEntropy : CollapseMeasurements::Kind::kGeometry;
+  const CollapseMeasurements::Kind kind = kindOf(measure);
   std::vector<FigureSource> sources;
-  std::map<std::string, int> colours;
   for (const Document* const document : drawnCaptures(measurements, site, kind)) {
     sources.push_back({document->path, *measurements.curves(*document, kind).result});
-    colours[workspace.uniqueLabel(*document).toStdString()] = document->colour;
   }
   FigureOptions options;
   options.site = {site};
   options.layer_base = layer_base;
   options.mixed_texts = true;
-  if (!is_entropy) options.measure = {measure};
+  if (kind == CollapseMeasurements::Kind::kGeometry) options.measure = {measure};
   FigureOrMessage made = figureOrMessage(sources, options);
-  if (!made.figure) return made;
-  for (FigurePanel& panel : made.figure->panels) {
-    for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
-      curve.style.colour = static_cast<std::size_t>(colours[curve.label] % kPaletteSize);
-    }
-  }
+  if (made.figure) colourModels(*made.figure, workspace);
   return made;
 }
 

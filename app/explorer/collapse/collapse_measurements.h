@@ -84,6 +84,7 @@ struct CollapseMeasure {
   const char* help;
 };
 const std::vector<CollapseMeasure>& collapseMeasures();
+CollapseMeasurements::Kind kindOf(const std::string& measure);
 
 /// Names a sequence of a capture at an extreme of a layer's entropies.
 struct Extreme {

@@ -124,6 +124,7 @@ CollapseView::CollapseView(const ViewContext& context)
       detail_(new LayerDetail(measurements_, context.workspace)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
+  addSettings();
   column->addWidget(problems_);
   column->addWidget(makeSplitter(Qt::Vertical, {curves_, detail_}, {3000, 2000}), 1);
   panes().add(*curves_);
@@ -167,16 +168,41 @@ QWidget* CollapseView::makeControls() {
   sequences_->addItem(u"first 1000"_s, 1000);
   sequences_->addItem(u"all"_s, 0);
   bar->addStretch();
-  const auto update = [this] { measure(); };
-  onSelect(*measure_, u"Select a measure"_s, update);
-  onSelect(*site_, u"Select a site"_s, update);
-  onSelect(*sequences_, u"Select the number of sequences"_s, update);
   return widget;
 }
 
-CollapseMeasurements::Kind CollapseView::kind() const {
-  return measureName() == "entropy" ? CollapseMeasurements::Kind::kEntropy
-                                    : CollapseMeasurements::Kind::kGeometry;
+void CollapseView::addSettings() {
+  const auto update = [this] { measure(); };
+  addSetting("site", *site_, u"Select a site"_s, update);
+  addSetting("measure", *measure_, u"Select a measure"_s, update);
+  addSetting("sequences", *sequences_, u"Select the number of sequences"_s, update);
+  addSetting(
+      "layer",
+      [this] {
+        const std::optional<int> layer = workspace().selection().layer;
+        return layer ? Json(*layer) : Json();
+      },
+      [this](const Json& layer) {
+        setLayer(layer.is_null() ? std::nullopt : std::optional(layer.get<int>()));
+      });
+  addSetting(
+      "extreme",
+      [this]() -> Json {
+        const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr;
+        if (of == nullptr) return {};
+        return {{"capture", of->path.string()},
+                {"lowest", extreme_->is_lowest},
+                {"sequence", extreme_->sequence}};
+      },
+      [this](const Json& extreme) {
+        extreme_.reset();
+        for (const Document* const document : measurements_.captures()) {
+          if (extreme.is_null() || document->path.string() != extreme.at("capture")) continue;
+          extreme_ = Extreme{document->id, extreme.at("lowest").get<bool>(),
+                             extreme.at("sequence").get<std::int64_t>()};
+        }
+        drawDetail();
+      });
 }
 
 void CollapseView::onDocumentsChanged() {
@@ -270,44 +296,6 @@ QStringList CollapseView::commandLines() const {
   QStringList draw{"lime-figure", results, "--mixed-texts"};
   if (!is_entropy) draw << "--measure" << toQString(measureName());
   return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
-}
-
-Json CollapseView::state() const {
-  const std::optional<int> layer = workspace().selection().layer;
-  Json extreme;
-  if (const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr) {
-    extreme = {{"capture", of->path.string()},
-               {"lowest", extreme_->is_lowest},
-               {"sequence", extreme_->sequence}};
-  }
-  return {{"site", site()},
-          {"measure", measureName()},
-          {"sequences", sequences_->currentData().toInt()},
-          {"layer", layer ? Json(*layer) : Json(nullptr)},
-          {"extreme", extreme}};
-}
-
-void CollapseView::setState(const Json& state) {
-  selectData(*site_, toQString(state.value("site", std::string())));
-  selectData(*measure_, toQString(state.value("measure", std::string())));
-  selectData(*sequences_, state.value("sequences", sequences_->currentData().toInt()));
-  if (state.contains("layer")) {
-    Selection selection = workspace().selection();
-    selection.layer =
-        state["layer"].is_null() ? std::nullopt : std::optional(state["layer"].get<int>());
-    workspace().setSelection(selection);
-  }
-  if (state.contains("extreme")) {
-    const Json& extreme = state["extreme"];
-    extreme_.reset();
-    for (const Document* const document : measurements_.captures()) {
-      if (extreme.is_null() || document->path.string() != extreme.at("capture")) continue;
-      extreme_ = Extreme{document->id, extreme.at("lowest").get<bool>(),
-                         extreme.at("sequence").get<std::int64_t>()};
-    }
-    drawDetail();
-  }
-  measure();
 }
 
 }  // namespace lime::explorer

@@ -62,18 +62,18 @@ class CollapseView : public View {
   explicit CollapseView(const ViewContext& context);
 
   QStringList commandLines() const override;
-  Json state() const override;
-  void setState(const Json& state) override;
 
  protected:
   void shown() override { measure(); }
+  void restored() override { measure(); }
   void paletteChanged() override { draw(); }
 
  private:
   QWidget* makeControls();
+  void addSettings();
   std::string site() const { return selectedName(*site_); }
   std::string measureName() const { return selectedName(*measure_); }
-  CollapseMeasurements::Kind kind() const;
+  CollapseMeasurements::Kind kind() const { return kindOf(measureName()); }
   void onDocumentsChanged();
   void measure();
   void draw();

@@ -29,49 +29,40 @@ double radiusOf(std::size_t count) {
 class DiscStamp {
  public:
   /// @param radius  pixels
-  explicit DiscStamp(double radius);
+  explicit DiscStamp(double radius) : reach_(static_cast<int>(std::ceil(radius))) {
+    for (int y = -reach_; y <= reach_; ++y) {
+      for (int x = -reach_; x <= reach_; ++x) {
+        const double outside = std::hypot(x, y) - radius + 0.5;
+        cover_.push_back(static_cast<int>(255.0 * std::clamp(1.0 - outside, 0.0, 1.0)));
+      }
+    }
+  }
 
   /// Blends the disc over an image of opaque pixels. @param strength  of 255
-  void put(QImage& image, int x, int y, QRgb colour, int strength) const;
+  void put(QImage& image, int x, int y, QRgb colour, int strength) const {
+    const int left = std::max(0, x - reach_);
+    const int right = std::min(image.width() - 1, x + reach_);
+    const int bottom = std::min(image.height() - 1, y + reach_);
+    for (int row = std::max(0, y - reach_); row <= bottom; ++row) {
+      auto* const line = reinterpret_cast<QRgb*>(image.scanLine(row));
+      const int* const cover = cover_.data() + (row - y + reach_) * (2 * reach_ + 1);
+      for (int col = left; col <= right; ++col) {
+        const int share = cover[col - x + reach_] * strength / 255;
+        if (share == 0) continue;
+        const QRgb under = line[col];
+        const auto mix = [share](int over, int below) {
+          return below + (over - below) * share / 255;
+        };
+        line[col] = qRgb(mix(qRed(colour), qRed(under)), mix(qGreen(colour), qGreen(under)),
+                         mix(qBlue(colour), qBlue(under)));
+      }
+    }
+  }
 
  private:
   int reach_;
   std::vector<int> cover_;  ///< of each pixel, of 255
 };
-
-DiscStamp::DiscStamp(double radius) : reach_(static_cast<int>(std::ceil(radius))) {
-  for (int y = -reach_; y <= reach_; ++y) {
-    for (int x = -reach_; x <= reach_; ++x) {
-      const double outside = std::hypot(x, y) - radius + 0.5;
-      cover_.push_back(static_cast<int>(255.0 * std::clamp(1.0 - outside, 0.0, 1.0)));
-    }
-  }
-}
-
-void DiscStamp::put(QImage& image, int x, int y, QRgb colour, int strength) const {
-  if (x < -reach_ || y < -reach_ || x >= image.width() + reach_ || y >= image.height() + reach_) {
-    return;
-  }
-  const int red = qRed(colour);
-  const int green = qGreen(colour);
-  const int blue = qBlue(colour);
-  const int side = 2 * reach_ + 1;
-  const int left = std::max(0, x - reach_);
-  const int right = std::min(image.width() - 1, x + reach_);
-  for (int row = std::max(0, y - reach_); row <= std::min(image.height() - 1, y + reach_); ++row) {
-    auto* const line = reinterpret_cast<QRgb*>(image.scanLine(row));
-    const int* const cover = cover_.data() + (row - y + reach_) * side;
-    for (int col = left; col <= right; ++col) {
-      const int share = cover[col - x + reach_] * strength / 255;
-      if (share == 0) continue;
-      const QRgb under = line[col];
-      const auto mix = [share](int over, int below) {
-        return below + (over - below) * share / 255;
-      };
-      line[col] = qRgb(mix(red, qRed(under)), mix(green, qGreen(under)), mix(blue, qBlue(under)));
-    }
-  }
-}
 
 }  // namespace
 
@@ -83,12 +74,10 @@ void EmbeddingCanvas::setTitle(const QString& title) {
   update();
 }
 
-void EmbeddingCanvas::setPoints(std::vector<float> x, std::vector<float> y, const QRectF& extent) {
-  x_ = std::move(x);
-  y_ = std::move(y);
-  colours_.assign(x_.size(), qRgb(120, 120, 120));
-  selected_.clear();
-  is_selected_.assign(x_.size(), 0);
+void EmbeddingCanvas::setPoints(MatrixF points, const QRectF& extent) {
+  points_ = std::move(points);
+  colours_.assign(static_cast<std::size_t>(size()), qRgb(120, 120, 120));
+  setSelected({});
   centre_ = -1;
   neighbours_.clear();
   cursor_ = -1;
@@ -96,10 +85,9 @@ void EmbeddingCanvas::setPoints(std::vector<float> x, std::vector<float> y, cons
   setWindow({.zoom = 1.0, .middle = extent_.center()});
 }
 
-void EmbeddingCanvas::movePoints(std::vector<float> x, std::vector<float> y) {
-  Q_ASSERT(x.size() == x_.size());
-  x_ = std::move(x);
-  y_ = std::move(y);
+void EmbeddingCanvas::movePoints(MatrixF points) {
+  Q_ASSERT(points.rows() == points_.rows());
+  points_ = std::move(points);
   redraw();
 }
 
@@ -109,14 +97,14 @@ void EmbeddingCanvas::redraw() {
 }
 
 void EmbeddingCanvas::setColours(std::vector<QRgb> colours) {
-  Q_ASSERT(colours.size() == x_.size());
+  Q_ASSERT(colours.size() == colours_.size());
   colours_ = std::move(colours);
   redraw();
 }
 
 void EmbeddingCanvas::setSelected(std::vector<int> points) {
   selected_ = std::move(points);
-  is_selected_.assign(x_.size(), 0);
+  is_selected_.assign(colours_.size(), 0);
   for (const int point : selected_) is_selected_[static_cast<std::size_t>(point)] = 1;
   redraw();
 }
@@ -127,32 +115,31 @@ void EmbeddingCanvas::setCentre(int point, std::vector<int> neighbours) {
   update();
 }
 
-EmbeddingCanvas::Map EmbeddingCanvas::map() const {
+QTransform EmbeddingCanvas::map() const {
   const double room = std::min(width() / std::max(extent_.width(), 1e-9),
                                height() / std::max(extent_.height(), 1e-9));
   const double scale = window_.zoom * room / (1.0 + 2.0 * kMargin);
   const QPointF& middle = window_.middle;
-  return {scale, 0.5 * width() - scale * middle.x(), 0.5 * height() + scale * middle.y()};
+  return {scale,
+          0.0,
+          0.0,
+          -scale,
+          0.5 * width() - scale * middle.x(),
+          0.5 * height() + scale * middle.y()};
 }
 
-QPointF EmbeddingCanvas::toPixel(int point) const {
-  const Map m = map();
-  const auto at = static_cast<std::size_t>(point);
-  return {m.left + m.scale * static_cast<double>(x_[at]),
-          m.top - m.scale * static_cast<double>(y_[at])};
-}
+QPointF EmbeddingCanvas::toPixel(int point) const { return map().map(at(point)); }
 
 int EmbeddingCanvas::nearestPoint(const QPointF& position) const {
-  const Map m = map();
+  const QTransform pixels = map();
   double best = kPointReachPx * kPointReachPx;
   int found = -1;
-  for (std::size_t i = 0; i < x_.size(); ++i) {
-    const double dx = m.left + m.scale * static_cast<double>(x_[i]) - position.x();
-    const double dy = m.top - m.scale * static_cast<double>(y_[i]) - position.y();
-    const double distance = dx * dx + dy * dy;
+  for (int i = 0; i < size(); ++i) {
+    const QPointF way = pixels.map(at(i)) - position;
+    const double distance = QPointF::dotProduct(way, way);
     if (distance > best) continue;
     best = distance;
-    found = static_cast<int>(i);
+    found = i;
   }
   return found;
 }
@@ -161,8 +148,9 @@ std::vector<int> EmbeddingCanvas::pointsInside(const QPolygonF& polygon) const {
   std::vector<int> inside;
   const QRectF around = polygon.boundingRect();
   for (int i = 0; i < size(); ++i) {
-    const QPointF at = toPixel(i);
-    if (around.contains(at) && polygon.containsPoint(at, Qt::OddEvenFill)) inside.push_back(i);
+    const QPointF pixel = toPixel(i);
+    if (around.contains(pixel) && polygon.containsPoint(pixel, Qt::OddEvenFill))
+      inside.push_back(i);
   }
   return inside;
 }
@@ -181,14 +169,10 @@ void EmbeddingCanvas::changeWindow(const QString& what, const EmbeddingWindow& w
 }
 
 bool EmbeddingCanvas::zoomAt(const QPointF& about, double factor, Qt::KeyboardModifiers) {
-  const Map before = map();
-  const QPointF fixed((about.x() - before.left) / before.scale,
-                      (before.top - about.y()) / before.scale);
+  const QPointF fixed = map().inverted().map(about);
   EmbeddingWindow window;
   window.zoom = std::clamp(window_.zoom * factor, 1.0, kNearestZoom);
-  const double scale = before.scale * window.zoom / window_.zoom;
-  window.middle = {fixed.x() - (about.x() - 0.5 * width()) / scale,
-                   fixed.y() + (about.y() - 0.5 * height()) / scale};
+  window.middle = fixed + (window_.middle - fixed) * (window_.zoom / window.zoom);
   if (window.zoom == 1.0) window.middle = extent_.center();
   changeWindow(zoomText(), window);
   return true;
@@ -205,30 +189,27 @@ void EmbeddingCanvas::showAll() {
 }
 
 void EmbeddingCanvas::drawPoints(QImage& image, double ratio) const {
-  const Map m = map();
-  const double radius = ratio * radiusOf(x_.size()) * std::min(2.5, std::sqrt(window_.zoom));
+  const QTransform pixels = map() * QTransform::fromScale(ratio, ratio);
+  const std::size_t count = colours_.size();
+  const double radius = ratio * radiusOf(count) * std::min(2.5, std::sqrt(window_.zoom));
   const DiscStamp usual(radius);
   const DiscStamp large(1.35 * radius);
   const auto put = [&](std::size_t i, const DiscStamp& stamp, QRgb colour, int strength) {
-    stamp.put(image, static_cast<int>(ratio * (m.left + m.scale * static_cast<double>(x_[i]))),
-              static_cast<int>(ratio * (m.top - m.scale * static_cast<double>(y_[i]))), colour,
-              strength);
+    const QPointF where = pixels.map(at(static_cast<int>(i)));
+    stamp.put(image, static_cast<int>(where.x()), static_cast<int>(where.y()), colour, strength);
   };
   const int strength = selected_.empty() ? kUsual : kPale;
   // Not in the order of the rows, or the last category would hide the others.
-  std::size_t step = x_.size() * 618 / 1000 + 1;
-  while (std::gcd(step, x_.size()) > 1) ++step;
-  for (std::size_t n = 0, i = 0; n < x_.size(); ++n, i = (i + step) % x_.size()) {
+  std::size_t step = count * 618 / 1000 + 1;
+  while (std::gcd(step, count) > 1) ++step;
+  for (std::size_t n = 0, i = 0; n < count; ++n, i = (i + step) % count) {
     if (is_selected_[i] == 0) put(i, usual, colours_[i], strength);
   }
   // All rings first, or they would hide selected points nearby.
   const DiscStamp ring(1.35 * radius + 1.5 * ratio);
-  for (const int point : selected_) {
-    put(static_cast<std::size_t>(point), ring, palette().color(QPalette::Text).rgb(), 255);
-  }
-  for (const int point : selected_) {
-    put(static_cast<std::size_t>(point), large, colours_[static_cast<std::size_t>(point)], 255);
-  }
+  const std::vector<std::size_t> selected(selected_.begin(), selected_.end());
+  for (const auto i : selected) put(i, ring, palette().color(QPalette::Text).rgb(), 255);
+  for (const auto i : selected) put(i, large, colours_[i], 255);
 }
 
 void EmbeddingCanvas::paintEvent(QPaintEvent*) {
@@ -299,7 +280,7 @@ void EmbeddingCanvas::drag(const QPointF& from, const QPointF& to) {
     lasso_ << to;
     update();
   } else {
-    setWindow({window_.zoom, window_.middle - toCoordinates(to - from)});
+    setWindow(movedBy(from - to));
   }
 }
 
@@ -311,12 +292,11 @@ void EmbeddingCanvas::endDrag(Qt::KeyboardModifiers modifiers) {
 }
 
 void EmbeddingCanvas::moveBy(const QPointF& step) {
-  const QPointF way = std::min(width(), height()) * step;
-  changeWindow(moveText(), {window_.zoom, window_.middle + toCoordinates(way)});
+  changeWindow(moveText(), movedBy(std::min(width(), height()) * step));
 }
 
-QPointF EmbeddingCanvas::toCoordinates(const QPointF& pixels) const {
-  return QPointF(pixels.x(), -pixels.y()) / map().scale;
+EmbeddingWindow EmbeddingCanvas::movedBy(const QPointF& pixels) const {
+  return {window_.zoom, window_.middle + QPointF(pixels.x(), -pixels.y()) / map().m11()};
 }
 
 void EmbeddingCanvas::setCursorPoint(int point) {
@@ -327,10 +307,10 @@ void EmbeddingCanvas::setCursorPoint(int point) {
 
 void EmbeddingCanvas::reveal(int point) {
   const QRectF seen = QRectF(rect()).adjusted(kVisiblePx, kVisiblePx, -kVisiblePx, -kVisiblePx);
-  const QPointF at = toPixel(point);
-  const QPointF inside(std::clamp(at.x(), seen.left(), std::max(seen.left(), seen.right())),
-                       std::clamp(at.y(), seen.top(), std::max(seen.top(), seen.bottom())));
-  changeWindow(moveText(), {window_.zoom, window_.middle + toCoordinates(at - inside)});
+  const QPointF pixel = toPixel(point);
+  const QPointF inside(std::clamp(pixel.x(), seen.left(), std::max(seen.left(), seen.right())),
+                       std::clamp(pixel.y(), seen.top(), std::max(seen.top(), seen.bottom())));
+  changeWindow(moveText(), movedBy(pixel - inside));
 }
 
 void EmbeddingCanvas::walk(const QPointF& direction) {

@@ -3,9 +3,10 @@
 
 #include <QImage>
 #include <QPolygonF>
-#include <QRectF>
+#include <QTransform>
 #include <vector>
 
+#include "core/matrix.h"
 #include "explorer/widgets/canvas.h"
 
 namespace lime::explorer {
@@ -31,10 +32,11 @@ class EmbeddingCanvas : public Canvas {
   EmbeddingCanvas();
 
   void setTitle(const QString& title);
-  /// Replaces the points; none of them is selected. @param extent  visible area without zoom
-  void setPoints(std::vector<float> x, std::vector<float> y, const QRectF& extent);
+  /// Replaces the points; none of them is selected. @param points  [point, (x, y)]
+  /// @param extent  visible area without zoom
+  void setPoints(MatrixF points, const QRectF& extent);
   /// Moves the points; their number must stay.
-  void movePoints(std::vector<float> x, std::vector<float> y);
+  void movePoints(MatrixF points);
   /// @param colours  one per point
   void setColours(std::vector<QRgb> colours);
   void setSelected(std::vector<int> points);
@@ -42,7 +44,7 @@ class EmbeddingCanvas : public Canvas {
   /// Ties a point to its neighbours by lines; -1: none.
   void setCentre(int point, std::vector<int> neighbours);
 
-  int size() const { return static_cast<int>(x_.size()); }
+  int size() const { return static_cast<int>(points_.rows()); }
   int cursor() const { return cursor_; }
   std::vector<int> visiblePoints() const;
   QPointF toPixel(int point) const;
@@ -78,14 +80,9 @@ class EmbeddingCanvas : public Canvas {
 
  private:
   /// Maps coordinates to pixels, with the same scale along both axes.
-  struct Map {
-    double scale = 1.0;
-    double left = 0.0;
-    double top = 0.0;
-  };
-  Map map() const;
-  /// Converts a vector of pixels to coordinates.
-  QPointF toCoordinates(const QPointF& pixels) const;
+  QTransform map() const;
+  QPointF at(int point) const { return {points_(point, 0), points_(point, 1)}; }
+  EmbeddingWindow movedBy(const QPointF& pixels) const;
   void redraw();
   void changeWindow(const QString& what, const EmbeddingWindow& window);
   void setCursorPoint(int point);
@@ -96,8 +93,7 @@ class EmbeddingCanvas : public Canvas {
   void walk(const QPointF& direction);
 
   QString title_;
-  std::vector<float> x_;
-  std::vector<float> y_;
+  MatrixF points_;
   std::vector<QRgb> colours_;
   std::vector<int> selected_;
   std::vector<char> is_selected_;

@@ -23,10 +23,9 @@ QRectF extentOf(const EmbeddingSet& set, const std::string& site) {
   for (const EmbeddedModel& model : set.models) {
     for (const LayerEmbedding& layer : model.points.layers) {
       if (layer.site != site || layer.coordinates.rows() == 0) continue;
-      const auto low = layer.coordinates.colwise().minCoeff().eval();
-      const auto high = layer.coordinates.colwise().maxCoeff().eval();
-      const QRectF own(QPointF(static_cast<double>(low(0)), static_cast<double>(low(1))),
-                       QPointF(static_cast<double>(high(0)), static_cast<double>(high(1))));
+      const auto low = layer.coordinates.colwise().minCoeff().cast<double>().eval();
+      const auto high = layer.coordinates.colwise().maxCoeff().cast<double>().eval();
+      const QRectF own(QPointF(low(0), low(1)), QPointF(high(0), high(1)));
       extent = extent.isNull() ? own : extent.united(own);
     }
   }
@@ -34,7 +33,8 @@ QRectF extentOf(const EmbeddingSet& set, const std::string& site) {
 }
 
 QVariant tokenData(const SelectedToken& row, int role) {
-  if (role != Qt::ToolTipRole) return sentenceData(row.sentence, role);
+  if (role == kSentenceRole) return QVariant::fromValue(row.sentence);
+  if (role != Qt::ToolTipRole) return {};
   return u"sequence %1, position %2\n%3"_s.arg(row.sequence)
       .arg(row.position)
       .arg(row.sentence.text());
@@ -51,11 +51,12 @@ QString titleOf(const EmbeddingSet& set, const TokenSelection& selected, std::si
     QString title =
         u"<b>%1 of %2 tokens</b> are selected"_s.arg(num_points).arg(set.models[model].size());
     if (num_points > kMostListed) title += u"; the first %1 are listed"_s.arg(kMostListed);
-    if (!set.isOneText()) title += u"; embeddings of other texts show none of them"_s;
+    const bool is_one_text = set.numOfText(selected.text) == set.models.size();
+    if (!is_one_text) title += u"; embeddings of other texts show none of them"_s;
     return title;
   }
   if (set.models.empty() || selected.empty()) return kHint;
-  if (!set.hasText(selected.text)) {
+  if (set.numOfText(selected.text) == 0) {
     return u"The selected tokens are from a different text than these embeddings"_s;
   }
   return u"None of the %1 selected tokens is among the points"_s.arg(selected.places.size());
@@ -154,8 +155,6 @@ EmbeddingCanvases::EmbeddingCanvases() : grid_(new QGridLayout(this)), message_(
   grid_->addWidget(message_, 0, 0);
 }
 
-void EmbeddingCanvases::setMessage(const QString& message) { message_->setText(message); }
-
 void EmbeddingCanvases::setSet(const EmbeddingSet& set, const std::string& site) {
   qDeleteAll(canvases_);
   canvases_.clear();
@@ -168,26 +167,21 @@ void EmbeddingCanvases::setSet(const EmbeddingSet& set, const std::string& site)
   const int columns = count <= 3 ? std::max(count, 1) : std::min((count + 1) / 2, kMostColumns);
   for (std::size_t m = 0; m < set.models.size() && !is_empty; ++m) {
     addCanvas(columns);
-    const std::vector<float> zeros(static_cast<std::size_t>(set.models[m].size()), 0.0F);
-    canvases_.back()->setPoints(zeros, zeros, extent);
+    canvases_.back()->setPoints(MatrixF::Zero(set.models[m].size(), 2), extent);
   }
 }
 
 void EmbeddingCanvases::addCanvas(int columns) {
   auto* const canvas = new EmbeddingCanvas;
   const std::size_t model = canvases_.size();
-  connect(canvas, &EmbeddingCanvas::hovered, this,
-          [this, model](int point) { Q_EMIT hovered(model, point); });
-  connect(canvas, &EmbeddingCanvas::clicked, this,
-          [this, model](int point, Qt::KeyboardModifiers) { Q_EMIT clicked(model, point); });
-  connect(canvas, &EmbeddingCanvas::lassoed, this,
-          [this, model](const std::vector<int>& points, Qt::KeyboardModifiers modifiers) {
-            Q_EMIT lassoed(model, points, modifiers);
-          });
-  connect(canvas, &EmbeddingCanvas::windowChanged, this,
-          [this, model](const QString& what, const EmbeddingWindow& before) {
-            Q_EMIT windowChanged(model, what, before);
-          });
+  const auto forward = [&](auto from, auto to) {
+    connect(canvas, from, this,
+            [this, model, to](const auto&... of) { (this->*to)(model, of...); });
+  };
+  forward(&EmbeddingCanvas::hovered, &EmbeddingCanvases::hovered);
+  forward(&EmbeddingCanvas::clicked, &EmbeddingCanvases::clicked);
+  forward(&EmbeddingCanvas::lassoed, &EmbeddingCanvases::lassoed);
+  forward(&EmbeddingCanvas::windowChanged, &EmbeddingCanvases::windowChanged);
   canvas->addActions(actions());
   grid_->addWidget(canvas, static_cast<int>(model) / columns, static_cast<int>(model) % columns);
   canvases_.push_back(canvas);
@@ -198,20 +192,9 @@ void EmbeddingCanvases::placePoints(const std::vector<int>& layers,
   for (std::size_t m = 0; m < canvases_.size(); ++m) {
     const MatrixF* const from = set_->models[m].coordinates(site_, layers[position.before]);
     const MatrixF* const to = set_->models[m].coordinates(site_, layers[position.after]);
-    const auto count = static_cast<std::size_t>(set_->models[m].size());
-    std::vector<float> x(count);
-    std::vector<float> y(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto row = static_cast<Eigen::Index>(i);
-      const auto between = [&](Eigen::Index axis) {
-        const float a = from != nullptr ? (*from)(row, axis) : 0.0F;
-        const float b = to != nullptr ? (*to)(row, axis) : a;
-        return a + position.fraction * (b - a);
-      };
-      x[i] = between(0);
-      y[i] = between(1);
-    }
-    canvases_[m]->movePoints(std::move(x), std::move(y));
+    MatrixF points = from != nullptr ? *from : MatrixF::Zero(set_->models[m].size(), 2);
+    if (to != nullptr) points += position.fraction * (*to - points);
+    canvases_[m]->movePoints(std::move(points));
     canvases_[m]->setTitle(u"%1, layer %2"_s.arg(set_->models[m].label).arg(shown_layer));
   }
 }
@@ -268,22 +251,19 @@ void EmbeddingCanvases::removeCentre() {
 }
 
 std::size_t EmbeddingCanvases::active(std::size_t otherwise) const {
-  for (std::size_t m = 0; m < canvases_.size(); ++m) {
-    if (canvases_[m]->hasFocus()) return m;
-  }
+  const auto focused = std::ranges::find_if(canvases_, &QWidget::hasFocus);
+  if (focused != canvases_.end()) return static_cast<std::size_t>(focused - canvases_.begin());
   return otherwise < canvases_.size() ? otherwise : 0;
 }
 
 void SelectedTokensModel::setTokens(std::vector<SelectedToken> tokens, const QString& note_title) {
-  setTable({{.title = u"Token"_s,
-             .text = [](const SelectedToken& row) { return row.token; },
-             .further = tokenData},
-            {.title = note_title,
-             .text = [](const SelectedToken& row) { return row.note; },
-             .further = tokenData},
-            {.title = u"Sentence"_s,
-             .text = [](const SelectedToken& row) { return row.sentence.text(); },
-             .further = tokenData}},
+  using Row = const SelectedToken&;
+  const auto column = [](const QString& title, auto text) {
+    return TableColumn<SelectedToken>{.title = title, .text = text, .further = tokenData};
+  };
+  setTable({column(u"Token"_s, [](Row row) { return row.token; }),
+            column(note_title, [](Row row) { return row.note; }),
+            column(u"Sentence"_s, [](Row row) { return row.sentence.text(); })},
            std::move(tokens));
 }
 
@@ -298,8 +278,6 @@ TokenList::TokenList()
   column->addWidget(title_);
   column->addWidget(table_, 1);
 }
-
-void TokenList::showMessage(const QString& message) { title_->setText(message); }
 
 void TokenList::showSelection(const EmbeddingSet& set, const TokenSelection& selected) {
   const auto pointsIn = [&](std::size_t m) { return set.models[m].pointsOf(selected); };

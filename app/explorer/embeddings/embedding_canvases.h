@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "explorer/embeddings/embedding_colours.h"
+#include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
 
@@ -72,8 +72,9 @@ class EmbeddingCanvases : public QWidget {
 
   /// Makes a canvas per model. @param set  must outlive its use here
   void setSet(const EmbeddingSet& set, const std::string& site);
+  const std::string& site() const { return site_; }
   /// Sets the text that is shown without embeddings.
-  void setMessage(const QString& message);
+  void setMessage(const QString& message) { message_->setText(message); }
   /// Moves the points to a place between two of `layers`.
   void placePoints(const std::vector<int>& layers, const LayerSlider::Position& position,
                    int shown_layer);
@@ -90,7 +91,7 @@ class EmbeddingCanvases : public QWidget {
 
  Q_SIGNALS:
   void hovered(std::size_t model, int point);
-  void clicked(std::size_t model, int point);
+  void clicked(std::size_t model, int point, Qt::KeyboardModifiers modifiers);
   void lassoed(std::size_t model, const std::vector<int>& points, Qt::KeyboardModifiers modifiers);
   void windowChanged(std::size_t model, const QString& what,
                      const lime::explorer::EmbeddingWindow& before);
@@ -105,7 +106,6 @@ class EmbeddingCanvases : public QWidget {
   QLabel* message_;
 };
 
-/// Lists tokens in their sentences.
 class SelectedTokensModel : public TableModel<SelectedToken> {
  public:
   enum Column { kToken, kNote, kSentence, kColumns };
@@ -132,7 +132,7 @@ class TokenList : public QWidget {
   /// Lists the neighbours of a point. @param where  "in the model, by cosine"
   void showNeighbours(const EmbeddingSet& set, std::size_t model, int point,
                       const std::vector<NearRow>& near, const QString& where);
-  void showMessage(const QString& message);
+  void showMessage(const QString& message) { title_->setText(message); }
 
  Q_SIGNALS:
   /// The user requested the neighbours of a listed point.

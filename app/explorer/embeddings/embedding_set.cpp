@@ -8,6 +8,7 @@
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 #include "viz/figure_source.h"
+#include "viz/figure_style.h"
 
 namespace lime::explorer {
 namespace {
@@ -66,14 +67,90 @@ EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<Re
                    const fs::path& results, const OpenInputs& open_inputs) {
   EmbeddingSet set;
   for (CaptureEmbeddings& points : captures) {
-    const auto input = std::find_if(inputs.begin(), inputs.end(), [&](const ResultsInput& one) {
-      return one.label == points.label;
-    });
+    const auto input = std::ranges::find(inputs, points.label, &ResultsInput::label);
     set.models.push_back(modelOf(std::move(points), input == inputs.end() ? nullptr : &*input,
                                  results, open_inputs, set.problems));
   }
   return set;
 }
+
+constexpr std::size_t kMostTokens = 6;  // with a colour of their own
+constexpr std::size_t kNamedColours = 7;
+constexpr int kBins = 6;  // of positions and sequences, in figures
+
+std::string plain(const std::string& name) {
+  return name.size() > 1 && name.front() == ' ' ? name.substr(1) : name;
+}
+
+/// Numbers names as they come.
+int numberOf(std::vector<std::string>& names, const std::string& name) {
+  if (!contains(names, name)) names.push_back(name);
+  return static_cast<int>(std::ranges::find(names, name) - names.begin());
+}
+
+void groupByClass(const EmbeddingSet& set, EmbeddingGroups& groups) {
+  const auto nameOf = [](const EmbeddedModel& model, std::int16_t id) {
+    return id < 0 ? "other" : plain(model.points.class_names[static_cast<std::size_t>(id)]);
+  };
+  // The classes that have rows, in the order of the captures' classes, as figures do.
+  for (const EmbeddedModel& model : set.models) {
+    const std::vector<std::int16_t>& ids = model.points.table.class_id;
+    for (const std::int16_t id : std::set(ids.begin(), ids.end())) {
+      if (id >= 0) numberOf(groups.names, nameOf(model, id));
+    }
+  }
+  for (const EmbeddedModel& model : set.models) {
+    std::vector<int>& group = groups.group.emplace_back();
+    for (const std::int16_t id : model.points.table.class_id) {
+      group.push_back(numberOf(groups.names, nameOf(model, id)));
+    }
+  }
+}
+
+void groupByToken(const EmbeddingSet& set, EmbeddingGroups& groups) {
+  std::map<std::int32_t, std::int64_t> count;
+  for (const EmbeddedModel& model : set.models) {
+    for (const std::int32_t token : model.points.table.token) ++count[token];
+  }
+  std::vector<std::pair<std::int64_t, std::int32_t>> common;
+  for (const auto& [token, times] : count) common.emplace_back(-times, token);
+  std::sort(common.begin(), common.end());
+  std::map<std::int32_t, int> number;
+  for (std::size_t i = 0; i < std::min(common.size(), kMostTokens); ++i) {
+    const std::int32_t token = common[i].second;
+    QString name = u"#%1"_s.arg(token);
+    for (const EmbeddedModel& model : set.models) {
+      if (model.sentences) name = model.sentences->tokenText(token);
+    }
+    number[token] = static_cast<int>(groups.names.size());
+    groups.names.push_back(plain(name.toStdString()));
+  }
+  const auto other = static_cast<int>(groups.names.size());
+  if (common.size() > kMostTokens) groups.names.emplace_back("other");
+  for (const EmbeddedModel& model : set.models) {
+    std::vector<int>& group = groups.group.emplace_back();
+    for (const std::int32_t token : model.points.table.token) {
+      const auto at = number.find(token);
+      group.push_back(at == number.end() ? other : at->second);
+    }
+  }
+}
+
+void gradeBy(const EmbeddingSet& set, std::vector<std::int32_t> RowTable::*column,
+             EmbeddingGroups& groups) {
+  std::int32_t most = 1;
+  for (const EmbeddedModel& model : set.models) {
+    for (const std::int32_t value : model.points.table.*column) most = std::max(most, value);
+  }
+  for (const EmbeddedModel& model : set.models) {
+    std::vector<double>& fraction = groups.fraction.emplace_back();
+    for (const std::int32_t value : model.points.table.*column) {
+      fraction.push_back(static_cast<double>(value) / most);
+    }
+  }
+}
+
+QRgb rgb(Colour colour) { return qRgb(colour.red, colour.green, colour.blue); }
 
 }  // namespace
 
@@ -135,22 +212,14 @@ std::vector<NearRow> EmbeddedModel::nearestDrawn(const std::string& site, int la
     const auto apart = (drawn->row(i) - drawn->row(point)).norm();
     near.push_back({points.row[static_cast<std::size_t>(i)], static_cast<double>(apart)});
   }
-  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(count, near.size()));
-  std::partial_sort(near.begin(), end, near.end(),
-                    [](const NearRow& a, const NearRow& b) { return a.distance < b.distance; });
-  near.erase(end, near.end());
+  std::ranges::stable_sort(near, {}, &NearRow::distance);
+  near.resize(std::min(count, near.size()));
   return near;
 }
 
-bool EmbeddingSet::hasText(const std::string& text) const {
-  return std::any_of(models.begin(), models.end(),
-                     [&](const EmbeddedModel& model) { return model.tokens->text() == text; });
-}
-
-bool EmbeddingSet::isOneText() const {
-  return std::all_of(models.begin(), models.end(), [&](const EmbeddedModel& model) {
-    return model.tokens->text() == models.front().tokens->text();
-  });
+std::size_t EmbeddingSet::numOfText(const std::string& text) const {
+  return static_cast<std::size_t>(std::ranges::count(
+      models, text, [](const EmbeddedModel& model) { return model.tokens->text(); }));
 }
 
 std::vector<std::string> EmbeddingSet::sites() const {
@@ -171,6 +240,81 @@ std::vector<int> EmbeddingSet::layers(const std::string& site) const {
     }
   }
   return {layers.begin(), layers.end()};
+}
+
+EmbeddingGroups groupsOf(const EmbeddingSet& set, EmbeddingColour colour) {
+  EmbeddingGroups groups;
+  if (colour == EmbeddingColour::kClass) groupByClass(set, groups);
+  if (colour == EmbeddingColour::kToken) groupByToken(set, groups);
+  if (colour == EmbeddingColour::kPosition) gradeBy(set, &RowTable::position, groups);
+  if (colour == EmbeddingColour::kSequence) gradeBy(set, &RowTable::sequence, groups);
+  return groups;
+}
+
+QRgb colourOf(double fraction, bool dark) {
+  // The lightest tenth is lost on white, the darkest on black.
+  const double place = dark ? 0.2 + 0.8 * fraction : 0.9 * fraction;
+  return rgb(heatmap_colour(HeatmapPalette::kViridis, place));
+}
+
+std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bool dark) {
+  std::vector<QRgb> colours;
+  if (groups.names.empty()) {
+    for (const double fraction : groups.fraction[model]) {
+      colours.push_back(colourOf(fraction, dark));
+    }
+    return colours;
+  }
+  const std::size_t count = groups.names.size();
+  std::vector<QRgb> palette;
+  for (std::size_t i = 0; i < count; ++i) {
+    Colour colour = class_colour(ClassPalette::kOkabeIto, i, std::max(count, kNamedColours));
+    if (dark && luma(colour) < 0.45) colour = blend(colour, {255, 255, 255}, 0.65);
+    palette.push_back(groups.names[i] == "other" ? qRgb(140, 140, 140) : rgb(colour));
+  }
+  for (const int group : groups.group[model]) {
+    colours.push_back(palette[static_cast<std::size_t>(group)]);
+  }
+  return colours;
+}
+
+Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
+                        const std::string& site, int layer, int layer_base) {
+  Figure figure;
+  figure.name = "embeddings";
+  for (std::size_t m = 0; m < set.models.size(); ++m) {
+    const MatrixF* const points = set.models[m].coordinates(site, layer);
+    if (points == nullptr) continue;
+    ScatterPanel embedding;
+    for (Eigen::Index i = 0; i < points->rows(); ++i) {
+      embedding.x.push_back((*points)(i, 0));
+      embedding.y.push_back((*points)(i, 1));
+    }
+    embedding.class_names = groups.names;
+    if (groups.names.empty()) {
+      for (int bin = 0; bin < kBins; ++bin) {
+        embedding.class_names.push_back(bin == 0           ? "first"
+                                        : bin == kBins - 1 ? "last"
+                                                           : std::to_string(bin + 1) + "/6");
+      }
+      for (const double fraction : groups.fraction[m]) {
+        embedding.classes.push_back(std::min(kBins - 1, static_cast<int>(kBins * fraction)));
+      }
+    } else {
+      embedding.classes = groups.group[m];
+    }
+    FigurePanel panel;
+    panel.title =
+        set.models[m].label.toStdString() + ", layer " + std::to_string(layer + layer_base);
+    panel.x = {.hides_numbers = true};
+    panel.y = {.hides_numbers = true};
+    panel.content = std::move(embedding);
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.columns = std::max(1, static_cast<int>(figure.panels.size()));
+  figure.panel_aspect = 1.0;
+  figure.is_wide = figure.columns >= 2;
+  return figure;
 }
 
 EmbeddingSet loadEmbeddings(const FigureSource& results, const OpenInputs& open_inputs) {
@@ -207,8 +351,7 @@ bool EmbeddingLoader::isOutdated() const {
   if (document == nullptr && source_ != kComputed) return false;
   if (document != nullptr && document->results != results_) return true;
   const bool has_gaps =
-      std::any_of(set_.models.begin(), set_.models.end(),
-                  [](const EmbeddedModel& model) { return model.sentences == nullptr; });
+      std::ranges::find(set_.models, nullptr, &EmbeddedModel::sentences) != set_.models.end();
   for (const auto& [path, capture] : workspace_.openInputs().captures) {
     const auto before = inputs_.captures.find(path);
     const bool is_new = before == inputs_.captures.end();
@@ -218,9 +361,18 @@ bool EmbeddingLoader::isOutdated() const {
   return false;
 }
 
-void EmbeddingLoader::start(const QString& message) {
+void EmbeddingLoader::start(int source, const QString& message, JobSpec spec, const Work& work) {
   inputs_ = workspace_.openInputs();
   message_ = message;
+  job_ = jobs_.start<EmbeddingSet>(
+      this, std::move(spec),
+      [work, inputs = inputs_](const JobContext& context) { return work(inputs, context); },
+      [this, source](EmbeddingSet set) {
+        source_ = source;
+        finish(std::move(set), {});
+      },
+      [this](const QString& error) { finish({}, error); });
+  Q_EMIT changed();
 }
 
 void EmbeddingLoader::finish(EmbeddingSet set, const QString& message) {
@@ -238,15 +390,11 @@ void EmbeddingLoader::load(int id) {
   }
   source_ = id;
   results_ = document->results;
-  start(u"Reading ..."_s);
-  job_ = jobs_.start<EmbeddingSet>(
-      this, {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
-      [results = results_, inputs = inputs_](const JobContext&) {
-        return loadEmbeddings(*results, inputs);
-      },
-      [this](EmbeddingSet set) { finish(std::move(set), {}); },
-      [this](const QString& error) { finish({}, error); });
-  Q_EMIT changed();
+  start(id, u"Reading ..."_s,
+        {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
+        [results = results_](const OpenInputs& inputs, const JobContext&) {
+          return loadEmbeddings(*results, inputs);
+        });
 }
 
 void EmbeddingLoader::compute(int threads) {
@@ -265,21 +413,13 @@ void EmbeddingLoader::compute(int threads) {
   }
   if (names.isEmpty()) return;
   options.captures.site = {site};
-  start(u"Computing t-SNE ..."_s);
-  job_ = jobs_.start<EmbeddingSet>(
-      this,
-      {.title = u"t-SNE of %1"_s.arg(names.join(u", "_s)),
-       .key = u"embeddings/compute"_s,
-       .lane = JobLane::kLong},
-      [options, threads, inputs = inputs_](const JobContext& context) {
-        return computeEmbeddings(options, threads, inputs, context.on_progress, context.stop);
-      },
-      [this](EmbeddingSet set) {
-        source_ = kComputed;
-        finish(std::move(set), {});
-      },
-      [this](const QString& error) { finish({}, error); });
-  Q_EMIT changed();
+  start(kComputed, u"Computing t-SNE ..."_s,
+        {.title = u"t-SNE of %1"_s.arg(names.join(u", "_s)),
+         .key = u"embeddings/compute"_s,
+         .lane = JobLane::kLong},
+        [options, threads](const OpenInputs& inputs, const JobContext& context) {
+          return computeEmbeddings(options, threads, inputs, context.on_progress, context.stop);
+        });
 }
 
 }  // namespace lime::explorer

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <qrgb.h>
+
 #include "analysis/tsne/embedding_exploration.h"
 #include "analysis/tsne/tsne_analysis.h"
 #include "explorer/models/document.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/sentence_reader.h"
 #include "store/embeddings_file.h"
+#include "viz/figure.h"
 
 namespace lime {
 struct FigureSource;
@@ -16,7 +19,6 @@ namespace lime::explorer {
 
 class Workspace;
 
-/// A selected token, as the list shows it.
 struct SelectedToken {
   int point = 0;  ///< of its embedding
   QString token;
@@ -55,14 +57,33 @@ struct EmbeddingSet {
 
   std::vector<std::string> sites() const;
   std::vector<int> layers(const std::string& site) const;
-  /// Returns whether all captures are of one text.
-  bool isOneText() const;
-  /// Returns whether a capture is of this text.
-  bool hasText(const std::string& text) const;
+  /// Returns the number of captures of this text.
+  std::size_t numOfText(const std::string& text) const;
 };
 
-/// Reads the embeddings beside results of lime-metrics tsne, and opens their captures. Runs in a
-/// job.
+/// The meaning of the colour of a point.
+enum class EmbeddingColour { kClass, kToken, kPosition, kSequence };
+
+/// The groups of the points of all models of a set, with the same names in all of them.
+struct EmbeddingGroups {
+  std::vector<std::string> names;             ///< empty: the colour is a number
+  std::vector<std::vector<int>> group;        ///< [model][point], into names
+  std::vector<std::vector<double>> fraction;  ///< [model][point], in [0, 1], where names is empty
+};
+
+/// Groups the points of a set. The most frequent tokens have names, the rest is "other".
+EmbeddingGroups groupsOf(const EmbeddingSet& set, EmbeddingColour colour);
+
+/// Returns the colour of a number, 0 for the smallest and 1 for the largest.
+QRgb colourOf(double fraction, bool dark);
+/// Returns the colour of each point of a model. @param dark  on a dark background
+std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bool dark);
+
+/// Draws the embeddings of one layer, a panel per model that has it.
+Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
+                        const std::string& site, int layer, int layer_base);
+
+/// Reads the embeddings beside results of lime-metrics tsne, and opens their captures, in a job.
 /// @throws IoError, FormatError
 EmbeddingSet loadEmbeddings(const FigureSource& results, const OpenInputs& open_inputs);
 
@@ -72,8 +93,7 @@ EmbeddingSet computeEmbeddings(const TsneAnalysisOptions& options, int threads,
                                const OpenInputs& open_inputs, const ProgressFn& on_progress,
                                std::stop_token stop);
 
-/// Loads the embeddings of t-SNE results, or computes those of the open captures, in jobs. Lives on
-/// the GUI thread.
+/// Loads the embeddings of t-SNE results, or computes those of the open captures, in jobs.
 class EmbeddingLoader : public QObject {
   Q_OBJECT
 
@@ -100,7 +120,8 @@ class EmbeddingLoader : public QObject {
   void changed();
 
  private:
-  void start(const QString& message);
+  using Work = std::function<EmbeddingSet(const OpenInputs&, const JobContext&)>;
+  void start(int source, const QString& message, JobSpec spec, const Work& work);
   void finish(EmbeddingSet set, const QString& message);
 
   Workspace& workspace_;

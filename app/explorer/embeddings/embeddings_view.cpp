@@ -31,6 +31,7 @@ EmbeddingsView::EmbeddingsView(const ViewContext& context)
   canvases_->setMessage(kNothing);
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
+  addSettings();
   column->addWidget(problems_);
   column->addWidget(legend_);
   column->addWidget(makeSplitter(Qt::Vertical, {canvases_, list_}, {3000, 1000}), 1);
@@ -50,7 +51,7 @@ QWidget* EmbeddingsView::makeControls() {
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
   colour_ = addChoiceBox(*bar, u"Co&lour"_s, u"Meaning of the colours"_s);
   for (const QString& name : {u"class"_s, u"token"_s, u"position"_s, u"sequence"_s}) {
-    colour_->addItem(name, colour_->count());  // as in EmbeddingColour
+    colour_->addItem(name, name);  // in the order of EmbeddingColour
   }
   search_ = makeSearch(u"find a token"_s, u"Selects the points of a token"_s);
   bar->addWidget(search_);
@@ -60,12 +61,37 @@ QWidget* EmbeddingsView::makeControls() {
     const std::size_t model = canvases_->active(list_->model());
     select(model, set().models[model].pointsOfToken(text), {});
   });
-  onSelect(*source_, u"Select embeddings"_s, [this] { loadSource(); });
   connect(compute_, &QPushButton::clicked, this,
           [this] { loader_.compute(preferences().threads); });
-  onSelect(*site_, u"Select a site"_s, [this] { showSite(); });
-  onSelect(*colour_, u"Select colours"_s, [this] { colourPoints(); });
   return widget;
+}
+
+void EmbeddingsView::addSettings() {
+  addSetting("source", *source_, u"Select embeddings"_s, [this] { loadSource(); });
+  addSetting("site", *site_, u"Select a site"_s, [this] { showSite(); });
+  addSetting("colour", *colour_, u"Select colours"_s, [this] { colourPoints(); });
+  addSetting(
+      "layer",
+      [this] {
+        const std::vector<int>& layers = layers_->layers();
+        if (layers.empty()) return Json();
+        return Json(workspace().selection().layer.value_or(layers.front()));
+      },
+      [this](const Json& layer) {
+        if (layer.is_number()) setLayer(layer.get<int>());
+      });
+  addSetting(
+      "neighbours",
+      [this]() -> Json {
+        if (!centre_) return {};
+        return {{"model", centre_->label.toStdString()}, {"token", tokensToJson(centre_->token)}};
+      },
+      [this](const Json& centre) {
+        centre_.reset();
+        if (centre.is_null()) return;
+        centre_ = Centre{toQString(centre.at("model").get<std::string>()),
+                         tokensFromJson(centre.at("token"))};
+      });
 }
 
 void EmbeddingsView::connectAll() {
@@ -152,41 +178,51 @@ void EmbeddingsView::listSources() {
   source_->clear();
   for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
     if (document->results->results.metric != "tsne") continue;
-    source_->addItem(document->label, document->id);
+    source_->addItem(document->label, toQString(document->path));
   }
   const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
   if (is_computed) {
-    source_->addItem(u"computed here"_s, EmbeddingLoader::kComputed);
+    source_->addItem(u"computed here"_s, QString());
   }
   selectData(*source_, wanted);
-  compute_->setEnabled(!loader_.isBusy() &&
-                       !workspace().documentsOf(DocumentKind::kCapture).empty());
+  updateCompute();
   if (is_computed && loader_.isOutdated() && isVisible()) {
     loader_.compute(preferences().threads);
-  } else if (source_->currentData() != QVariant(loader_.source()) || loader_.isOutdated()) {
+  } else if (sourceId() != loader_.source() || loader_.isOutdated()) {
     loadSource();
   }
   rememberState();
 }
 
+int EmbeddingsView::sourceId() const {
+  if (source_->count() == 0) return 0;
+  const std::filesystem::path path = selectedName(*source_);
+  if (path.empty()) return EmbeddingLoader::kComputed;
+  return std::ranges::find(workspace().documents(), path, &Document::path)->id;
+}
+
 void EmbeddingsView::loadSource() {
-  const int id = source_->currentData().toInt();
+  const int id = sourceId();
   if (id != EmbeddingLoader::kComputed && isVisible()) loader_.load(id);
+}
+
+void EmbeddingsView::updateCompute() {
+  compute_->setEnabled(!loader_.isBusy() &&
+                       !workspace().documentsOf(DocumentKind::kCapture).empty());
 }
 
 void EmbeddingsView::showSet() {
   canvases_->setMessage(loader_.message().isEmpty() ? kNothing : loader_.message());
-  compute_->setEnabled(!loader_.isBusy() &&
-                       !workspace().documentsOf(DocumentKind::kCapture).empty());
+  updateCompute();
   if (loader_.isBusy()) return;
   setNote(*problems_, set().problems);
   QStringList sites;
   for (const std::string& site : set().sites()) sites << toQString(site);
   setNames(*site_, sites);
   const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
-  if (is_computed && source_->findData(EmbeddingLoader::kComputed) < 0) {
+  if (is_computed && source_->findData(QString()) < 0) {
     listSources();
-    selectData(*source_, EmbeddingLoader::kComputed);
+    selectData(*source_, QString());
   }
   showSite();
 }
@@ -212,7 +248,7 @@ void EmbeddingsView::placePoints() {
 }
 
 void EmbeddingsView::colourPoints() {
-  groups_ = groupsOf(set(), static_cast<EmbeddingColour>(colour_->currentData().toInt()));
+  groups_ = groupsOf(set(), static_cast<EmbeddingColour>(colour_->currentIndex()));
   const QString legend = canvases_->colourPoints(groups_, colour_->currentText());
   legend_->setText(legend);
   legend_->setVisible(!legend.isEmpty());
@@ -302,9 +338,7 @@ void EmbeddingsView::showNeighbours() {
   canvases_->removeCentre();
   if (!centre_) return;
   const std::vector<EmbeddedModel>& models = set().models;
-  const auto own = std::find_if(models.begin(), models.end(), [this](const EmbeddedModel& model) {
-    return model.label == centre_->label;
-  });
+  const auto own = std::ranges::find(models, centre_->label, &EmbeddedModel::label);
   const std::vector<int> points = own == models.end() || canvases().empty()
                                       ? std::vector<int>()
                                       : own->pointsOf(centre_->token);
@@ -389,7 +423,7 @@ QStringList EmbeddingsView::commandLines() const {
                                << QStringList{"--align", "-o"} << results);
   }
   // The recipe colours points by their classes.
-  if (colour_->currentData().toInt() != static_cast<int>(EmbeddingColour::kClass)) return lines;
+  if (colour_->currentIndex() != static_cast<int>(EmbeddingColour::kClass)) return lines;
   const int layer = layers_->current() + preferences().layer_base;
   return lines << shellLine(QStringList{"lime-figure", results, "--site", toQString(site()),
                                         "--layer", QString::number(layer)}
@@ -403,40 +437,9 @@ std::vector<Shortcut> EmbeddingsView::shortcuts() const {
           {u"Select points, add points"_s, u"Drag, Ctrl+Drag"_s}};
 }
 
-Json EmbeddingsView::state() const {
-  const Selection& selection = workspace().selection();
-  const Document* const source = workspace().find(source_->currentData().toInt());
-  Json layer = nullptr;
-  if (!layers_->layers().empty()) layer = selection.layer.value_or(layers_->layers().front());
-  Json centre;
-  if (centre_) {
-    centre = {{"model", centre_->label.toStdString()}, {"token", tokensToJson(centre_->token)}};
-  }
-  return {{"source", source == nullptr ? std::string() : source->path.string()},
-          {"site", site()},
-          {"colour", colour_->currentText().toStdString()},
-          {"layer", layer},
-          {"neighbours", centre}};
-}
-
-void EmbeddingsView::setState(const Json& state) {
-  for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
-    if (document->path.string() == state.value("source", "")) selectData(*source_, document->id);
-  }
-  if (source_->currentData().toInt() != loader_.source()) loadSource();
-  const std::string site_before = site();
-  selectData(*site_, toQString(state.value("site", std::string())));
-  selectText(*colour_, state.value("colour", std::string()));
-  if (state.contains("neighbours")) {
-    const Json& centre = state.at("neighbours");
-    centre_.reset();
-    if (!centre.is_null()) {
-      centre_ = Centre{toQString(centre.at("model").get<std::string>()),
-                       tokensFromJson(centre.at("token"))};
-    }
-  }
-  if (state.contains("layer") && state["layer"].is_number()) setLayer(state["layer"].get<int>());
-  if (site() != site_before) {
+void EmbeddingsView::restored() {
+  if (sourceId() != loader_.source()) loadSource();
+  if (site() != canvases_->site()) {
     showSite();
     return;
   }

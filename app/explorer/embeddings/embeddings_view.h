@@ -21,9 +21,7 @@ class EmbeddingsView : public View {
 
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
-  Json state() const override;
   std::vector<Shortcut> shortcuts() const override;
-  void setState(const Json& state) override;
   void fill() override { loader_.compute(preferences().threads); }
   void zoom(double factor) override;
   void showAll() override;
@@ -34,15 +32,18 @@ class EmbeddingsView : public View {
 
  protected:
   void shown() override { listSources(); }
+  void restored() override;
   void paletteChanged() override { colourPoints(); }
 
  private:
   QWidget* makeControls();
+  void addSettings();
   void connectAll();
   void addActions();
   void addPointActions();
   void listSources();
   void loadSource();
+  void updateCompute();
   void showSet();
   void showSite();
   void placePoints();
@@ -64,6 +65,8 @@ class EmbeddingsView : public View {
   void describe(std::size_t model, int point);
   const EmbeddingSet& set() const { return loader_.set(); }
   std::string site() const { return selectedName(*site_); }
+  /// Returns the selected document, EmbeddingLoader::kComputed, or 0: none.
+  int sourceId() const;
 
   /// The point whose neighbours are listed, in place of the selected tokens.
   struct Centre {

@@ -36,49 +36,19 @@ QString keyOf(const ResultsInput& input, const fs::path& results) {
   return toQString(wholePath(results.parent_path() / input.path));
 }
 
-bool isCaptureOf(const ResultsInput& input, const fs::path& path) {
-  try {
-    checkIsCaptureOf(input, path);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-namespace fs = std::filesystem;
-
-/// Kind of content that the first bytes of a file indicate.
-enum class Beginning { kHdf5, kJson, kSafetensors, kEmpty, kOther };
-
-std::string firstBytes(const fs::path& path, std::size_t count) {
+std::string firstBytes(const fs::path& path) {
   InputFile file(path);
-  std::string bytes(count, '\0');
+  std::string bytes(64, '\0');
   bytes.resize(file.read(bytes));
   return bytes;
 }
 
-Beginning beginningOf(const fs::path& path) {
-  const std::string bytes = firstBytes(path, 64);
-  if (bytes.empty()) return Beginning::kEmpty;
-  if (bytes.starts_with("\x89HDF\r\n\x1a\n")) return Beginning::kHdf5;
-  // Safetensors: the length of the header, eight bytes, then the header.
-  if (bytes.size() > 9 && bytes[8] == '{' && bytes[6] == '\0' && bytes[7] == '\0') {
-    return Beginning::kSafetensors;
-  }
-  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && bytes[first] == '{') return Beginning::kJson;
-  return Beginning::kOther;
+/// Safetensors: the length of the header, eight bytes, then the header.
+bool isSafetensors(const std::string& bytes) {
+  return bytes.size() > 9 && bytes[8] == '{' && bytes[6] == '\0' && bytes[7] == '\0';
 }
 
 QString count(std::int64_t number) { return QLocale::c().toString(static_cast<qlonglong>(number)); }
-
-Document described(DocumentKind kind, const fs::path& path, const QString& label) {
-  Document document;
-  document.kind = kind;
-  document.path = path;
-  document.label = label;
-  return document;
-}
 
 QString routerWords(const ModelConfig& config) {
   if (config.routing != DepthRouting::kLime) return u"none"_s;
@@ -91,8 +61,9 @@ QString routerWords(const ModelConfig& config) {
 Document openCheckpoint(const fs::path& folder) {
   auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(folder));
   const ModelConfig& config = checkpoint->config();
-  Document document =
-      described(DocumentKind::kCheckpoint, folder, toQString(checkpoint_label(folder)));
+  Document document{.kind = DocumentKind::kCheckpoint,
+                    .path = folder,
+                    .label = toQString(checkpoint_label(folder))};
   document.outline = {
       {u"decoder"_s, toQString(config.name())},
       {u"layers"_s, count(config.num_hidden_layers)},
@@ -112,7 +83,8 @@ Document openCheckpoint(const fs::path& folder) {
 Document openCapture(const fs::path& path) {
   auto capture = std::make_shared<const CaptureReader>(path);
   const CaptureInfo& info = capture->info();
-  Document document = described(DocumentKind::kCapture, path, toQString(capture_stem(path)));
+  Document document{
+      .kind = DocumentKind::kCapture, .path = path, .label = toQString(capture_stem(path))};
   document.outline = {
       {u"rows"_s,
        u"%1 (%2)"_s.arg(count(capture->num_rows())).arg(toQString(enum_name(info.rows)))},
@@ -143,7 +115,7 @@ Document openResults(const fs::path& path, const CaptureLocator& locator) {
   const QString label = toQString(fs::is_directory(path) ? checkpoint_label(path)
                                   : is_log               ? checkpoint_label(path.parent_path())
                                                          : path.stem().string());
-  Document document = described(DocumentKind::kResults, path, label);
+  Document document{.kind = DocumentKind::kResults, .path = path, .label = label};
   document.outline = {
       {u"metric"_s, shownText(source->results.metric)},
       {u"rows"_s, count(static_cast<std::int64_t>(source->results.rows.size()))},
@@ -181,21 +153,27 @@ Document openJson(const fs::path& path, const CaptureLocator& locator) {
 }  // namespace
 
 void CaptureLocator::add(const ResultsInput& input, const fs::path& results, const fs::path& now) {
-  moves_.insert(keyOf(input, results), toQString(wholePath(now)));
+  moves.insert(keyOf(input, results), toQString(wholePath(now)));
 }
 
 std::optional<fs::path> CaptureLocator::find(const ResultsInput& input,
                                              const fs::path& results) const {
-  const fs::path moved = toPath(moves_.value(keyOf(input, results)).toString());
+  const fs::path moved = toPath(moves.value(keyOf(input, results)).toString());
   if (!moved.empty() && isThere(moved)) return moved;
   for (const fs::path& candidate : possiblePaths(input.path, results)) {
     if (isThere(candidate)) return candidate;
   }
   std::set<fs::path> folders;
-  for (const QVariant& now : moves_) folders.insert(toPath(now.toString()).parent_path());
+  for (const QVariant& now : moves) folders.insert(toPath(now.toString()).parent_path());
   for (const fs::path& folder : folders) {
     const fs::path candidate = folder / fs::path(input.path).filename();
-    if (isThere(candidate) && isCaptureOf(input, candidate)) return candidate;
+    if (!isThere(candidate)) continue;
+    try {
+      checkIsCaptureOf(input, candidate);
+      return candidate;
+    } catch (const Error&) {
+      continue;  // of another text
+    }
   }
   return std::nullopt;
 }
@@ -242,7 +220,7 @@ std::vector<std::string> representationsOf(const CaptureReader& capture) {
 
 Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   std::error_code error;
-  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  const fs::path whole = wholePath(path);
   const fs::file_status status = fs::status(whole, error);
   if (!fs::exists(status)) {
     if (const std::string unfinished = unfinished_run(whole); !unfinished.empty()) {
@@ -252,20 +230,14 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
                   error ? error.message() : std::string("No such file or directory"));
   }
   if (fs::is_directory(status)) return openFolder(whole, locator);
-  switch (beginningOf(whole)) {
-    case Beginning::kHdf5:
-      return openCapture(whole);
-    case Beginning::kJson:
-      return openJson(whole, locator);
-    case Beginning::kSafetensors:
-      return openCheckpoint(whole.parent_path());
-    case Beginning::kEmpty:
-      throw FormatError("'{}': is empty", path.string());
-    case Beginning::kOther:
-      break;
-  }
-  if (whole.extension() == ".gguf")
-    return openCheckpoint(whole);  // the error names the alternative
+  const std::string bytes = firstBytes(whole);
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (bytes.empty()) throw FormatError("'{}': is empty", path.string());
+  if (bytes.starts_with("\x89HDF\r\n\x1a\n")) return openCapture(whole);
+  if (isSafetensors(bytes)) return openCheckpoint(whole.parent_path());
+  if (first != std::string::npos && bytes[first] == '{') return openJson(whole, locator);
+  // The error names the alternative.
+  if (whole.extension() == ".gguf") return openCheckpoint(whole);
   throw FormatError(
       "'{}': must be a checkpoint, a capture, results of lime-metrics or a training log, is none "
       "of them",

@@ -19,15 +19,12 @@ struct ResultsInput;
 
 namespace lime::explorer {
 
-/// Finds the captures of results: at their stored paths, relative to the current folder or to that
-/// of the results, beside the results, or where the user located them.
-class CaptureLocator {
- public:
+/// Finds the captures of results: at possiblePaths(), or where the user located them.
+struct CaptureLocator {
   /// Maps the former path of a capture, relative to the results, to the present one.
   using Moves = QVariantMap;
+  Moves moves = {};
 
-  const Moves& moves() const { return moves_; }
-  void setMoves(Moves moves) { moves_ = std::move(moves); }
   /// Remembers that what `input` of the results at `results` names is at `now`.
   void add(const ResultsInput& input, const std::filesystem::path& results,
            const std::filesystem::path& now);
@@ -36,9 +33,6 @@ class CaptureLocator {
   /// that were, by name and text. Opens files: not for the GUI thread.
   std::optional<std::filesystem::path> find(const ResultsInput& input,
                                             const std::filesystem::path& results) const;
-
- private:
-  Moves moves_;
 };
 
 /// The open captures and checkpoints, for jobs that need the capture or the tokenizer of results.
@@ -69,7 +63,6 @@ void checkIsCaptureOf(const ResultsInput& input, const std::filesystem::path& no
 
 enum class DocumentKind { kCheckpoint, kCapture, kResults };
 
-/// Returns "checkpoint", "capture" or "results".
 QString kindName(DocumentKind kind);
 
 /// The state of the file of a document on disk.
@@ -85,31 +78,29 @@ struct Fact {
   QString value;
 };
 
-/// An open checkpoint folder, capture or results file: its outline, and the object that reads the
-/// rest. Exactly one of the three pointers is set, after its kind. All of them may be used from any
-/// thread.
+/// An open checkpoint folder, capture or results file. Exactly one of the three pointers is set,
+/// after its kind; each may be used from any thread.
 struct Document {
   int id = 0;  ///< of the workspace, never used again; 0 before it is added
   DocumentKind kind = DocumentKind::kCheckpoint;
   std::filesystem::path path;  ///< absolute: of a checkpoint the folder
   QString label;               ///< in legends and lists
-  int colour = 0;              ///< number of the class palette; equal labels share one
+  int colour = -1;             ///< of the model, see Workspace::colourOf(); of results -1
   DocumentState state = DocumentState::kPresent;
-  std::vector<Fact> outline;
+  std::vector<Fact> outline = {};
   /// Numbers of the inputs of results that are captures and no longer exist.
-  std::vector<std::size_t> missing_captures;
-  std::shared_ptr<const Checkpoint> checkpoint;
-  std::shared_ptr<const CaptureReader> capture;
-  std::shared_ptr<const FigureSource> results;
+  std::vector<std::size_t> missing_captures = {};
+  std::shared_ptr<const Checkpoint> checkpoint = {};
+  std::shared_ptr<const CaptureReader> capture = {};
+  std::shared_ptr<const FigureSource> results = {};
 };
 
 /// Returns the sites of a capture whose rows are representations, see is_representation().
 std::vector<std::string> representationsOf(const CaptureReader& capture);
 
 /// Opens a checkpoint folder or a file in one (config.json, weights), a capture, results of
-/// lime-metrics, or a training log. The kind is detected from content, not from the extension.
-/// Reads only what the outline needs, but all of results, which are small. May be called from any
-/// thread.
+/// lime-metrics, or a training log, detected from content. Reads only what the outline needs, but
+/// all of results. May be called from any thread.
 /// @throws IoError, FormatError  with one line that names what is there instead
 Document openDocument(const std::filesystem::path& path, const CaptureLocator& locator = {});
 

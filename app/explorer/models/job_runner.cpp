@@ -41,7 +41,6 @@ struct JobRunner::Job {
   JobInfo info;
   QPointer<QObject> owner;
   std::stop_source stop;
-  std::function<void(std::any&)> done;
   std::function<void(const QString&)> failed;
   QElapsedTimer since;             ///< it, or its stage, began
   std::int64_t done_at_first = 0;  ///< when its stage began
@@ -77,31 +76,30 @@ JobRunner::~JobRunner() {
   long_.waitForDone();
 }
 
-void JobRunner::outdate(const QString& key) {
-  for (const JobInfo& job : jobs()) {
-    if (!key.isEmpty() && job.spec.key == key) cancel(job.id);
-  }
+std::shared_ptr<JobRunner::Job> JobRunner::jobOf(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second;
 }
 
-JobId JobRunner::addJob(QObject* owner, JobSpec spec, std::function<void(const QString&)> failed) {
-  outdate(spec.key);
-  const JobId id = next_++;
+std::shared_ptr<JobRunner::Job> JobRunner::addJob(QObject* owner, JobSpec spec,
+                                                  std::function<void(const QString&)> failed) {
+  for (const JobInfo& job : jobs()) {
+    if (!spec.key.isEmpty() && job.spec.key == spec.key) cancel(job.id);
+  }
   const auto job = std::make_shared<Job>();
-  job->info.id = id;
+  job->info.id = next_++;
   job->info.spec = std::move(spec);
   job->owner = owner;
   job->failed = std::move(failed);
-  jobs_.emplace(id, job);
-  return id;
+  jobs_.emplace(job->info.id, job);
+  return job;
 }
 
 JobId JobRunner::startAny(QObject* owner, JobSpec spec,
-                          std::function<Outcome(const JobContext&)> function,
-                          std::function<void(std::any&)> done,
+                          std::function<Delivery(const JobContext&)> function,
                           std::function<void(const QString&)> failed) {
-  const JobId id = addJob(owner, std::move(spec), std::move(failed));
-  const std::shared_ptr<Job> job = jobs_.at(id);
-  job->done = std::move(done);
+  const std::shared_ptr<Job> job = addJob(owner, std::move(spec), std::move(failed));
+  const JobId id = job->info.id;
   QThreadPool& pool = job->info.spec.lane == JobLane::kQuick ? quick_ : long_;
   pool.start([this, id, job, function = std::move(function)] { work(id, job, function); });
   Q_EMIT jobAdded(id);
@@ -109,13 +107,13 @@ JobId JobRunner::startAny(QObject* owner, JobSpec spec,
 }
 
 void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
-                     const std::function<Outcome(const JobContext&)>& function) {
+                     const std::function<Delivery(const JobContext&)>& function) {
   // Uses only constant members of `job`, which belongs to the GUI thread.
   const std::stop_token stop = job->stop.get_token();
   const auto post = [this](auto&& what) {
     QMetaObject::invokeMethod(this, std::forward<decltype(what)>(what), Qt::QueuedConnection);
   };
-  Outcome outcome;
+  Delivery deliver;
   QString error;
   if (!stop.stop_requested()) {
     post([this, id] { began(id); });
@@ -129,7 +127,7 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
       post([this, id, progress] { progressed(id, progress); });
     };
     try {
-      outcome = function(JobContext{on_progress, stop});
+      deliver = function(JobContext{on_progress, stop});
     } catch (const Interrupted&) {
       // A stop was requested.
     } catch (const std::bad_alloc&) {
@@ -138,39 +136,37 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
       error = toQString(caught);
     }
   }
-  post([this, id, outcome, error] { finished(id, outcome, error); });
+  post([this, id, deliver, error] { finished(id, deliver, error); });
 }
 
 void JobRunner::began(JobId id) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  found->second->info.is_running = true;
-  found->second->since.start();
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
+  job->info.is_running = true;
+  job->since.start();
   Q_EMIT jobChanged(id);
 }
 
 void JobRunner::progressed(JobId id, const Progress& progress) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  Job& job = *found->second;
-  job.info.progress = progress;
-  const double seconds = static_cast<double>(job.since.elapsed()) / 1000.0;
-  const std::int64_t done = progress.done - job.done_at_first;
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
+  job->info.progress = progress;
+  const double seconds = static_cast<double>(job->since.elapsed()) / 1000.0;
+  const std::int64_t done = progress.done - job->done_at_first;
   if (done > 0 && progress.total > 0 && seconds > kFirstEstimate) {
-    job.info.seconds_left =
+    job->info.seconds_left =
         seconds * static_cast<double>(progress.total - progress.done) / static_cast<double>(done);
   }
   Q_EMIT jobChanged(id);
 }
 
-void JobRunner::finished(JobId id, const Outcome& outcome, const QString& error) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  const std::shared_ptr<Job> job = found->second;
-  jobs_.erase(found);
+void JobRunner::finished(JobId id, const Delivery& deliver, const QString& error) {
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
+  jobs_.erase(id);
   const bool is_dropped = job->stop.stop_requested() || job->owner.isNull();
-  if (!is_dropped && outcome) {
-    job->done(*outcome);
+  if (!is_dropped && deliver) {
+    deliver();
   } else if (!is_dropped && job->failed) {
     job->failed(error);
   } else if (!is_dropped) {
@@ -182,8 +178,8 @@ void JobRunner::finished(JobId id, const Outcome& outcome, const QString& error)
 JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& program,
                               const QStringList& arguments, ProcessDone done,
                               std::function<void(const QString&)> failed) {
-  const JobId id = addJob(owner, std::move(spec), std::move(failed));
-  const std::shared_ptr<Job> job = jobs_.at(id);
+  const std::shared_ptr<Job> job = addJob(owner, std::move(spec), std::move(failed));
+  const JobId id = job->info.id;
   auto* const process = new QProcess(this);
   job->process = process;
   job->process_done = std::move(done);
@@ -211,21 +207,20 @@ JobId JobRunner::startProcess(QObject* owner, JobSpec spec, const QString& progr
 }
 
 void JobRunner::onOutput(JobId id, const QByteArray& bytes) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  Job& job = *found->second;
-  QByteArrayList lines = (job.partial_line + bytes).split('\n');
-  job.partial_line = lines.takeLast().right(kLastBytes);
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
+  QByteArrayList lines = (job->partial_line + bytes).split('\n');
+  job->partial_line = lines.takeLast().right(kLastBytes);
   for (const QByteArray& line : std::as_const(lines)) {
     const std::string_view text(line.constData(), static_cast<std::size_t>(line.size()));
     if (const std::optional<ProgressReport> report = parse_progress_report(text)) {
       onReport(id, *report);
     } else {
-      job.last_bytes = (job.last_bytes + line + '\n').right(kLastBytes);
+      job->last_bytes = (job->last_bytes + line + '\n').right(kLastBytes);
     }
   }
-  if (job.info.stages_started > 0) return;
-  const QString line = lastLines(job.last_bytes + job.partial_line).section(u'\n', -1);
+  if (job->info.stages_started > 0) return;
+  const QString line = lastLines(job->last_bytes + job->partial_line).section(u'\n', -1);
   progressed(id, {0, 0, line.toStdString()});
 }
 
@@ -243,16 +238,14 @@ void JobRunner::onReport(JobId id, const ProgressReport& report) {
 }
 
 void JobRunner::processFinished(JobId id, int status, bool crashed) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  const std::shared_ptr<Job> job = found->second;
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
   QProcess* const process = job->process;
   process->deleteLater();
   onOutput(id, process->readAllStandardError());
   if (!crashed && status == 0) {
     const QByteArray output = process->readAllStandardOutput();
-    job->done = [job = job.get(), output](std::any&) { job->process_done(output); };
-    finished(id, std::make_shared<std::any>(), {});
+    finished(id, [job, output] { job->process_done(output); }, {});
     return;
   }
   const QString how = crashed ? u"was killed or crashed"_s : u"ended with status %1"_s.arg(status);
@@ -270,16 +263,14 @@ QString findProgram(const QString& name) {
 }
 
 void JobRunner::cancel(JobId id) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return;
-  Job& job = *found->second;
-  job.stop.request_stop();
-  job.info.is_stopping = true;
-  if (job.process) {
-    job.process->terminate();
+  const std::shared_ptr<Job> job = jobOf(id);
+  if (!job) return;
+  job->stop.request_stop();
+  job->info.is_stopping = true;
+  if (job->process) {
+    job->process->terminate();
     // One that does not listen, e.g. while it loads a model, must not hold up what comes next.
-    QTimer::singleShot(kKillAfterMs, job.process,
-                       [process = job.process.data()] { process->kill(); });
+    QTimer::singleShot(kKillAfterMs, job->process.data(), &QProcess::kill);
   }
   Q_EMIT jobChanged(id);
 }
@@ -296,9 +287,8 @@ std::vector<JobInfo> JobRunner::jobs() const {
 }
 
 std::optional<JobInfo> JobRunner::find(JobId id) const {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return std::nullopt;
-  return found->second->info;
+  const std::shared_ptr<Job> job = jobOf(id);
+  return job ? std::optional(job->info) : std::nullopt;
 }
 
 }  // namespace lime::explorer

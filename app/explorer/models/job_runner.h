@@ -4,7 +4,6 @@
 #include <QObject>
 #include <QThreadPool>
 #include <algorithm>
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -27,13 +26,11 @@ namespace lime::explorer {
 
 using JobId = std::uint64_t;
 
-/// The queue of a job.
 enum class JobLane {
   kQuick,  ///< files, tables: several at once, never behind a long one
   kLong,   ///< analyses, one after another: each uses all CPUs
 };
 
-/// The title of a job, its queue, and what it replaces.
 struct JobSpec {
   QString title;  ///< in the list: "Entropy of lime.h5"
   /// A newer job of the same key makes this one outdated: its stop is requested, and its result is
@@ -95,11 +92,9 @@ class JobRunner : public QObject {
               std::function<void(const QString&)> failed = {}) {
     return startAny(
         owner, std::move(spec),
-        [work = std::move(work)](const JobContext& context) {
-          return std::make_shared<std::any>(std::make_shared<Result>(work(context)));
-        },
-        [done = std::move(done)](std::any& result) {
-          done(std::move(*std::any_cast<std::shared_ptr<Result>&>(result)));
+        [work = std::move(work), done = std::move(done)](const JobContext& context) -> Delivery {
+          const auto result = std::make_shared<Result>(work(context));
+          return [result, done] { done(std::move(*result)); };
         },
         std::move(failed));
   }
@@ -119,7 +114,6 @@ class JobRunner : public QObject {
 
   /// Returns waiting and running jobs, oldest first, unlisted ones included.
   std::vector<JobInfo> jobs() const;
-  /// Returns a job; nothing if it is over.
   std::optional<JobInfo> find(JobId id) const;
   bool isIdle() const { return jobs_.empty(); }
 
@@ -133,21 +127,23 @@ class JobRunner : public QObject {
   void jobFailed(const QString& title, const QString& error);
 
  private:
-  using Outcome = std::shared_ptr<std::any>;
+  /// Hands a result over, on the GUI thread.
+  using Delivery = std::function<void()>;
   struct Job;
 
-  JobId startAny(QObject* owner, JobSpec spec, std::function<Outcome(const JobContext&)> work,
-                 std::function<void(std::any&)> done, std::function<void(const QString&)> failed);
-  JobId addJob(QObject* owner, JobSpec spec, std::function<void(const QString&)> failed);
+  JobId startAny(QObject* owner, JobSpec spec, std::function<Delivery(const JobContext&)> work,
+                 std::function<void(const QString&)> failed);
+  std::shared_ptr<Job> jobOf(JobId id) const;  ///< null if it is over
+  std::shared_ptr<Job> addJob(QObject* owner, JobSpec spec,
+                              std::function<void(const QString&)> failed);
   void work(JobId id, const std::shared_ptr<Job>& job,
-            const std::function<Outcome(const JobContext&)>& work);
+            const std::function<Delivery(const JobContext&)>& work);
   void began(JobId id);
   void progressed(JobId id, const Progress& progress);
-  void finished(JobId id, const Outcome& outcome, const QString& error);
+  void finished(JobId id, const Delivery& deliver, const QString& error);
   void onOutput(JobId id, const QByteArray& bytes);
   void onReport(JobId id, const ProgressReport& report);
   void processFinished(JobId id, int status, bool crashed);
-  void outdate(const QString& key);
 
   QThreadPool quick_;
   QThreadPool long_;
@@ -164,8 +160,7 @@ struct Answer {
 };
 
 /// Returns the path of a program of the toolkit, beside the explorer or in the search path; its
-/// bare name where there is none. The explorer runs models in such programs: it does not link
-/// LibTorch.
+/// bare name where there is none.
 QString findProgram(const QString& name);
 
 /// Declares the signals of JobCache, which as a template cannot.
@@ -208,15 +203,11 @@ class JobCache : public JobCacheSignals {
     return answer == nullptr ? none : *answer;
   }
 
-  /// Returns whether a key for which `is_meant(key)` holds is being computed.
-  template <typename Predicate>
-  bool isBusy(Predicate is_meant) const {
-    return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-      return entry.answer.job != 0 && is_meant(entry.key);
+  /// Returns whether a key for which `is_meant(key)` holds is being computed; by default, any.
+  bool isBusy(const std::function<bool(const Key&)>& is_meant = {}) const {
+    return std::ranges::any_of(entries_, [&](const Entry& entry) {
+      return entry.answer.job != 0 && (!is_meant || is_meant(entry.key));
     });
-  }
-  bool isBusy() const {
-    return isBusy([](const Key&) { return true; });
   }
 
   /// Cancels and drops every key for which `is_meant(key)` holds.
@@ -233,9 +224,7 @@ class JobCache : public JobCacheSignals {
     for (const JobId job : running) jobs_.cancel(job);
     Q_EMIT changed();
   }
-  void clear() {
-    dropIf([](const Key&) { return true; });
-  }
+  void clear() { keepOnly(std::nullopt); }
   void keepOnly(const std::optional<Key>& key) {
     dropIf([&](const Key& one) { return key != one; });
   }
@@ -247,8 +236,7 @@ class JobCache : public JobCacheSignals {
   };
 
   Answer<Result>* find(const Key& key) {
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry& entry) { return entry.key == key; });
+    const auto found = std::ranges::find(entries_, key, &Entry::key);
     return found == entries_.end() ? nullptr : &found->answer;
   }
   void finish(const Key& key, Answer<Result> answer) {
@@ -259,12 +247,11 @@ class JobCache : public JobCacheSignals {
   }
   /// A job that has ended and is still registered was cancelled: its result would have removed it.
   void onJobRemoved(JobId id) {
-    for (Entry& entry : entries_) {
-      if (entry.answer.job != id) continue;
-      entry.answer = {.problem = u"cancelled; View > Recompute reruns it"_s};
-      Q_EMIT changed();
-      return;
-    }
+    const auto found =
+        std::ranges::find(entries_, id, [](const Entry& one) { return one.answer.job; });
+    if (found == entries_.end()) return;
+    found->answer = {.problem = u"cancelled; View > Recompute reruns it"_s};
+    Q_EMIT changed();
   }
 
   JobRunner& jobs_;

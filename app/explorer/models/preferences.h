@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "core/errors.h"
 #include "core/options.h"
 #include "core/threads/threads.h"
@@ -12,18 +8,9 @@
 namespace lime::explorer {
 
 enum class ThemeChoice { kDesktop, kLight, kDark };
-
-}  // namespace lime::explorer
-
-template <>
-struct lime::EnumNames<lime::explorer::ThemeChoice> {
-  static constexpr std::array<std::pair<lime::explorer::ThemeChoice, std::string_view>, 3> kNames =
-      {{{lime::explorer::ThemeChoice::kDesktop, "desktop"},
-        {lime::explorer::ThemeChoice::kLight, "light"},
-        {lime::explorer::ThemeChoice::kDark, "dark"}}};
-};
-
-namespace lime::explorer {
+constexpr auto names_of(ThemeChoice) {
+  return names_in_order<ThemeChoice>("desktop", "light", "dark");
+}
 
 /// The settings of the user for all sessions.
 struct Preferences {

@@ -2,7 +2,7 @@
 #include "explorer/models/selection.h"
 
 #include <limits>
-#include <numeric>
+#include <ranges>
 
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
@@ -17,13 +17,19 @@ TokenPlace placeIn(const RowTable& table, std::int64_t row) {
   return {table.sequence[at], table.position[at]};
 }
 
+template <typename Value>
+void sortUnique(std::vector<Value>& values) {
+  std::ranges::sort(values);
+  const auto rest = std::ranges::unique(values);
+  values.erase(rest.begin(), rest.end());
+}
+
 TokenSelection tokensIn(const RowTable& table, std::string text,
                         std::span<const std::int64_t> rows) {
   TokenSelection tokens{.text = std::move(text)};
   tokens.places.reserve(rows.size());
   for (const std::int64_t row : rows) tokens.places.push_back(placeIn(table, row));
-  std::sort(tokens.places.begin(), tokens.places.end());
-  tokens.places.erase(std::unique(tokens.places.begin(), tokens.places.end()), tokens.places.end());
+  sortUnique(tokens.places);
   return tokens;
 }
 
@@ -54,8 +60,7 @@ TokenSelection tokensFromJson(const Json& json) {
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     tokens.places.push_back({numbers[i], numbers[i + 1]});
   }
-  std::sort(tokens.places.begin(), tokens.places.end());
-  tokens.places.erase(std::unique(tokens.places.begin(), tokens.places.end()), tokens.places.end());
+  sortUnique(tokens.places);
   return tokens;
 }
 
@@ -70,16 +75,12 @@ TokenRows::TokenRows(const std::shared_ptr<const CaptureReader>& capture)
 
 TokenRows::TokenRows(std::string text, std::shared_ptr<const RowTable> table, RowKind kind)
     : text_(std::move(text)), table_(std::move(table)), kind_(kind) {
-  bool ascends = true;
-  for (std::int64_t row = 1; row < size() && ascends; ++row) {
-    ascends = !(placeIn(*table_, row) < placeIn(*table_, row - 1));
-  }
-  if (ascends) return;
+  const auto place = [this](std::int64_t row) { return placeOf(row); };
+  const auto rows = std::views::iota(std::int64_t{0}, size());
+  if (std::ranges::is_sorted(rows, {}, place)) return;
   order_.resize(static_cast<std::size_t>(size()));
-  std::iota(order_.begin(), order_.end(), std::int64_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [this](std::int64_t a, std::int64_t b) {
-    return placeIn(*table_, a) < placeIn(*table_, b);
-  });
+  std::ranges::copy(rows, order_.begin());
+  std::ranges::stable_sort(order_, {}, place);
 }
 
 std::int64_t TokenRows::rowAt(std::int64_t rank) const {
@@ -89,17 +90,8 @@ std::int64_t TokenRows::rowAt(std::int64_t rank) const {
 TokenPlace TokenRows::placeOf(std::int64_t row) const { return placeIn(*table_, row); }
 
 std::int64_t TokenRows::firstFrom(const TokenPlace& place) const {
-  std::int64_t low = 0;
-  std::int64_t high = size();
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (placeOf(rowAt(middle)) < place) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return *std::ranges::lower_bound(std::views::iota(std::int64_t{0}, size()), place, {},
+                                   [this](std::int64_t rank) { return placeOf(rowAt(rank)); });
 }
 
 TokenSelection TokenRows::tokensAt(std::span<const std::int64_t> rows) const {
@@ -124,8 +116,7 @@ TokenRows::Found TokenRows::find(const TokenSelection& tokens) const {
       ++found.absent;
     }
   }
-  std::sort(found.rows.begin(), found.rows.end());
-  found.rows.erase(std::unique(found.rows.begin(), found.rows.end()), found.rows.end());
+  sortUnique(found.rows);
   return found;
 }
 

@@ -16,8 +16,7 @@ namespace lime::explorer {
 class Workspace;
 struct Document;
 
-/// The place of a token in its text. Rows are numbered per capture; places are the same in all
-/// captures of a text, also in those of some tokens only.
+/// The place of a token in its text, the same in all captures of the text.
 struct TokenPlace {
   std::int32_t sequence = 0;
   std::int32_t position = 0;
@@ -58,9 +57,8 @@ struct AxisWindow {
   bool operator==(const AxisWindow&) const = default;
 };
 
-/// Returns the id of the text of a capture: captures of one text have the same tokens at the same
-/// places. It is the hash of the tokens. A capture without one corresponds to itself only, by its
-/// path.
+/// Returns the id of the text of a capture: the hash of its tokens. A capture without one
+/// corresponds to itself only, by its path.
 std::string textOf(const CaptureReader& capture);
 
 /// Converts between tokens and the rows of one table, e.g. for a selection made in another capture.

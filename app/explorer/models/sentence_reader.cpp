@@ -31,28 +31,14 @@ std::filesystem::path checkpointOf(const std::string& command) {
 /// fits.
 std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position,
                      std::int32_t token) {
-  for (std::int64_t shift = 0; shift <= 1; ++shift) {
-    const std::int64_t at = position - shift;
-    if (at < 0 || at >= static_cast<std::int64_t>(ids.size())) continue;
-    if (ids[static_cast<std::size_t>(at)] == token) return shift;
+  for (const std::int64_t shift : {0, 1}) {
+    const auto at = static_cast<std::size_t>(position - shift);  // out of range where negative
+    if (at < ids.size() && ids[at] == token) return shift;
   }
   return -1;
 }
 
 }  // namespace
-
-QVariant sentenceData(const TokenInSentence& sentence, int role) {
-  switch (role) {
-    case kBeforeRole:
-      return sentence.before;
-    case kTokenRole:
-      return sentence.token;
-    case kAfterRole:
-      return sentence.after;
-    default:
-      return {};
-  }
-}
 
 SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
                                std::shared_ptr<const Tokenizer> tokenizer)

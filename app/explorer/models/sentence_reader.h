@@ -24,11 +24,8 @@ struct TokenInSentence {
   QString text() const { return before + token + after; }
 };
 
-/// Roles of item models whose cells show a token in its sentence, for SentenceDelegate.
-enum SentenceRole { kBeforeRole = Qt::UserRole, kTokenRole, kAfterRole, kFirstFurtherRole };
-
-/// Returns the part of `sentence` of `role`, or nothing for other roles.
-QVariant sentenceData(const TokenInSentence& sentence, int role);
+/// Role of item models whose cells show a TokenInSentence, for SentenceDelegate.
+enum SentenceRole { kSentenceRole = Qt::UserRole, kFirstFurtherRole };
 
 /// Finds the tokens of a capture in its texts. May be used from any thread.
 class SentenceReader {

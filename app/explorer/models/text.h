@@ -3,10 +3,15 @@
 
 #include <QString>
 #include <QStringList>
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <string>
 #include <string_view>
+
+#include "core/program/terminal.h"
+#include "core/quoting.h"
+#include "core/utf8.h"
 
 namespace lime::explorer {
 
@@ -28,19 +33,48 @@ inline std::filesystem::path toPath(const QString& text) {
 
 /// Returns the message of an error as the programs print it: one line, without control characters
 /// that change how text is shown.
-QString toQString(const std::exception& error);
+inline QString toQString(const std::exception& error) {
+  return toQString(message_line(error.what()));
+}
 
 /// Returns a text of a file as one line for display, escaped likewise; not usable as a key.
-QString shownText(std::string_view text);
+inline QString shownText(std::string_view text) { return toQString(printable(text, 200)); }
 
 /// Returns whether `words` has `word`.
-bool contains(const std::vector<std::string>& words, std::string_view word);
-/// Returns `words` as one line for a POSIX shell, each of them quoted if necessary.
-QString shellLine(const QStringList& words);
+inline bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
 /// Returns `word` quoted as one word of a POSIX shell.
-QString quotedForShell(const QString& word);
+inline QString quotedForShell(const QString& word) {
+  return toQString(shell_word(word.toStdString()));
+}
+/// Returns `words` as one line for a POSIX shell, each of them quoted if necessary.
+inline QString shellLine(QStringList words) {
+  std::ranges::transform(words, words.begin(), quotedForShell);
+  return words.join(u' ');
+}
 
 /// Orders text by letters, and numbers within it by their size: "step-2" before "step-10".
-bool naturallyLess(const QString& a, const QString& b);
+inline bool naturallyLess(const QString& a, const QString& b) {
+  qsizetype i = 0;
+  qsizetype k = 0;
+  const auto numberAt = [](const QString& text, qsizetype& at) {
+    const qsizetype first = at;
+    while (at < text.size() && text[at].isDigit()) ++at;
+    return text.mid(first, at - first).toDouble();  // as many digits as one likes
+  };
+  while (i < a.size() && k < b.size()) {
+    if (a[i].isDigit() && b[k].isDigit()) {
+      const double x = numberAt(a, i);
+      const double y = numberAt(b, k);
+      if (x != y) return x < y;
+      continue;
+    }
+    if (a[i] != b[k]) return a[i] < b[k];
+    ++i;
+    ++k;
+  }
+  return a.size() - i < b.size() - k;
+}
 
 }  // namespace lime::explorer

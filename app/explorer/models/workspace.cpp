@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/workspace.h"
 
-#include <QDateTime>
 #include <QFileInfo>
 #include <QFileSystemWatcher>
 #include <QTimer>
@@ -53,9 +52,7 @@ void Workspace::open(const QStringList& paths) {
   QStringList unopened;
   for (const QString& path : paths) {
     const QString whole = QFileInfo(path).absoluteFilePath();
-    const auto found =
-        std::find_if(documents_.begin(), documents_.end(),
-                     [&](const Document& document) { return document.path == toPath(whole); });
+    const auto found = std::ranges::find(documents_, toPath(whole), &Document::path);
     if (found == documents_.end()) {
       unopened << path;
     } else {
@@ -78,61 +75,54 @@ void Workspace::open(const QStringList& paths) {
           if (const auto* const problem = std::get_if<QString>(&one)) {
             problems << *problem;
           } else {
-            addOpened(std::get<Document>(std::move(one)));
+            add(std::get<Document>(std::move(one)));
           }
         }
         if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
       });
 }
 
-void Workspace::addOpened(Document document) {
+void Workspace::add(Document document) {
   // A checkpoint may have been named by one of its files.
-  for (const Document& known : documents_) {
-    if (known.path != document.path) continue;
-    setCurrent(known.id);
+  const auto known = std::ranges::find(documents_, document.path, &Document::path);
+  if (known != documents_.end()) {
+    setCurrent(known->id);
     return;
   }
-  add(std::move(document));
-}
-
-int Workspace::add(Document document) {
-  const bool is_second =
-      std::any_of(documents_.begin(), documents_.end(), [&](const Document& one) {
-        return one.kind == DocumentKind::kCheckpoint && one.label == document.label;
-      });
+  const bool is_second = std::ranges::any_of(documents_, [&](const Document& one) {
+    return one.kind == DocumentKind::kCheckpoint && one.label == document.label;
+  });
   if (document.kind == DocumentKind::kCheckpoint && is_second) {
     document.label = toQString(checkpoint_label(document.path, true));
   }
   document.id = next_id_++;
-  document.colour = freeColour(document.label);
+  if (document.results) {
+    for (const ResultsInput& input : document.results->results.inputs) {
+      nameModel(toQString(input.label));
+    }
+  } else {
+    nameModel(uniqueLabel(document));
+    document.colour = colourOf(uniqueLabel(document));
+  }
   const int id = document.id;
   const QString path = toQString(document.path);
-  if (const std::optional<Stamp> stamp = stampOf(document)) stamps_.insert(id, *stamp);
   watch(document);
   documents_.push_back(std::move(document));
   Q_EMIT documentAdded(id);
   remember(path);
   setCurrent(id);
-  return id;
 }
 
-int Workspace::freeColour(const QString& label) const {
-  for (const Document& document : documents_) {
-    if (document.label == label) return document.colour;
-  }
-  for (int colour = 0;; ++colour) {
-    const bool taken = std::any_of(documents_.begin(), documents_.end(),
-                                   [=](const Document& one) { return one.colour == colour; });
-    if (!taken) return colour;
-  }
+void Workspace::nameModel(const QString& model) {
+  if (!colours_.contains(model)) colours_.insert(model, static_cast<int>(colours_.size()));
 }
 
 void Workspace::close(int id) {
-  const int row = indexOf(id);
-  if (row < 0) return;
+  const auto closed = std::ranges::find(documents_, id, &Document::id);
+  if (closed == documents_.end()) return;
   Q_EMIT documentAboutToBeRemoved(id);
-  watcher_->removePath(toQString(watchedFile(documents_[static_cast<std::size_t>(row)])));
-  documents_.erase(documents_.begin() + row);
+  watcher_->removePath(toQString(watchedFile(*closed)));
+  documents_.erase(closed);
   stamps_.remove(id);
   Q_EMIT documentRemoved(id);
   if (current_ == id) setCurrent(documents_.empty() ? 0 : documents_.back().id);
@@ -155,16 +145,14 @@ void Workspace::reload(int id) {
           Q_EMIT openFailed(*problem);
           return;
         }
-        const int row = indexOf(id);
-        if (row < 0) return;
-        Document& old = documents_[static_cast<std::size_t>(row)];
+        const auto old = std::ranges::find(documents_, id, &Document::id);
+        if (old == documents_.end()) return;
         auto fresh = std::get<Document>(std::move(opened));
         fresh.id = id;
-        fresh.colour = old.colour;
-        fresh.label = old.label;
-        old = std::move(fresh);
-        if (const std::optional<Stamp> stamp = stampOf(old)) stamps_.insert(id, *stamp);
-        watch(old);
+        fresh.colour = old->colour;
+        fresh.label = old->label;
+        *old = std::move(fresh);
+        watch(*old);
         Q_EMIT documentChanged(id);
       });
 }
@@ -188,24 +176,21 @@ void Workspace::locateCapture(int id, const QString& path) {
 }
 
 void Workspace::rename(int id, const QString& label) {
-  const int row = indexOf(id);
-  if (row < 0 || label.isEmpty()) return;
-  Document& document = documents_[static_cast<std::size_t>(row)];
-  if (document.label == label) return;
-  document.label = label;
+  const auto renamed = std::ranges::find(documents_, id, &Document::id);
+  if (renamed == documents_.end() || label.isEmpty() || renamed->label == label) return;
+  renamed->label = label;
+  if (!renamed->results) {
+    // The model keeps its colour, unless another one has the name.
+    if (!colours_.contains(label)) colours_.insert(label, renamed->colour);
+    nameModel(uniqueLabel(*renamed));
+    renamed->colour = colourOf(uniqueLabel(*renamed));
+  }
   Q_EMIT documentChanged(id);
 }
 
-int Workspace::indexOf(int id) const {
-  for (std::size_t i = 0; i < documents_.size(); ++i) {
-    if (documents_[i].id == id) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 const Document* Workspace::find(int id) const {
-  const int row = indexOf(id);
-  return row < 0 ? nullptr : &documents_[static_cast<std::size_t>(row)];
+  const auto found = std::ranges::find(documents_, id, &Document::id);
+  return found == documents_.end() ? nullptr : &*found;
 }
 
 std::vector<const Document*> Workspace::documentsOf(DocumentKind kind) const {
@@ -217,8 +202,7 @@ std::vector<const Document*> Workspace::documentsOf(DocumentKind kind) const {
 }
 
 bool Workspace::isOpen(const std::shared_ptr<const CaptureReader>& capture) const {
-  return std::any_of(documents_.begin(), documents_.end(),
-                     [&](const Document& document) { return document.capture == capture; });
+  return std::ranges::find(documents_, capture, &Document::capture) != documents_.end();
 }
 
 OpenInputs Workspace::openInputs() const {
@@ -231,12 +215,10 @@ OpenInputs Workspace::openInputs() const {
 }
 
 QString Workspace::uniqueLabel(const Document& document) const {
-  int number = 1;
-  for (const Document* const other : documentsOf(document.kind)) {
-    if (other->id == document.id) break;
-    if (other->label == document.label) ++number;
-  }
-  return number == 1 ? document.label : u"%1 (%2)"_s.arg(document.label).arg(number);
+  const auto earlier = std::ranges::count_if(documents_, [&](const Document& other) {
+    return other.kind == document.kind && other.id < document.id && other.label == document.label;
+  });
+  return earlier == 0 ? document.label : u"%1 (%2)"_s.arg(document.label).arg(earlier + 1);
 }
 
 void Workspace::setCurrent(int id) {
@@ -257,19 +239,9 @@ void Workspace::selectTokens(TokenSelection tokens) {
   setSelection(selection);
 }
 
-std::optional<AxisWindow> Workspace::window(const QString& quantity) const {
-  const auto found = windows_.constFind(quantity);
-  if (found == windows_.constEnd()) return std::nullopt;
-  return *found;
-}
-
 void Workspace::setWindow(const QString& quantity, const std::optional<AxisWindow>& window) {
   if (this->window(quantity) == window) return;
-  if (window) {
-    windows_.insert(quantity, *window);
-  } else {
-    windows_.remove(quantity);
-  }
+  windows_[quantity] = window;
   Q_EMIT windowChanged(quantity);
 }
 
@@ -288,33 +260,30 @@ void Workspace::remember(const QString& path) {
 void Workspace::watch(const Document& document) {
   const QString file = toQString(watchedFile(document));
   if (QFileInfo::exists(file)) watcher_->addPath(file);
+  stamps_[document.id] = stampOf(document);
 }
 
-std::optional<Workspace::Stamp> Workspace::stampOf(const Document& document) {
+Workspace::Stamp Workspace::stampOf(const Document& document) {
   const QFileInfo file(toQString(watchedFile(document)));
-  if (!file.exists()) return std::nullopt;
-  return Stamp{file.lastModified().toMSecsSinceEpoch(), file.isDir() ? 0 : file.size()};
+  return {file.lastModified(), file.isDir() ? 0 : file.size()};
 }
 
 void Workspace::checkOnDisk() {
   std::vector<int> changed;
   for (Document& document : documents_) {
-    const std::optional<Stamp> stamp = stampOf(document);
-    const bool same = stamp && *stamp == stamps_.value(document.id);
-    const DocumentState state = !stamp ? DocumentState::kMissing
-                                : same ? DocumentState::kPresent
-                                       : DocumentState::kRewritten;
+    const Stamp stamp = stampOf(document);
+    const DocumentState state = !stamp.first.isValid()                ? DocumentState::kMissing
+                                : stamp == stamps_.value(document.id) ? DocumentState::kPresent
+                                                                      : DocumentState::kRewritten;
     // A file that was replaced is no longer watched.
-    if (stamp) watch(document);
+    if (stamp.first.isValid()) watcher_->addPath(toQString(watchedFile(document)));
     if (state == document.state) continue;
     document.state = state;
     changed.push_back(document.id);
   }
   for (const int id : changed) Q_EMIT documentChanged(id);
-  const bool lacks_any = std::any_of(documents_.begin(), documents_.end(), [](const Document& one) {
-    return one.state == DocumentState::kMissing;
-  });
-  if (lacks_any) check_->start(kReturnMs);
+  const auto missing = std::ranges::find(documents_, DocumentState::kMissing, &Document::state);
+  if (missing != documents_.end()) check_->start(kReturnMs);
 }
 
 }  // namespace lime::explorer

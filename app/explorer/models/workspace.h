@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QDateTime>
 #include <QHash>
 
 #include "explorer/models/document.h"
@@ -24,8 +25,6 @@ class Workspace : public QObject {
 
   /// Opens these paths in this order; one that is open already only becomes current.
   void open(const QStringList& paths);
-  /// Adds what openDocument() opened. @return its id
-  int add(Document document);
   void close(int id);
   void closeAll();
   /// Reloads the document, e.g. after it was rewritten; keeps id and colour.
@@ -35,19 +34,18 @@ class Workspace : public QObject {
   void locateCapture(int id, const QString& path);
   const CaptureLocator& locator() const { return locator_; }
   /// Sets the captures that were located in earlier sessions.
-  void setMoves(CaptureLocator::Moves moves) { locator_.setMoves(std::move(moves)); }
+  void setMoves(const CaptureLocator::Moves& moves) { locator_.moves = moves; }
   void rename(int id, const QString& label);
 
-  /// Returns the documents in the order in which they were opened.
-  const std::vector<Document>& documents() const { return documents_; }
+  const std::vector<Document>& documents() const { return documents_; }  ///< as opened
   const Document* find(int id) const;
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
+  /// Returns the number of the colour that a model has in every view; -1 if no document names it.
+  int colourOf(const QString& model) const { return colours_.value(model, -1); }
   /// Returns the label, numbered where an earlier document of the kind has the same one: "a (2)".
   QString uniqueLabel(const Document& document) const;
   bool isOpen(const std::shared_ptr<const CaptureReader>& capture) const;
   OpenInputs openInputs() const;
-  bool isEmpty() const { return documents_.empty(); }
-  int indexOf(int id) const;
 
   /// Returns the document that views of one document show first; 0: none.
   int current() const { return current_; }
@@ -60,11 +58,12 @@ class Workspace : public QObject {
 
   /// Returns the visible part of the axis of `quantity` ("layer", "position"): views whose axes
   /// have the same quantity zoom together. Nothing: all of it.
-  std::optional<AxisWindow> window(const QString& quantity) const;
+  std::optional<AxisWindow> window(const QString& quantity) const {
+    return windows_.value(quantity);
+  }
   void setWindow(const QString& quantity, const std::optional<AxisWindow>& window);
 
-  /// Returns recently opened paths, the latest first.
-  const QStringList& recent() const { return recent_; }
+  const QStringList& recent() const { return recent_; }  ///< the latest first
   void setRecent(const QStringList& paths);
 
  Q_SIGNALS:
@@ -81,19 +80,17 @@ class Workspace : public QObject {
   void openFailed(const QString& message);
 
  private:
-  void addOpened(Document document);
-  int freeColour(const QString& label) const;
+  /// Adds what openDocument() opened, or makes it current where it is open already.
+  void add(Document document);
+  /// Watches the file of a document as it is now.
   void watch(const Document& document);
+  void nameModel(const QString& model);  ///< gives it the next colour, if it has none
   void checkOnDisk();
   void remember(const QString& path);
 
-  /// Distinguishes versions of a file.
-  struct Stamp {
-    qint64 modified_ms = 0;
-    qint64 size = 0;
-    bool operator==(const Stamp&) const = default;
-  };
-  static std::optional<Stamp> stampOf(const Document& document);
+  /// The time of the last change of a file, invalid without one, and its size.
+  using Stamp = std::pair<QDateTime, qint64>;
+  static Stamp stampOf(const Document& document);
 
   JobRunner& jobs_;
   CaptureLocator locator_;
@@ -101,10 +98,11 @@ class Workspace : public QObject {
   QTimer* check_;
   std::vector<Document> documents_;
   QHash<int, Stamp> stamps_;
+  QHash<QString, int> colours_;  ///< of models, by their names
   int next_id_ = 1;
   int current_ = 0;
   Selection selection_;
-  QHash<QString, AxisWindow> windows_;
+  QHash<QString, std::optional<AxisWindow>> windows_;
   QStringList recent_;
 };
 

@@ -85,10 +85,7 @@ std::vector<PredictionsModel::Cell> PredictionsModel::tokenColumns() {
           [this](One one) { return sentenceOf(one).text(); },
           [](One one) { return static_cast<qlonglong>(one.row); })};
   columns.back().further = [this, others = columns.back().further](One one, int role) {
-    const QVariant part = role >= kBeforeRole && role <= kAfterRole
-                              ? sentenceData(sentenceOf(one), role)
-                              : QVariant();
-    return part.isValid() ? part : others(one, role);
+    return role == kSentenceRole ? QVariant::fromValue(sentenceOf(one)) : others(one, role);
   };
   return columns;
 }
@@ -136,21 +133,6 @@ QString PredictionsModel::toolTip(const ProbePrediction& one) const {
 }
 
 PredictionsFilter::PredictionsFilter() { setSortRole(PredictionsModel::kSort); }
-
-void PredictionsFilter::setMisclassifiedOnly(bool misclassified_only) {
-  misclassified_only_ = misclassified_only;
-  invalidateFilter();
-}
-
-void PredictionsFilter::setCell(std::optional<Cell> cell) {
-  cell_ = cell;
-  invalidateFilter();
-}
-
-void PredictionsFilter::setText(const QString& text) {
-  text_ = text;
-  invalidateFilter();
-}
 
 bool PredictionsFilter::filterAcceptsRow(int row, const QModelIndex&) const {
   const auto* const model = static_cast<const PredictionsModel*>(sourceModel());

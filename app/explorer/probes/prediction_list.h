@@ -41,7 +41,6 @@ class PredictionsModel : public TableModel<ProbePrediction> {
   mutable std::map<std::int64_t, TokenInSentence> sentences_;  ///< by row of the capture
 };
 
-/// Filters and sorts the rows of a PredictionsModel.
 class PredictionsFilter : public QSortFilterProxyModel {
   Q_OBJECT
 
@@ -50,17 +49,23 @@ class PredictionsFilter : public QSortFilterProxyModel {
 
   PredictionsFilter();
 
-  void setMisclassifiedOnly(bool misclassified_only);
+  void setMisclassifiedOnly(bool is_on) { change(misclassified_only_, is_on); }
   /// Keeps one cell of the confusion matrix, or all.
-  void setCell(std::optional<Cell> cell);
+  void setCell(const std::optional<Cell>& cell) { change(cell_, cell); }
   const std::optional<Cell>& cell() const { return cell_; }
   /// Keeps rows whose sentences contain `text`.
-  void setText(const QString& text);
+  void setText(const QString& text) { change(text_, text); }
 
  protected:
   bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
  private:
+  template <typename Value>
+  void change(Value& member, const Value& value) {
+    member = value;
+    invalidateFilter();
+  }
+
   bool misclassified_only_ = true;
   std::optional<Cell> cell_;
   QString text_;

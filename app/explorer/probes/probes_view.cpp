@@ -64,6 +64,7 @@ ProbesView::ProbesView(const ViewContext& context)
       predictions_(new PredictionList) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
+  addSettings();
   column->addWidget(problems_);
   QSplitter* const top = makeSplitter(Qt::Horizontal, {curves_, tasks_}, {1000, 1000});
   QSplitter* const detail = makeSplitter(Qt::Horizontal, {confusion_, predictions_}, {1000, 2000});
@@ -84,10 +85,10 @@ QWidget* ProbesView::makeControls() {
   question_ = addChoiceBox(*bar, u"&Probe"_s,
                            u"Target of a linear classifier of the activations of a layer (Alain & "
                            u"Bengio 2016, arXiv:1610.01644)"_s);
-  addChoice(*question_, u"words"_s, static_cast<int>(ProbeQuestion::kSeparability),
+  addChoice(*question_, u"words"_s, toQString(metricOf(ProbeQuestion::kSeparability)),
             u"Class of a token among the words of lime-capture --only: multinomial logistic "
             u"regression, 5 folds"_s);
-  addChoice(*question_, u"minimal pairs"_s, static_cast<int>(ProbeQuestion::kBlimp),
+  addChoice(*question_, u"minimal pairs"_s, toQString(metricOf(ProbeQuestion::kBlimp)),
             u"The good sentence of a pair: logistic regression of pooled sentences, pairs stay "
             u"within a fold (BLiMP, Warstadt et al. 2020, arXiv:1912.00582)"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
@@ -96,17 +97,41 @@ QWidget* ProbesView::makeControls() {
   numbers_->addItem(u"counts"_s, false);
   numbers_->addItem(u"fractions of the true class"_s, true);
   bar->addStretch();
+  return widget;
+}
+
+void ProbesView::addSettings() {
+  connect(question_, &QComboBox::currentIndexChanged, this, &ProbesView::listSources);
   connect(question_, &QComboBox::activated, this, [this] {
     task_.clear();
     predictions_->setCell(std::nullopt);
-    listSources();
-    recordChange(u"Select the probe"_s);
-    measure();
   });
-  onSelect(*site_, u"Select the site"_s, [this] { measure(); });
-  onSelect(*model_, u"Select the model"_s, [this] { measure(); });
-  onSelect(*numbers_, u"Counts or fractions"_s, [this] { drawDetail(); });
-  return widget;
+  const auto update = [this] { measure(); };
+  addSetting("probe", *question_, u"Select the probe"_s, update);
+  addSetting("site", *site_, u"Select the site"_s, update);
+  addSetting("model", *model_, u"Select the model"_s, update);
+  addSetting("shares", *numbers_, u"Counts or fractions"_s, [this] { drawDetail(); });
+  addSetting(
+      "task", [this] { return Json(task_); }, [this](const Json& task) { task.get_to(task_); });
+  addSetting(
+      "sort", [this] { return Json(tasks_->sortColumn()); },
+      [this](const Json& column) { tasks_->setSort(column, tasks_->isAscending()); });
+  addSetting(
+      "ascending", [this] { return Json(tasks_->isAscending()); },
+      [this](const Json& ascending) { tasks_->setSort(tasks_->sortColumn(), ascending); });
+  addSetting(
+      "wrong_only", [this] { return Json(predictions_->isMisclassifiedOnly()); },
+      [this](const Json& only) { predictions_->setMisclassifiedOnly(only); });
+  addSetting(
+      "cell",
+      [this] {
+        const auto& cell = predictions_->cell();
+        return cell ? Json{cell->first, cell->second} : Json();
+      },
+      [this](const Json& cell) {
+        predictions_->setCell(cell.is_null() ? std::nullopt
+                                             : std::optional(cell.get<std::pair<int, int>>()));
+      });
 }
 
 void ProbesView::connectAll() {
@@ -166,7 +191,7 @@ void ProbesView::addActions() {
 }
 
 ProbeQuestion ProbesView::question() const {
-  return static_cast<ProbeQuestion>(question_->currentData().toInt());
+  return static_cast<ProbeQuestion>(question_->currentIndex());
 }
 
 const ProbeSource* ProbesView::source() const {
@@ -180,7 +205,7 @@ void ProbesView::onDocumentsChanged() {
   const ProbeQuestion other = otherThan(question());
   if (sources_.empty() && measurements_.sources(question()).empty() &&
       !measurements_.sources(other).empty()) {
-    selectData(*question_, static_cast<int>(other));
+    question_->setCurrentIndex(static_cast<int>(other));
   }
   listSources();
   if (isVisible()) measurements_.retryDetail();
@@ -247,6 +272,7 @@ void ProbesView::drawCurves() {
                    : measurements_.isMeasuring(question()) ? kFitting
                                                            : u"Probing failed."_s;
   }
+  if (made.figure) colourModels(*made.figure, workspace());
   curves_->show(std::move(made.figure), made.message,
                 of_pairs ? u"Accuracy on minimal pairs, by layer: %1"_s.arg(taskTitle(task_))
                          : u"Accuracy of word classification, by layer"_s);
@@ -400,36 +426,7 @@ QStringList ProbesView::commandLines() const {
   return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
 }
 
-Json ProbesView::state() const {
-  const auto& cell = predictions_->cell();
-  return {{"probe", metricOf(question())},
-          {"site", site()},
-          {"model", selectedName(*model_)},
-          {"task", task_},
-          {"sort", tasks_->sortColumn()},
-          {"ascending", tasks_->isAscending()},
-          {"shares", numbers_->currentData().toBool()},
-          {"wrong_only", predictions_->isMisclassifiedOnly()},
-          {"cell", cell ? Json{cell->first, cell->second} : Json()}};
-}
-
-void ProbesView::setState(const Json& state) {
-  const std::string probe = state.value("probe", metricOf(question()));
-  selectData(*question_, static_cast<int>(probe == "blimp" ? ProbeQuestion::kBlimp
-                                                           : ProbeQuestion::kSeparability));
-  listSources();
-  selectData(*site_, toQString(state.value("site", std::string())));
-  selectData(*model_, toQString(state.value("model", std::string())));
-  tasks_->setSort(state.value("sort", tasks_->sortColumn()), state.value("ascending", false));
-  selectData(*numbers_, state.value("shares", numbers_->currentData().toBool()));
-  task_ = state.value("task", task_);
-  predictions_->setMisclassifiedOnly(
-      state.value("wrong_only", predictions_->isMisclassifiedOnly()));
-  if (state.contains("cell")) {
-    const Json& cell = state.at("cell");
-    predictions_->setCell(cell.is_null() ? std::nullopt
-                                         : std::optional(cell.get<std::pair<int, int>>()));
-  }
+void ProbesView::restored() {
   measure();
   draw();
   drawDetail();

@@ -21,16 +21,16 @@ class ProbesView : public View {
   /// Returns the figure of the active pane, which may be the table of tasks.
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
-  Json state() const override;
-  void setState(const Json& state) override;
   std::vector<Shortcut> shortcuts() const override;
 
  protected:
   void shown() override;
+  void restored() override;
   void paletteChanged() override { draw(); }
 
  private:
   QWidget* makeControls();
+  void addSettings();
   void connectAll();
   void connectPanes();
   void addActions();

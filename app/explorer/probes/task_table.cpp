@@ -36,6 +36,23 @@ QVariant accuracyData(double accuracy, double lowest, int role) {
   return role == Qt::BackgroundRole ? colour : inkOn(colour);
 }
 
+/// The layers of tasks, and their lowest accuracy, or 0.5.
+struct TaskRange {
+  std::set<int> layers = {};
+  double lowest = 0.5;
+};
+
+TaskRange rangeOf(std::span<const TaskAccuracy> tasks) {
+  TaskRange range;
+  for (const TaskAccuracy& task : tasks) {
+    for (const auto& [layer, accuracy] : task.by_layer) {
+      range.layers.insert(layer);
+      range.lowest = std::min(range.lowest, accuracy);
+    }
+  }
+  return range;
+}
+
 }  // namespace
 
 QString taskTitle(const std::string& task) {
@@ -66,16 +83,12 @@ std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::
 }
 
 Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base) {
-  std::set<int> layers;
-  for (const TaskAccuracy& task : tasks) {
-    for (const auto& [layer, value] : task.by_layer) layers.insert(layer);
-  }
+  const auto [layers, lowest] = rangeOf(tasks);
   const auto rows = static_cast<Eigen::Index>(tasks.size());
   HeatmapPanel map;
   map.values = MatrixD::Constant(rows, static_cast<Eigen::Index>(layers.size()),
                                  std::numeric_limits<double>::quiet_NaN());
   FigurePanel panel{.title = {}, .x = {.label = "layer"}, .y = {}, .content = {}};
-  double lowest = 0.5;
   for (Eigen::Index r = 0; r < rows; ++r) {
     // Row 0 is drawn at the bottom.
     const TaskAccuracy& task = tasks[static_cast<std::size_t>(rows - 1 - r)];
@@ -83,10 +96,7 @@ Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base) {
     Eigen::Index column = 0;
     for (const int layer : layers) {
       const auto known = task.by_layer.find(layer);
-      if (known != task.by_layer.end()) {
-        map.values(r, column) = known->second;
-        lowest = std::min(lowest, known->second);
-      }
+      if (known != task.by_layer.end()) map.values(r, column) = known->second;
       ++column;
     }
   }
@@ -107,15 +117,9 @@ Figure taskFigure(std::span<const TaskAccuracy> tasks, int layer_base) {
 }
 
 void TasksModel::setTasks(std::vector<TaskAccuracy> tasks, int layer_base) {
-  std::set<int> layers;
-  double lowest = 0.5;
-  for (const TaskAccuracy& task : tasks) {
-    for (const auto& [layer, accuracy] : task.by_layer) {
-      layers.insert(layer);
-      lowest = std::min(lowest, accuracy);
-    }
-  }
-  layers_.assign(layers.begin(), layers.end());
+  const auto range = rangeOf(tasks);
+  const double lowest = range.lowest;
+  layers_.assign(range.layers.begin(), range.layers.end());
   using Accuracy = std::function<std::optional<double>(const TaskAccuracy&)>;
   const auto column = [lowest](const QString& title, const QString& help, const Accuracy& of) {
     return TableColumn<TaskAccuracy>{
@@ -139,7 +143,7 @@ void TasksModel::setTasks(std::vector<TaskAccuracy> tasks, int layer_base) {
        .further = taskData},
       column(u"Mean"_s, u"Mean accuracy over layers; click to sort"_s,
              [](const TaskAccuracy& task) { return std::optional(task.mean()); })};
-  for (const int layer : layers) {
+  for (const int layer : layers_) {
     columns.push_back(
         column(QString::number(layer + layer_base), u"Accuracy in this layer; click to sort"_s,
                [layer](const TaskAccuracy& task) {

@@ -84,8 +84,13 @@ ResultsView::ResultsView(const ViewContext& context)
   QHBoxLayout* const bar = makeBar(*controls);
   metric_ = addChoiceBox(*bar, u"&Metric"_s, u"Metric of the results"_s);
   kind_ = addChoiceBox(*bar, u"&Figure"_s, u"Kind of figure"_s);
-  for (CheckMenu* const menu : {documents_, labels_, sites_}) {
+  for (const auto& [name, menu] :
+       {std::pair("hidden_documents", documents_), std::pair("hidden_labels", labels_),
+        std::pair("hidden_sites", sites_)}) {
     bar->addWidget(menu);
+    addSetting(
+        name, [menu = menu] { return menu->unchecked(); },
+        [menu = menu](const Json& names) { menu->setUnchecked(names); });
     connect(menu, &CheckMenu::changed, this, [this] {
       recordChange(u"Select what is drawn"_s);
       listFilters();
@@ -93,6 +98,9 @@ ResultsView::ResultsView(const ViewContext& context)
     });
   }
   bar->addStretch();
+  addSetting("metric", *metric_, u"Select a metric"_s, [this] { draw(); });
+  connect(metric_, &QComboBox::currentIndexChanged, this, &ResultsView::listFigures);
+  addSetting("figure", *kind_, u"Select a figure"_s, [this] { draw(); });
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(controls);
   column->addWidget(problems_);
@@ -100,12 +108,6 @@ ResultsView::ResultsView(const ViewContext& context)
   panes().add(*pane_);
   setFirstFocus(&pane_->plot());
   pane_->plot().setDescriber([this](const FigureHit& hit) { return describe(hit); });
-  connect(metric_, &QComboBox::activated, this, [this] {
-    listFigures();
-    recordChange(u"Select a metric"_s);
-    draw();
-  });
-  onSelect(*kind_, u"Select a figure"_s, [this] { draw(); });
   watchDocuments([this] { listMetrics(); });
   connect(&workspace(), &Workspace::currentChanged, this, &ResultsView::listMetrics);
   listMetrics();
@@ -137,28 +139,27 @@ void ResultsView::listFilters() {
 
 void ResultsView::listMetrics() {
   const QSignalBlocker quiet(metric_);
-  QString wanted = metric_->currentText();
-  const Document* const current = workspace().find(workspace().current());
-  if (current != nullptr && current->results) wanted = toQString(current->results->results.metric);
-  metric_->clear();
+  QStringList metrics;
   for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
-    const QString metric = toQString(document->results->results.metric);
-    if (metric_->findText(metric) < 0) metric_->addItem(metric);
+    metrics << toQString(document->results->results.metric);
   }
-  selectText(*metric_, wanted.toStdString());
+  setNames(*metric_, metrics);
+  const Document* const current = workspace().find(workspace().current());
+  if (current != nullptr && current->results) {
+    selectData(*metric_, toQString(current->results->results.metric));
+  }
   listFigures();
   draw();
 }
 
 void ResultsView::listFigures() {
   const QSignalBlocker quiet(kind_);
-  const QString wanted = kind_->currentText();
+  const QVariant wanted = kind_->currentData();
   kind_->clear();
-  for (const Recipe* const recipe : recipes_of(metric_->currentText().toStdString())) {
-    kind_->addItem(toQString(recipe->name));
-    kind_->setItemData(kind_->count() - 1, toQString(recipe->help), Qt::ToolTipRole);
+  for (const Recipe* const recipe : recipes_of(selectedName(*metric_))) {
+    addChoice(*kind_, toQString(recipe->name), toQString(recipe->name), toQString(recipe->help));
   }
-  selectText(*kind_, wanted.toStdString());
+  selectData(*kind_, wanted);
   listFilters();
 }
 
@@ -213,6 +214,7 @@ void ResultsView::draw() {
     }
   }
   setNote(*problems_, left_out);
+  if (made.figure) colourModels(*made.figure, workspace());
   pane_->show(std::move(made.figure), made.message);
   Q_EMIT figureChanged();
 }
@@ -249,24 +251,6 @@ QStringList ResultsView::commandLines() const {
   if (!shown.site.empty()) draw << "--site";
   for (const std::string& site : shown.site) draw << toQString(site);
   return {shellLine(draw << layerBaseOption() << "-o" << kind_->currentText() + u".pdf"_s)};
-}
-
-Json ResultsView::state() const {
-  return {{"metric", metric_->currentText().toStdString()},
-          {"figure", kind_->currentText().toStdString()},
-          {"hidden_documents", documents_->unchecked()},
-          {"hidden_labels", labels_->unchecked()},
-          {"hidden_sites", sites_->unchecked()}};
-}
-
-void ResultsView::setState(const Json& state) {
-  documents_->setUnchecked(state.value("hidden_documents", documents_->unchecked()));
-  labels_->setUnchecked(state.value("hidden_labels", labels_->unchecked()));
-  sites_->setUnchecked(state.value("hidden_sites", sites_->unchecked()));
-  selectText(*metric_, state.value("metric", std::string()));
-  listFigures();
-  selectText(*kind_, state.value("figure", std::string()));
-  draw();
 }
 
 }  // namespace lime::explorer

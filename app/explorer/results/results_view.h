@@ -20,6 +20,7 @@ class CheckMenu : public QToolButton {
   bool isChecked(const QString& name) const { return !unchecked_.contains(name); }
   /// Returns the checked names; nothing where all are.
   std::vector<std::string> selection() const;
+  /// Returns and sets the listed names that are not checked.
   Json unchecked() const;
   void setUnchecked(const Json& names);
 
@@ -40,8 +41,9 @@ class ResultsView : public View {
   explicit ResultsView(const ViewContext& context);
 
   QStringList commandLines() const override;
-  Json state() const override;
-  void setState(const Json& state) override;
+
+ protected:
+  void restored() override { draw(); }
 
  private:
   void listMetrics();

@@ -160,7 +160,7 @@ void SentenceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
                              const QModelIndex& index) const {
   QStyleOptionViewItem cell = option;
   initStyleOption(&cell, index);
-  const QString token = index.data(kTokenRole).toString();
+  auto [before, token, after] = index.data(kSentenceRole).value<TokenInSentence>();
   if (token.isEmpty()) {
     QStyledItemDelegate::paint(painter, option, index);
     return;
@@ -175,8 +175,6 @@ void SentenceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
   const QFontMetrics plain_metrics(cell.font);
   const QFontMetrics bold_metrics(bold);
   const int middle = bold_metrics.horizontalAdvance(token);
-  QString before = index.data(kBeforeRole).toString();
-  QString after = index.data(kAfterRole).toString();
   const int left =
       std::max(0, std::min(plain_metrics.horizontalAdvance(before), (area.width() - middle) / 2));
   before = plain_metrics.elidedText(before, Qt::ElideLeft, left);

@@ -21,7 +21,6 @@ namespace lime::explorer {
 /// Makes a layout in a column that fills `page`, without margins or gaps.
 QVBoxLayout* fillWithColumn(QWidget& page);
 
-/// Makes the bar of controls above a view.
 QHBoxLayout* makeBar(QWidget& bar);
 
 /// Makes a caption that gives way where there is little room.
@@ -30,7 +29,6 @@ QLabel* makeCaption(const QString& text = {});
 /// Marks the caption of the pane that was used last.
 void setActiveCaption(QLabel& caption, bool active);
 
-/// Makes tabs without a frame.
 QTabBar* makeTabs(const QStringList& titles, const QString& accessible_name);
 /// Makes a field for a text that filters a list. @param what  "find a sequence"
 QLineEdit* makeSearch(const QString& what, const QString& tool_tip);
@@ -58,10 +56,8 @@ void addLabelled(QHBoxLayout& bar, const QString& label, QWidget* widget);
 /// label is its accessible name.
 QComboBox* addChoiceBox(QHBoxLayout& bar, const QString& label, const QString& toolTip);
 
-/// Adds an entry with a tool tip.
 void addChoice(QComboBox& box, const QString& text, const QVariant& data, const QString& toolTip);
 
-/// Returns the data of the selected entry, a text.
 std::string selectedName(const QComboBox& box);
 
 /// Shows the entry with this data; leaves the box as it is where there is none.
@@ -73,8 +69,7 @@ void selectText(QComboBox& box, const std::string& text);
 /// Replaces the entries by `names`, which are their data too, each once. Keeps the selected one.
 void setNames(QComboBox& box, const QStringList& names);
 
-/// Draws a cell with the roles of SentenceRole in one line, its token bold and centred where the
-/// line is longer than the cell.
+/// Draws a cell with the roles of SentenceRole in one line, its token bold and centred.
 class SentenceDelegate : public QStyledItemDelegate {
   Q_OBJECT
 
@@ -92,9 +87,8 @@ class NoticeBar : public QFrame {
  public:
   NoticeBar();
 
-  void showText(const QString& text) { showText(text, {}, {}); }
-  /// Shows the text with a button for the remedy.
-  void showText(const QString& text, const QString& remedy, std::function<void()> action);
+  /// Shows a text, with a button for the remedy if there is one.
+  void showText(const QString& text, const QString& remedy = {}, std::function<void()> action = {});
   QString text() const { return text_->text(); }
 
  private:

@@ -130,20 +130,27 @@ void FigureView::linkAllPanels(Workspace& workspace, const QString& quantity, do
   linkAxes(workspace, std::move(links));
 }
 
-void FigureView::zoom(double factor) {
+void FigureView::changePanels(
+    const QString& what,
+    const std::function<void(std::size_t panel, const PanelRange& range)>& change) {
   if (scene() == nullptr) return;
-  // A linked panel follows the previous one, so all are zoomed from their current ranges.
+  // A linked panel follows the previous one, so all are changed from their current ranges.
   std::vector<PanelRange> ranges;
   for (std::size_t p = 0; p < ranges_.size(); ++p) ranges.push_back(ranges_.at(p));
-  changeWindows(zoomText(), [&] {
+  changeWindows(what, [&] {
     for (std::size_t p = 0; p < ranges.size(); ++p) {
-      if (!ranges_.hasAxes(p)) continue;
-      FigureHit middle;
-      middle.panel = p;
-      middle.x = 0.5 * (ranges[p].x_low + ranges[p].x_high);
-      middle.y = 0.5 * (ranges[p].y_low + ranges[p].y_high);
-      ranges_.zoomAbout(middle, ranges[p], factor);
+      if (ranges_.hasAxes(p)) change(p, ranges[p]);
     }
+  });
+}
+
+void FigureView::zoom(double factor) {
+  changePanels(zoomText(), [&](std::size_t panel, const PanelRange& range) {
+    FigureHit middle;
+    middle.panel = panel;
+    middle.x = 0.5 * (range.x_low + range.x_high);
+    middle.y = 0.5 * (range.y_low + range.y_high);
+    ranges_.zoomAbout(middle, range, factor);
   });
 }
 
@@ -181,29 +188,20 @@ bool FigureView::zoomAt(const QPointF& position, double factor, Qt::KeyboardModi
 }
 
 void FigureView::moveBy(const QPointF& step) {
-  if (scene() == nullptr) return;
-  std::vector<PanelRange> moved;
-  for (std::size_t p = 0; p < ranges_.size(); ++p) {
-    const QRectF area = panelArea(p);
+  changePanels(moveText(), [&](std::size_t panel, const PanelRange& range) {
+    const QRectF area = panelArea(panel);
     const QPointF way(step.x() * area.width(), step.y() * area.height());
-    moved.push_back(ranges_.hasAxes(p) ? movedBy(p, area.center() + way, area.center())
-                                       : PanelRange{});
-  }
-  changeWindows(moveText(), [&] {
-    for (std::size_t p = 0; p < moved.size(); ++p) {
-      if (ranges_.hasAxes(p)) ranges_.set(p, moved[p]);
-    }
+    move(panel, range, area.center() + way, area.center());
   });
 }
 
-PanelRange FigureView::movedBy(std::size_t panel, const QPointF& from, const QPointF& to) const {
+void FigureView::move(std::size_t panel, PanelRange range, const QPointF& from, const QPointF& to) {
   const QPointF moved = scene_->to_axes(panel, toUnits(from)) - scene_->to_axes(panel, toUnits(to));
-  PanelRange range = ranges_.at(panel);
   range.x_low += moved.x();
   range.x_high += moved.x();
   range.y_low += moved.y();
   range.y_high += moved.y();
-  return range;
+  ranges_.set(panel, range);
 }
 
 bool FigureView::beginDrag(const QPointF& position) {
@@ -217,7 +215,7 @@ bool FigureView::beginDrag(const QPointF& position) {
 void FigureView::drag(const QPointF& from, const QPointF& to) {
   if (!dragged_panel_ || scene() == nullptr) return;
   rest_->start();
-  ranges_.set(*dragged_panel_, movedBy(*dragged_panel_, from, to));
+  move(*dragged_panel_, ranges_.at(*dragged_panel_), from, to);
 }
 
 void FigureView::endDrag(Qt::KeyboardModifiers) {

@@ -40,8 +40,7 @@ class FigureView : public Canvas {
   QString message() const { return message_; }
 
   void setFigureStyle(const FigureStyle& style);
-  /// Draws panels with the aspect of the figure, as large as fits; else they fill the
-  /// widget.
+  /// Draws panels with the aspect of the figure; else they fill the widget.
   void setKeepsAspect(bool keeps);
   void setMarks(std::vector<FigureMark> marks);
   /// Marks a band about `x` in every panel; removes all marks where it is unset.
@@ -60,7 +59,6 @@ class FigureView : public Canvas {
   FigureWindows windows() const { return ranges_.windows(); }
   void setWindows(const FigureWindows& windows) { ranges_.setWindows(windows); }
 
-  /// Returns what is at `position` of the widget.
   std::optional<FigureHit> hitAt(const QPointF& position);
   /// Converts a point on a panel's axes to pixels of the widget.
   QPointF toPixel(std::size_t panel, const QPointF& point);
@@ -99,9 +97,12 @@ class FigureView : public Canvas {
   void paintMessage(QPainter& painter) const;
   void paintMarks(QPainter& painter);
   QPointF toUnits(const QPointF& position) const;
-  PanelRange movedBy(std::size_t panel, const QPointF& from, const QPointF& to) const;
+  void move(std::size_t panel, PanelRange range, const QPointF& from, const QPointF& to);
   /// Runs `change` as one windowsChanged(), if it changes anything.
   void changeWindows(const QString& what, const std::function<void()>& change);
+  /// Calls `change` for every panel with axes and its range before, likewise.
+  void changePanels(const QString& what,
+                    const std::function<void(std::size_t panel, const PanelRange& range)>& change);
 
   std::optional<Figure> figure_;
   QString message_;
@@ -166,7 +167,6 @@ class PaneGroup : public QObject {
   FigurePane* active() const { return active_; }
   void activate(FigurePane* pane);  ///< null: none
 
-  /// Returns the figure of the active pane.
   std::optional<Figure> figure() const;
   void setStyle(const FigureStyle& style);
   void zoom(double factor);  ///< the active pane

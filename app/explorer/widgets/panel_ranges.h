@@ -37,8 +37,7 @@ class PanelRanges : public QObject {
 
   /// Clears all ranges if the number of panels changes.
   void setNumPanels(std::size_t count);
-  /// Applies the ranges to a new scene. @param scene  null: there is none; must outlive its use
-  /// here.
+  /// Applies the ranges to a new scene, which must outlive its use here. @param scene  null: none
   void setScene(FigureScene* scene);
   void linkAxes(Workspace& workspace, std::vector<AxisLink> links);
 

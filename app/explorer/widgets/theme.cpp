@@ -88,9 +88,8 @@ FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences) {
 }
 
 QColor documentColour(int number, const QPalette& palette) {
-  constexpr int kNamed = 7;  // colours that the palette has names for
-  const Colour colour =
-      class_colour(ClassPalette::kOkabeIto, static_cast<std::size_t>(number % kNamed), kNamed);
+  if (number < 0) return mutedText(palette);
+  const Colour colour = class_colour(ClassPalette::kOkabeIto, modelColour(number), kModelColours);
   const bool dim = isDark(palette) && luma(colour) < 0.45;
   const Colour shown = dim ? blend(colour, {255, 255, 255}, 0.65) : colour;
   return {shown.red, shown.green, shown.blue};
@@ -100,7 +99,5 @@ QColor inkOn(const QColor& ground) {
   const double luma = 0.2126 * ground.redF() + 0.7152 * ground.greenF() + 0.0722 * ground.blueF();
   return luma < 0.5 ? QColor(255, 255, 255) : QColor(20, 20, 20);
 }
-
-QColor mutedText(const QPalette& palette) { return palette.color(QPalette::PlaceholderText); }
 
 }  // namespace lime::explorer

@@ -4,6 +4,7 @@
 #include <QColor>
 #include <QPalette>
 
+#include "explorer/models/figures.h"
 #include "explorer/models/preferences.h"
 #include "viz/figure_style.h"
 
@@ -26,9 +27,10 @@ FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences);
 /// Returns the colour of a document, as in plots.
 QColor documentColour(int number, const QPalette& palette);
 
-/// Returns the colour of text on `ground`.
 QColor inkOn(const QColor& ground);
 /// Returns the colour of less important text.
-QColor mutedText(const QPalette& palette);
+inline QColor mutedText(const QPalette& palette) {
+  return palette.color(QPalette::PlaceholderText);
+}
 
 }  // namespace lime::explorer

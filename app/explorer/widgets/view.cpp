@@ -142,13 +142,7 @@ Json View::provenance() const {
   return provenance;
 }
 
-void View::takeFocus() {
-  if (first_focus_) {
-    first_focus_->setFocus();
-  } else {
-    setFocus();
-  }
-}
+void View::takeFocus() { (first_focus_ ? first_focus_.data() : this)->setFocus(); }
 
 void View::changeState(const QString& text, const std::function<void()>& change) {
   ViewState before = viewState();
@@ -212,7 +206,39 @@ void View::watchDocuments(const std::function<void()>& update) {
   }
 }
 
-void View::onSelect(QComboBox& box, const QString& text, const std::function<void()>& update) {
+Json View::state() const {
+  Json state = Json::object();
+  for (const Setting& one : settings_) state[one.name] = one.get();
+  return state;
+}
+
+void View::setState(const Json& state) {
+  for (const Setting& one : settings_) {
+    if (state.contains(one.name)) one.set(state.at(one.name));
+  }
+  restored();
+}
+
+void View::addSetting(std::string name, std::function<Json()> get,
+                      std::function<void(const Json&)> set) {
+  settings_.push_back({std::move(name), std::move(get), std::move(set)});
+}
+
+void View::addSetting(std::string name, QComboBox& box, const QString& text,
+                      const std::function<void()>& update) {
+  const auto entry = [&box](int index) {
+    const QVariant value = box.itemData(index);
+    const std::string words = value.toString().toStdString();
+    return value.typeId() == QMetaType::QString ? Json(words) : parse_json(words, "box");
+  };
+  addSetting(
+      std::move(name),
+      [&box, entry] { return box.count() == 0 ? Json("") : entry(box.currentIndex()); },
+      [&box, entry](const Json& value) {
+        for (int i = 0; i < box.count(); ++i) {
+          if (entry(i) == value) box.setCurrentIndex(i);
+        }
+      });
   connect(&box, &QComboBox::activated, this, [this, text, update] {
     recordChange(text);
     update();
@@ -226,7 +252,7 @@ void View::walkLayers(const std::set<int>& layers, int step) {
   selectLayer(now ? std::clamp(*now + step, *layers.begin(), *layers.rbegin()) : end);
 }
 
-void View::setLayer(int layer) {
+void View::setLayer(std::optional<int> layer) {
   Selection selection = workspace().selection();
   selection.layer = layer;
   workspace().setSelection(selection);

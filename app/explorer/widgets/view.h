@@ -61,11 +61,11 @@ class View : public QWidget {
   /// Returns the origin of the figure, stored in exported files: commands and documents.
   virtual Json provenance() const;
 
-  /// Returns the user's settings in this view, as a flat object.
-  virtual Json state() const { return Json::object(); }
+  /// Returns the user's settings in this view, as a flat object: those of addSetting().
+  virtual Json state() const;
   /// Restores a state, also one of an earlier version: unknown names are ignored, missing ones stay
-  /// as they are.
-  virtual void setState(const Json&) {}
+  /// as they are. Calls restored().
+  virtual void setState(const Json& state);
   /// Returns the names that setState() accepts and state() may omit.
   virtual std::vector<std::string> furtherNames() const { return {}; }
 
@@ -75,8 +75,7 @@ class View : public QWidget {
   /// Computes what the view shows of a capture that was made for it, where that waits for a button.
   virtual void fill() {}
 
-  /// Gives the focus to what setFirstFocus() named.
-  void takeFocus();
+  void takeFocus();  ///< gives the focus to what setFirstFocus() named
 
   virtual void zoom(double factor) { panes_.zoom(factor); }
   virtual void showAll() { panes_.showAll(); }
@@ -84,8 +83,7 @@ class View : public QWidget {
   /// Changes the state or the selection by `change`, as one step of undo. Steps of equal `text`
   /// that follow each other within a second (a slider being moved) are one.
   void changeState(const QString& text, const std::function<void()>& change);
-  /// Selects as a step of undo.
-  void changeSelection(const QString& text, const Selection& selection);
+  void changeSelection(const QString& text, const Selection& selection);  ///< likewise
 
  Q_SIGNALS:
   /// figure() or commandLines() return something else than before.
@@ -102,7 +100,6 @@ class View : public QWidget {
   PaneGroup& panes() { return panes_; }
   const PaneGroup& panes() const { return panes_; }
 
-  /// Returns the style of figures on the screen.
   FigureStyle figureStyle() const;
   /// Runs `update` when a document is opened, closed or changed.
   void watchDocuments(const std::function<void()>& update);
@@ -114,22 +111,27 @@ class View : public QWidget {
   /// equal `text` that follow each other within a second are one. @param part  its name
   void recordPart(const QString& text, const QString& part, std::function<void()> undo,
                   std::function<void()> redo);
-  /// Records the selection of an entry by the user as a step of undo, then runs `update`.
-  void onSelect(QComboBox& box, const QString& text, const std::function<void()>& update);
+  /// Adds a setting to state(). Settings are restored in the order in which they are added.
+  void addSetting(std::string name, std::function<Json()> get,
+                  std::function<void(const Json&)> set);
+  /// Adds the selected entry of a box, by its data. If the user selects another one, a step of undo
+  /// called `text` is recorded, then `update` runs.
+  void addSetting(std::string name, QComboBox& box, const QString& text,
+                  const std::function<void()>& update);
+  /// Shows the settings that setState() has restored.
+  virtual void restored() {}
   /// Selects the previous or the next of `layers` in all views, or the first one at an end.
   void walkLayers(const std::set<int>& layers, int step);
-  /// Selects a layer in all views, within another step of undo.
-  void setLayer(int layer);
+  /// Selects a layer within another step of undo.
+  void setLayer(std::optional<int> layer);
   /// Selects a layer as a step of undo.
   void selectLayer(int layer);
   /// Records zooming and moving of all figures from now on, then calls shown().
   void showEvent(QShowEvent* event) final;
   /// The view became visible: a hidden view computes nothing.
   virtual void shown() {}
-  /// Calls paletteChanged().
   void changeEvent(QEvent* event) override;
-  /// Draws again, with other colours.
-  virtual void paletteChanged() {}
+  virtual void paletteChanged() {}  ///< draws again, with other colours
   /// Sets what has the focus when the view is shown by its shortcut. Not a focus proxy: Tab would
   /// continue behind it and never reach the controls before it.
   void setFirstFocus(QWidget* widget) { first_focus_ = widget; }
@@ -144,6 +146,11 @@ class View : public QWidget {
   QStringList layerBaseOption() const;
 
  private:
+  struct Setting {
+    std::string name;
+    std::function<Json()> get;
+    std::function<void(const Json&)> set;
+  };
   ViewState viewState() const;
   void push(const QString& text, ViewState before, ViewState after);
 
@@ -151,6 +158,7 @@ class View : public QWidget {
   ViewContext context_;
   PaneGroup panes_;
   QPointer<QWidget> first_focus_;
+  std::vector<Setting> settings_;
   Json remembered_;
   QSet<const QObject*> recorded_;  ///< plots whose zoom is a step of undo
 };

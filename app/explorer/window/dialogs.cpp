@@ -21,12 +21,12 @@ QString wordsOf(const OptionField& field) {
   return words;
 }
 
-QString textOf(const Json& value) {
+QString wordsOfValue(const Json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return toQString(value.get<std::string>());
   if (!value.is_array()) return toQString(value.dump());
   QStringList items;
-  for (const Json& item : value) items << textOf(item);
+  for (const Json& item : value) items << wordsOfValue(item);
   return items.join(u',');
 }
 
@@ -60,17 +60,13 @@ OptionForm::OptionForm(std::vector<OptionField> fields)
     editor->setAccessibleName(wordsOf(fields_[i]));
     editor->setAccessibleDescription(toQString(fields_[i].help));
     editor->setObjectName(toQString(fields_[i].name));
-    if (fields_[i].is_flag) {
-      form->addRow(QString(), editor);
-    } else {
-      form->addRow(wordsOf(fields_[i]), editor);
-    }
+    form->addRow(fields_[i].is_flag ? QString() : wordsOf(fields_[i]), editor);
   }
 }
 
 QWidget* OptionForm::makeEditor(std::size_t index) {
   const OptionField& field = fields_[index];
-  const QString value = textOf(field.value());
+  const QString value = wordsOfValue(field.value());
   if (field.is_flag) {
     auto* const box = new QCheckBox(wordsOf(field));
     box->setChecked(field.value().get<bool>());
@@ -98,15 +94,11 @@ QWidget* OptionForm::makeEditor(std::size_t index) {
 void OptionForm::assign(std::size_t index, const QString& text) {
   problems_[index].clear();
   try {
-    if (fields_[index].is_list) {
-      std::vector<std::string> items;
-      for (const QString& item : text.split(u',', Qt::SkipEmptyParts)) {
-        items.push_back(item.toStdString());
-      }
-      fields_[index].assign(items);
-    } else {
-      fields_[index].assign({text.toStdString()});
-    }
+    const QStringList values =
+        fields_[index].is_list ? text.split(u',', Qt::SkipEmptyParts) : QStringList{text};
+    std::vector<std::string> items;
+    for (const QString& value : values) items.push_back(value.toStdString());
+    fields_[index].assign(items);
   } catch (const Error& error) {
     problems_[index] = toQString(error);
   }
@@ -114,10 +106,8 @@ void OptionForm::assign(std::size_t index, const QString& text) {
 }
 
 QString OptionForm::problem() const {
-  for (const QString& problem : problems_) {
-    if (!problem.isEmpty()) return problem;
-  }
-  return {};
+  const auto first = std::ranges::find_if_not(problems_, &QString::isEmpty);
+  return first == problems_.end() ? QString() : *first;
 }
 
 FormDialog::FormDialog(const QString& title, QWidget* parent)

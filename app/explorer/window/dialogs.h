@@ -84,7 +84,6 @@ class ExportDialog : public FormDialog {
   QTimer redraw_;  ///< of the preview, once typing pauses
 };
 
-/// Asks for preferences.
 class PreferencesDialog : public FormDialog {
   Q_OBJECT
 

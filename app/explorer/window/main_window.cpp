@@ -238,8 +238,8 @@ void MainWindow::connectWorkspace() {
 }
 
 void MainWindow::connectCaptures() {
-  connect(file_menu_, &FileMenu::captureWanted, this, &MainWindow::captureText);
-  connect(file_menu_, &FileMenu::measureWanted, this, &MainWindow::measureCaptures);
+  connect(file_menu_->captureAction(), &QAction::triggered, this, &MainWindow::captureText);
+  connect(file_menu_->measureAction(), &QAction::triggered, this, &MainWindow::measureCaptures);
   connect(views_, &ViewStack::emptyViewShown, this, &MainWindow::offerToFill);
   connect(&views_->offerPage(), &OfferPage::openWanted, file_menu_, &FileMenu::openFiles);
   connect(&captures_, &CaptureRun::finished, this, [this](const QStringList& files) {
@@ -389,18 +389,12 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  saveSession({saveGeometry(), saveState(), workspace_.recent()}, views_->currentKind().id, views(),
-              workspace_);
+  saveSession(*this, views_->currentKind().id, views(), workspace_);
   jobs_.cancelAll();
   QMainWindow::closeEvent(event);
 }
 
-void MainWindow::restoreLayout() {
-  const StoredLayout layout = loadLayout();
-  restoreGeometry(layout.geometry);
-  restoreState(layout.layout);
-  workspace_.setRecent(layout.recent);
-}
+void MainWindow::restoreLayout() { loadLayout(*this, workspace_); }
 
 void MainWindow::restoreSession() {
   if (!preferences_.restore_session) return;
@@ -464,8 +458,9 @@ void MainWindow::saveScreenshots(const QString& folder) {
     const QString path = QDir(folder).filePath(name + u".png"_s);
     if (!grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
   };
-  if (workspace_.isEmpty()) save(u"start"_s);
-  for (std::size_t i = 0; !workspace_.isEmpty() && i < views().size(); ++i) {
+  const bool is_empty = workspace_.documents().empty();
+  if (is_empty) save(u"start"_s);
+  for (std::size_t i = 0; !is_empty && i < views().size(); ++i) {
     views_->showIndex(static_cast<int>(i));
     finishJobs();
     save(allViews()[i].id);

@@ -29,7 +29,6 @@ class MainWindow : public QMainWindow {
   QUndoStack& undoStack() { return undo_; }
   const std::vector<View*>& views() const { return views_->views(); }
   View* currentView() const { return views_->currentView(); }
-  /// Shows the view called `id` in allViews().
   void showView(const QString& id) { views_->showView(id); }
   bool showsStartPage() const { return views_->showsStartPage(); }
 
@@ -43,6 +42,7 @@ class MainWindow : public QMainWindow {
 
   /// Gives views their states. @throws as ViewStack::setStates()
   void setStates(const Json& states) { views_->setStates(states); }
+  void finishJobs();  ///< waits for all jobs and animations
   /// Writes an image of the window with each view into `folder`, after the views have computed what
   /// they need. @throws IoError
   void saveScreenshots(const QString& folder);
@@ -74,7 +74,6 @@ class MainWindow : public QMainWindow {
   void showShortcuts();
   void showManual();
   void showAbout();
-  void finishJobs();
 
   Preferences preferences_;
   QPalette desktop_;

@@ -7,7 +7,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QProcess>
-#include <QStandardPaths>
 #include <algorithm>
 
 #include "explorer/models/workspace.h"
@@ -24,7 +23,7 @@ QAction* addMenuAction(QMenu& menu, const QString& text, const QKeySequence& sho
   QAction* const added = menu.addAction(text);
   added->setShortcut(shortcut);
   added->setStatusTip(statusTip);
-  QObject::connect(added, &QAction::triggered, &menu, run);
+  if (run) QObject::connect(added, &QAction::triggered, &menu, run);
   return added;
 }
 
@@ -36,13 +35,8 @@ FileMenu::FileMenu(Workspace& workspace, QWidget* parent)
       addMenuAction(*this, u"&Reload"_s, QKeySequence(Qt::Key_F5),
                     u"Reload the current document and all rewritten ones"_s, [this] { reload(); });
   locate_ = addMenuAction(*this, u"&Locate capture..."_s, {},
-                          u"Select the current path of the capture of open results"_s, [this] {
-                            for (const Document& document : workspace_.documents()) {
-                              if (document.missing_captures.empty()) continue;
-                              locateCapture(document.id);
-                              return;
-                            }
-                          });
+                          u"Select the current path of the capture of open results"_s,
+                          [this] { locateCapture(incompleteResults()); });
   report_ = addMenuAction(*this, u"Write a r&eport..."_s, {},
                           u"Write the figures of all open results into one HTML file"_s, [this] {
                             const QString path = QFileDialog::getSaveFileName(
@@ -73,12 +67,11 @@ void FileMenu::addOpenActions() {
                 u"Open four small models, their captures and their measurements"_s,
                 [this] { openDemo(); });
   addSeparator();
-  capture_ = addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
-                           u"Run a text through the open checkpoints and store their activations"_s,
-                           [this] { Q_EMIT captureWanted(); });
+  capture_ =
+      addMenuAction(*this, u"Capture a &text..."_s, QKeySequence(Qt::CTRL | Qt::Key_T),
+                    u"Run a text through the open checkpoints and store their activations"_s, {});
   measure_ = addMenuAction(*this, u"&Measure the entropy of open captures..."_s, {},
-                           u"Run lime-metrics entropy and open its results"_s,
-                           [this] { Q_EMIT measureWanted(); });
+                           u"Run lime-metrics entropy and open its results"_s, {});
 }
 
 void FileMenu::writeReport(const QString& path) {
@@ -86,9 +79,6 @@ void FileMenu::writeReport(const QString& path) {
   for (const Document& document : workspace_.documents()) {
     if (document.results) arguments << toQString(document.path);
   }
-  const QString folder = QCoreApplication::applicationDirPath();
-  QString program = QStandardPaths::findExecutable(u"lime-figure"_s, {folder});
-  if (program.isEmpty()) program = u"lime-figure"_s;
   auto* const process = new QProcess(this);
   connect(process, &QProcess::errorOccurred, this, [this, process] {
     Q_EMIT notice(u"lime-figure: %1; build or install it first"_s.arg(process->errorString()));
@@ -99,7 +89,7 @@ void FileMenu::writeReport(const QString& path) {
                               : QString::fromUtf8(process->readAllStandardError()).trimmed());
     process->deleteLater();
   });
-  process->start(program, arguments);
+  process->start(findProgram(u"lime-figure"_s), arguments);
 }
 
 void FileMenu::openDemo() {
@@ -111,12 +101,15 @@ void FileMenu::openDemo() {
 void FileMenu::updateActions() {
   capture_->setEnabled(!workspace_.documentsOf(DocumentKind::kCheckpoint).empty());
   measure_->setEnabled(!workspace_.documentsOf(DocumentKind::kCapture).empty());
-  const std::vector<Document>& documents = workspace_.documents();
-  report_->setEnabled(std::ranges::any_of(
-      documents, [](const Document& document) { return document.results != nullptr; }));
-  locate_->setEnabled(std::any_of(documents.begin(), documents.end(), [](const Document& document) {
+  report_->setEnabled(!workspace_.documentsOf(DocumentKind::kResults).empty());
+  locate_->setEnabled(incompleteResults() != 0);
+}
+
+int FileMenu::incompleteResults() const {
+  const auto found = std::ranges::find_if(workspace_.documents(), [](const Document& document) {
     return !document.missing_captures.empty();
-  }));
+  });
+  return found == workspace_.documents().end() ? 0 : found->id;
 }
 
 void FileMenu::updateRecent() {

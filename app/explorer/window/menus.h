@@ -37,8 +37,6 @@ class FileMenu : public QMenu {
 
  Q_SIGNALS:
   void notice(const QString& text);
-  void captureWanted();
-  void measureWanted();
 
  private:
   void addOpenActions();
@@ -46,6 +44,7 @@ class FileMenu : public QMenu {
   void reload();
   void updateActions();
   void updateRecent();
+  int incompleteResults() const;  ///< the first document with missing captures; 0: none
 
   Workspace& workspace_;
   QMenu* recent_ = nullptr;

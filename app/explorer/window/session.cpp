@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QFileInfo>
+#include <QMainWindow>
 #include <QSettings>
 
 #include "explorer/models/workspace.h"
@@ -14,7 +15,6 @@ namespace {
 const QString kPreferences = u"preferences/%1"_s;
 const QString kViewStates = u"session/views"_s;
 const QString kOpen = u"session/open"_s;
-const QString kLabels = u"session/labels"_s;
 const QString kView = u"session/view"_s;
 const QString kTokens = u"session/tokens"_s;
 const QString kMoves = u"moved-captures"_s;
@@ -22,24 +22,14 @@ const QString kRecent = u"recent"_s;
 const QString kGeometry = u"window/geometry"_s;
 const QString kState = u"window/state"_s;
 
-/// Returns the stored states of views as JSON texts, by their current ids.
-QMap<QString, std::string> storedStates(const QSettings& settings) {
-  QMap<QString, std::string> states;
-  const QString prefix = kViewStates + u'/';
-  for (const QString& key : settings.allKeys()) {
-    if (!key.startsWith(prefix)) continue;
-    const QString text = settings.value(key).toString();
-    if (!text.isEmpty()) states[currentViewId(key.mid(prefix.size()))] = text.toStdString();
-  }
-  return states;
-}
-
-void restoreTokens(const std::string& stored, Workspace& workspace) {
-  if (stored.empty()) return;
+/// Passes a stored JSON text to `use`, unless it is of another version.
+void restore(const QVariant& stored, const std::function<void(const Json&)>& use) {
+  const std::string text = stored.toString().toStdString();
+  if (text.empty()) return;
   try {
-    workspace.selectTokens(tokensFromJson(parse_json(stored, "session")));
-  } catch (const Error&) {
-    return;  // of another version
+    use(parse_json(text, "session"));
+  } catch (const std::exception&) {
+    return;
   }
 }
 
@@ -81,21 +71,16 @@ QString lastFolder() {
   return recent.isEmpty() ? QDir::currentPath() : QFileInfo(recent.front()).absolutePath();
 }
 
-void saveSession(const StoredLayout& layout, const QString& view, const std::vector<View*>& views,
+void saveSession(const QMainWindow& window, const QString& view, const std::vector<View*>& views,
                  const Workspace& workspace) {
   QSettings settings;
-  settings.setValue(kGeometry, layout.geometry);
-  settings.setValue(kState, layout.layout);
-  settings.setValue(kRecent, layout.recent);
-  settings.setValue(kMoves, workspace.locator().moves());
+  settings.setValue(kGeometry, window.saveGeometry());
+  settings.setValue(kState, window.saveState());
+  settings.setValue(kRecent, workspace.recent());
+  settings.setValue(kMoves, workspace.locator().moves);
   QStringList paths;
-  QStringList labels;
-  for (const Document& document : workspace.documents()) {
-    paths << toQString(document.path);
-    labels << document.label;
-  }
+  for (const Document& document : workspace.documents()) paths << toQString(document.path);
   settings.setValue(kOpen, paths);
-  settings.setValue(kLabels, labels);
   settings.setValue(kTokens, toQString(tokensToJson(workspace.selection().tokens).dump()));
   const std::vector<ViewKind>& kinds = allViews();
   settings.setValue(kView, view);
@@ -106,31 +91,32 @@ void saveSession(const StoredLayout& layout, const QString& view, const std::vec
 }
 
 QString loadSession(Workspace& workspace, const std::vector<View*>& views) {
-  const QSettings settings;
+  QSettings settings;
   QStringList present;
   for (const QString& path : settings.value(kOpen).toStringList()) {
     // Missing files are skipped without a notice at every start.
     if (QFileInfo::exists(path)) present << path;
   }
   workspace.open(present);
-  restoreTokens(settings.value(kTokens).toString().toStdString(), workspace);
-  const QMap<QString, std::string> states = storedStates(settings);
-  const std::vector<ViewKind>& kinds = allViews();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (!states.contains(kinds[i].id)) continue;
-    try {
-      views[i]->setState(parse_json(states[kinds[i].id], "session"));
-    } catch (const std::exception&) {
-      continue;  // of another version
-    }
+  restore(settings.value(kTokens),
+          [&](const Json& tokens) { workspace.selectTokens(tokensFromJson(tokens)); });
+  std::map<int, QVariant> states;  // in the order of allViews()
+  settings.beginGroup(kViewStates);
+  for (const QString& id : settings.childKeys()) states[indexOfView(id)] = settings.value(id);
+  settings.endGroup();
+  states.erase(-1);
+  for (const auto& [index, state] : states) {
+    View* const view = views[static_cast<std::size_t>(index)];
+    restore(state, [view](const Json& json) { view->setState(json); });
   }
   return settings.value(kView).toString();
 }
 
-StoredLayout loadLayout() {
+void loadLayout(QMainWindow& window, Workspace& workspace) {
   const QSettings settings;
-  return {settings.value(kGeometry).toByteArray(), settings.value(kState).toByteArray(),
-          settings.value(kRecent).toStringList()};
+  window.restoreGeometry(settings.value(kGeometry).toByteArray());
+  window.restoreState(settings.value(kState).toByteArray());
+  workspace.setRecent(settings.value(kRecent).toStringList());
 }
 
 }  // namespace lime::explorer

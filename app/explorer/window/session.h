@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QByteArray>
-
 #include "explorer/models/document.h"
 #include "explorer/models/preferences.h"
+
+class QMainWindow;
 
 namespace lime::explorer {
 
@@ -17,23 +17,17 @@ class Workspace;
 Preferences loadPreferences();
 void savePreferences(const Preferences& preferences);
 
-/// Loads the captures that have been located, see CaptureLocator.
 CaptureLocator::Moves loadMoves();
 
 /// Returns the folder of the last opened file, where file dialogs start.
 QString lastFolder();
 
-/// Sizes of the window, and recent files.
-struct StoredLayout {
-  QByteArray geometry;
-  QByteArray layout;
-  QStringList recent;
-};
-StoredLayout loadLayout();
+/// Restores the sizes of the window, and recent files.
+void loadLayout(QMainWindow& window, Workspace& workspace);
 
 /// Stores the layout, the open documents, the selection, and the states of the views, in the order
 /// of allViews(). @param view  id of the current one
-void saveSession(const StoredLayout& layout, const QString& view, const std::vector<View*>& views,
+void saveSession(const QMainWindow& window, const QString& view, const std::vector<View*>& views,
                  const Workspace& workspace);
 /// Opens the documents of the last session, and restores the selection and the states of the views.
 /// @return id of the view that was current

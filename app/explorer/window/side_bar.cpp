@@ -21,14 +21,6 @@ constexpr std::array kKindTitles = {"Checkpoints", "Captures", "Results"};
 constexpr std::array kStates = {"", "Changed on disk since it was opened. Press F5 to reload it.",
                                 "Deleted, moved or renamed."};
 
-QStandardItem* newLine(const QString& text, int id) {
-  auto* const line = new QStandardItem(text);
-  line->setToolTip(text);
-  line->setData(id, NavigatorModel::IdRole);
-  line->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren);
-  return line;
-}
-
 /// Writes what is known of a document into its item and the lines below it.
 void describe(const Document& document, QStandardItem& item) {
   const auto state = QString::fromUtf8(kStates[static_cast<std::size_t>(document.state)]);
@@ -37,9 +29,12 @@ void describe(const Document& document, QStandardItem& item) {
   item.setRowCount(static_cast<int>(document.outline.size()));
   for (int row = 0; row < item.rowCount(); ++row) {
     const Fact& fact = document.outline[static_cast<std::size_t>(row)];
-    const QString line = u"%1: %2"_s.arg(fact.name, fact.value);
-    item.setChild(row, newLine(line, document.id));
-    tool_tip += u'\n' + line;
+    auto* const line = new QStandardItem(u"%1: %2"_s.arg(fact.name, fact.value));
+    line->setToolTip(line->text());
+    line->setData(document.id, NavigatorModel::IdRole);
+    line->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren);
+    item.setChild(row, line);
+    tool_tip += u'\n' + line->text();
   }
   item.setToolTip(state.isEmpty() ? tool_tip : tool_tip + u"\n\n"_s + state);
   item.setAccessibleText(u"%1 %2 %3"_s.arg(kindName(document.kind), document.label, state));
@@ -157,13 +152,7 @@ void NavigatorModel::countDocuments(QStandardItem& kind) {
 }
 
 QModelIndex NavigatorModel::indexOfDocument(int id) const {
-  for (int kind = 0; kind < rowCount(); ++kind) {
-    for (int row = 0; row < item(kind)->rowCount(); ++row) {
-      const QStandardItem* const document = item(kind)->child(row);
-      if (document->data(IdRole).toInt() == id) return document->index();
-    }
-  }
-  return {};
+  return match(index(0, 0), IdRole, id, 1, Qt::MatchExactly | Qt::MatchRecursive).value(0);
 }
 
 bool NavigatorModel::setData(const QModelIndex& index, const QVariant& value, int role) {
@@ -243,7 +232,14 @@ void JobPanel::add(JobId id) {
   column_->addWidget(line.widget);
   lines_.emplace(id, line);
   update(id);
-  show();
+  showFirst();
+}
+
+void JobPanel::showFirst() {
+  constexpr int kMostShown = 3;
+  int number = 0;
+  for (const auto& [id, line] : lines_) line.widget->setVisible(++number <= kMostShown);
+  setVisible(number > 0);
 }
 
 void JobPanel::update(JobId id) {
@@ -261,7 +257,7 @@ void JobPanel::remove(JobId id) {
   if (line == lines_.end()) return;
   delete line->second.widget;
   lines_.erase(line);
-  setVisible(!lines_.empty());
+  showFirst();
 }
 
 SideBar::SideBar(Workspace& workspace, JobRunner& jobs)

@@ -26,7 +26,6 @@ class NavigatorModel : public QStandardItemModel {
 
   explicit NavigatorModel(Workspace& workspace);
 
-  /// Renames a document.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
   QModelIndex indexOfDocument(int id) const;
@@ -62,6 +61,8 @@ class JobPanel : public QWidget {
   void add(JobId id);
   void update(JobId id);
   void remove(JobId id);
+  /// Shows the oldest jobs: more would make the window higher than the screen.
+  void showFirst();
 
   JobRunner& jobs_;
   QVBoxLayout* column_;

@@ -68,6 +68,11 @@ LinkLine* addLink(QVBoxLayout& column, const QString& text, const QString& toolT
   return link;
 }
 
+LinkLine* addOpenLink(QVBoxLayout& column) {
+  return addLink(column, u"Open a capture or results (Ctrl+O)"_s,
+                 u"A file written by lime-capture or lime-metrics"_s);
+}
+
 /// Makes a column in the middle of a page, with a third of the free room above it.
 QVBoxLayout* makeColumn(QWidget& page) {
   auto* const row = new QHBoxLayout(&page);
@@ -99,8 +104,7 @@ StartPage::StartPage() {
           u"layers, or results of lime-metrics as figures. Several can be compared."_s,
           1.0, true);
   column->addSpacing(12);
-  auto* const open = addLink(*column, u"Open a capture or results (Ctrl+O)"_s,
-                             u"A file written by lime-capture or lime-metrics"_s);
+  LinkLine* const open = addOpenLink(*column);
   connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
   setFocusProxy(open);
   auto* const folder = addLink(*column, u"Open a checkpoint folder (Ctrl+Shift+O)"_s,
@@ -151,8 +155,7 @@ OfferPage::OfferPage() : button_(new QPushButton) {
   column->addSpacing(12);
   column->addWidget(button_, 0, Qt::AlignLeft);
   column->addSpacing(6);
-  auto* const open = addLink(*column, u"Open a capture or results (Ctrl+O)"_s,
-                             u"A file written by lime-capture or lime-metrics"_s);
+  LinkLine* const open = addOpenLink(*column);
   column->addStretch(3);
   connect(button_, &QPushButton::clicked, this, [this] { action_->trigger(); });
   connect(open, &QLabel::linkActivated, this, &OfferPage::openWanted);
@@ -176,27 +179,21 @@ QString findAbove(const QString& relative) {
 }
 
 QStringList findDemo() {
-  QStringList found;
-  const auto add = [&found](const QString& path) {
-    const QString whole = findAbove(path);
-    if (!whole.isEmpty()) found << whole;
-  };
-  for (const char* const task : {"lm", "aet"}) {
-    for (const char* const model : {"llama", "lime"}) {
-      add(u"data/%1-%2"_s.arg(QLatin1String(task), QLatin1String(model)));
-    }
+  QStringList names;
+  for (const auto* const pair :
+       {"data/lm-%1", "data/aet-%1", "out/words-%1.h5", "out/agreement-%1.h5", "out/numbers-%1.h5",
+        "out/pairs-%1.h5", "out/aet-%1.h5"}) {
+    for (const QString& model : {u"llama"_s, u"lime"_s}) names << QString(pair).arg(model);
   }
-  for (const char* const capture : {"words", "agreement", "numbers", "pairs", "aet"}) {
-    for (const char* const model : {"llama", "lime"}) {
-      add(u"out/%1-%2.h5"_s.arg(QLatin1String(capture), QLatin1String(model)));
-    }
-  }
-  for (const char* const results :
+  for (const auto* const results :
        {"entropy", "compared", "similarity", "separability", "small-numbers", "large-numbers",
         "pairs", "router", "counterfactual", "cost", "words", "agreement", "agreement-probes",
         "word-embeddings"}) {
-    add(u"out/%1.json"_s.arg(QLatin1String(results)));
+    names << u"out/%1.json"_s.arg(results);
   }
+  QStringList found;
+  for (const QString& name : names) found << findAbove(name);
+  found.removeAll(QString());
   return found;
 }
 

@@ -2,6 +2,9 @@
 #include "explorer/window/view_stack.h"
 
 #include <QApplication>
+#include <QDialog>
+#include <QFileInfo>
+#include <QTextBrowser>
 
 #include "core/program/suggest.h"
 #include "core/utf8.h"
@@ -44,42 +47,180 @@ bool hasMetric(const Document& document, const std::vector<std::string>& metrics
 
 const std::vector<ViewKind>& allViews() {
   static const std::vector<ViewKind> views = {
-      {u"router"_s, u"Router"_s, u"Which layers and heads do the routers read, and how strongly?"_s,
-       Need::kCheckpoint, [](const Document& document) { return document.checkpoint != nullptr; },
-       makeView<RouterView>},
-      {u"collapse"_s, u"Collapse"_s, u"In which layers do the representations collapse?"_s,
-       Need::kCapture, [](const Document& document) { return document.capture != nullptr; },
-       makeView<CollapseView>},
-      {u"embeddings"_s, u"Embeddings"_s,
-       u"Which tokens are close to each other, and in which layers?"_s, Need::kCapture,
+      {u"router"_s,
+       u"Router"_s,
+       u"Which layers and heads do the routers read, and how strongly?"_s,
+       Need::kCheckpoint,
+       [](const Document& document) { return document.checkpoint != nullptr; },
+       makeView<RouterView>,
+       {u"Each cell is the fraction of a layer's router weight on one buffered layer: the keys and "
+        u"values that this or an earlier layer computed. Buffered layer 0 is projected from the "
+        u"embeddings, and a router without preferences gives each of the n layers that it can read "
+        u"1/n."_s,
+        u"M<sub>l,l'</sub> = &Sigma;<sub>h,h'</sub> |R<sub>l</sub>[h, (l', h')]| / its sum over l'"_s,
+        u"|R| is not scale-invariant: multiplying W<sub>K</sub> and W<sub>V</sub> of a buffered "
+        u"head by c and dividing its router columns by c changes the map but not the model. Maps "
+        u"weighted by the size of keys or values are invariant."_s,
+        u"router.md"_s, u"The maps"_s}},
+      {u"collapse"_s,
+       u"Collapse"_s,
+       u"In which layers do the representations collapse?"_s,
+       Need::kCapture,
+       [](const Document& document) { return document.capture != nullptr; },
+       makeView<CollapseView>,
+       {u"The matrix-based entropy of a sequence is near 0 if all its tokens lie on one line, and "
+        u"reaches the ceiling if they spread evenly over all directions. Bands are 95% bootstrap "
+        u"intervals over sequences."_s,
+        u"K = Z Z<sup>T</sup> / tr(Z Z<sup>T</sup>), S<sub>&alpha;</sub> = log(&Sigma;<sub>i</sub> "
+        u"&lambda;<sub>i</sub>(K)<sup>&alpha;</sup>) / (1 &minus; &alpha;)"_s,
+        u"Entropies of different texts, presets or orders are not comparable. A lower entropy need "
+        u"not lose information: probe the same layer."_s,
+        u"collapse.md"_s}},
+      {u"embeddings"_s,
+       u"Embeddings"_s,
+       u"Which tokens are close to each other, and in which layers?"_s,
+       Need::kCapture,
        [](const Document& document) {
          return document.capture != nullptr || hasMetric(document, {"tsne"});
        },
-       makeView<EmbeddingsView>},
-      {u"probes"_s, u"Probes"_s, u"What is linearly decodable from each layer?"_s, Need::kWords,
+       makeView<EmbeddingsView>,
+       {u"Each point is a token of one layer; t-SNE places tokens with similar representations "
+        u"close to each other. Each layer is rotated and scaled to match the previous one."_s,
+        u"minimise KL(P || Q), q<sub>ij</sub> &prop; (1 + |y<sub>i</sub> &minus; "
+        u"y<sub>j</sub>|<sup>2</sup>)<sup>&minus;1</sup>"_s,
+        u"Sizes of clusters and distances between them have no meaning, and another perplexity or "
+        u"seed gives another plot."_s,
+        u"tsne.md"_s}},
+      {u"probes"_s,
+       u"Probes"_s,
+       u"What is linearly decodable from each layer?"_s,
+       Need::kWords,
        [](const Document& document) {
          return hasMetric(document, {"separability", "blimp"}) ||
                 (document.capture && (canProbe(*document.capture, ProbeQuestion::kBlimp) ||
                                       canProbe(*document.capture, ProbeQuestion::kSeparability)));
        },
-       makeView<ProbesView>},
-      {u"text"_s, u"Text"_s,
+       makeView<ProbesView>,
+       {u"A linear classifier is trained on the representations of each layer and tested on the "
+        u"fold that it did not see. Accuracy above the baseline shows that the property is "
+        u"linearly decodable in that layer."_s,
+        u"p(c | x) = softmax(W x + b)<sub>c</sub>"_s,
+        u"Decodable does not mean used: the model may ignore what a probe finds. Compare with "
+        u"control labels."_s,
+        u"separability.md"_s}},
+      {u"text"_s,
+       u"Text"_s,
        u"How does each token change from layer to layer, and what does it attend to?"_s,
-       Need::kSequences, TextView::shows, makeView<TextView>},
-      {u"interventions"_s, u"Interventions"_s,
-       u"How do the predictions change without some of the routes?"_s, Need::kRoutes,
-       InterventionsView::shows, makeView<InterventionsView>},
-      {u"results"_s, u"Results"_s, u"What are the results, as figures of a paper?"_s,
-       Need::kResults, [](const Document& document) { return document.results != nullptr; },
-       makeView<ResultsView>},
+       Need::kSequences,
+       TextView::shows,
+       makeView<TextView>,
+       {u"Colours show one value per token and layer, such as the drop in the sequence's entropy "
+        u"if the token is removed. The attention tab shows which keys a head reads, and from which "
+        u"buffered layer."_s,
+        u"contribution of token t = S(Z) &minus; S(Z without row t)"_s,
+        u"Attention weights show what is mixed, not what changes the prediction."_s,
+        u"attention.md"_s}},
+      {u"interventions"_s,
+       u"Interventions"_s,
+       u"How do the predictions change without some of the routes?"_s,
+       Need::kRoutes,
+       InterventionsView::shows,
+       makeView<InterventionsView>,
+       {u"The text is predicted twice, by the original model and with edited routers. A route "
+        u"whose removal leaves the loss unchanged is not needed for this text."_s,
+        u"&Delta; loss = mean over t of log p(x<sub>t</sub> | x<sub>&lt;t</sub>) &minus; "
+        u"log p<sub>edited</sub>(x<sub>t</sub> | x<sub>&lt;t</sub>)"_s,
+        u"Other routes may compensate for a removed one, so effects of several edits need not add "
+        u"up."_s,
+        u"explorer.md"_s, u"Interventions"_s}},
+      {u"results"_s,
+       u"Results"_s,
+       u"What are the results, as figures of a paper?"_s,
+       Need::kResults,
+       [](const Document& document) { return document.results != nullptr; },
+       makeView<ResultsView>,
+       {u"Each figure is drawn by a recipe of lime-figure from the open results of one metric. The "
+        u"note below it states what bands, error bars and stars are."_s,
+        u"difference = model &minus; baseline, paired by sequence, fold or pair"_s,
+        u"Results of different texts are not comparable. With many sequences small differences "
+        u"have stars: judge a difference by its size."_s,
+        u"figures.md"_s}},
   };
   return views;
 }
 
-QString currentViewId(const QString& id) {
-  if (id == "clouds"_L1) return u"embeddings"_s;
-  if (id == "surgery"_L1) return u"interventions"_s;
-  return id;
+int indexOfView(const QString& id) {
+  const QString current = id == "clouds"_L1    ? u"embeddings"_s
+                          : id == "surgery"_L1 ? u"interventions"_s
+                                               : id;
+  const auto found = std::ranges::find(allViews(), current, &ViewKind::id);
+  return found == allViews().end() ? -1 : static_cast<int>(found - allViews().begin());
+}
+
+void showPage(const QString& path, const QString& heading, QWidget* parent) {
+  auto* const dialog = new QDialog(parent);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(QFileInfo(path).fileName());
+  auto* const browser = new QTextBrowser;
+  browser->setAccessibleName(u"manual"_s);
+  browser->setSource(QUrl::fromLocalFile(path));
+  if (!heading.isEmpty()) browser->find(heading, QTextDocument::FindCaseSensitively);
+  (new QVBoxLayout(dialog))->addWidget(browser);
+  dialog->resize(760, 640);
+  dialog->show();
+}
+
+QString manualPage(const QString& page) {
+  const QString installed = findAbove(u"share/doc/lime/docs/"_s + page);
+  return installed.isEmpty() ? findAbove(u"docs/"_s + page) : installed;
+}
+
+ExplainButton::ExplainButton(QWidget& parent) : QToolButton(&parent) {
+  hide();
+  setText(u"?"_s);
+  setAutoRaise(true);
+  setShortcut(QKeySequence::WhatsThis);
+  setToolTip(u"What this view shows, and what to keep in mind (%1)"_s.arg(
+      shortcut().toString(QKeySequence::NativeText)));
+  setAccessibleName(u"explain this view"_s);
+  connect(this, &QToolButton::clicked, this, &ExplainButton::explain);
+}
+
+void ExplainButton::setView(const ViewKind* view) {
+  view_ = view;
+  setVisible(view != nullptr);
+  place();
+}
+
+void ExplainButton::place() {
+  resize(26, 26);
+  move(parentWidget()->width() - width() - 6, 9);
+  raise();
+}
+
+void ExplainButton::explain() {
+  const Explanation& explanation = view_->explanation;
+  const QString path = manualPage(explanation.page);
+  const QString link = path.isEmpty() ? u"docs/%1"_s.arg(explanation.page)
+                                      : u"<a href='#'>docs/%1</a>"_s.arg(explanation.page);
+  auto* const popup = new QFrame(this, Qt::Popup);
+  popup->setAttribute(Qt::WA_DeleteOnClose);
+  popup->setFrameShape(QFrame::StyledPanel);
+  auto* const label = new QLabel(u"<p>%1</p><p><i>%2</i></p><p>%3</p><p>%4</p>"_s.arg(
+      explanation.text, explanation.formula, explanation.caveat, link));
+  label->setWordWrap(true);
+  label->setFixedWidth(420);
+  label->setAccessibleName(u"explanation"_s);
+  label->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  connect(label, &QLabel::linkActivated, this, [this, popup, path, explanation] {
+    popup->close();
+    showPage(path, explanation.heading, window());
+  });
+  (new QVBoxLayout(popup))->addWidget(label);
+  popup->adjustSize();
+  popup->move(mapToGlobal(QPoint(width() - popup->width(), height())));
+  popup->show();
+  label->setFocus();
 }
 
 ViewStack::ViewStack(const ViewContext& context)
@@ -126,21 +267,13 @@ void ViewStack::showIndex(int index) {
   showCurrent();
 }
 
-void ViewStack::showView(const QString& id) {
-  const std::vector<ViewKind>& kinds = allViews();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i].id == currentViewId(id)) showIndex(static_cast<int>(i));
-  }
-}
+void ViewStack::showView(const QString& id) { showIndex(indexOfView(id)); }
 
 void ViewStack::showViewFor(const Document& document) {
-  const std::vector<ViewKind>& kinds = allViews();
   if (currentKind().shows(document)) return;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (!kinds[i].shows(document)) continue;
-    showIndex(static_cast<int>(i));
-    return;
-  }
+  const auto found =
+      std::ranges::find_if(allViews(), [&](const ViewKind& kind) { return kind.shows(document); });
+  if (found != allViews().end()) showView(found->id);
 }
 
 void ViewStack::showCurrent() {
@@ -155,8 +288,7 @@ void ViewStack::showCurrent() {
   if (currentWidget() != wanted) {
     const bool had_focus = isAncestorOf(QApplication::focusWidget());
     setCurrentWidget(wanted);
-    explain_->setView(showsStartPage() ? QString()
-                                       : allViews()[static_cast<std::size_t>(current_)].id);
+    explain_->setView(showsStartPage() ? nullptr : &currentKind());
     Q_EMIT status({});
     if (had_focus) takeFocus();
   }
@@ -176,42 +308,30 @@ void ViewStack::takeFocus() {
   }
 }
 
-void ViewStack::checkStates(const Json& states) const {
+void ViewStack::setStates(const Json& states) {
   std::vector<std::string> ids = {"selection"};
-  const std::vector<ViewKind>& kinds = allViews();
-  for (const ViewKind& kind : kinds) ids.push_back(kind.id.toStdString());
-  checkNames(states, ids, "state");
-  if (states.contains("selection")) {
-    checkNames(states.at("selection"), {"layer", "rows"}, "state: selection");
-  }
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const std::string id = kinds[i].id.toStdString();
-    if (!states.contains(id)) continue;
-    std::vector<std::string> known;
-    const Json state = views_[i]->state();
-    for (const auto& [name, value] : state.items()) known.push_back(name);
-    for (const std::string& name : views_[i]->furtherNames()) {
-      if (!state.contains(name)) known.push_back(name);
+  for (const ViewKind& kind : allViews()) ids.push_back(kind.id.toStdString());
+  std::map<std::size_t, Json> of_view;
+  if (!states.is_object()) checkNames(states, ids, "state");
+  for (const auto& [name, value] : states.items()) {
+    const int index = indexOfView(toQString(name));
+    if (index < 0) {
+      checkNames(Json::object({{name, value}}), ids, "state");
+      checkNames(value, {"layer", "rows"}, "state: selection");
+      continue;
     }
-    checkNames(states.at(id), known, "state: " + id);
+    const auto view = static_cast<std::size_t>(index);
+    std::vector<std::string> known;
+    const Json state = views_[view]->state();
+    for (const auto& [own, setting] : state.items()) known.push_back(own);
+    for (const std::string& own : views_[view]->furtherNames()) {
+      if (!state.contains(own)) known.push_back(own);
+    }
+    checkNames(value, known, "state: " + ids[view + 1]);
+    of_view[view] = value;
   }
-}
-
-void ViewStack::setStates(const Json& given) {
-  Json states = given;
-  for (const auto& [name, value] : given.items()) {
-    const std::string id = currentViewId(toQString(name)).toStdString();
-    if (id == name) continue;
-    states.erase(name);
-    states[id] = value;
-  }
-  checkStates(states);
   if (states.contains("selection")) select(states.at("selection"));
-  const std::vector<ViewKind>& kinds = allViews();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const std::string id = kinds[i].id.toStdString();
-    if (states.contains(id)) views_[i]->setState(states.at(id));
-  }
+  for (const auto& [view, state] : of_view) views_[view]->setState(state);
 }
 
 void ViewStack::select(const Json& wanted) {

@@ -2,15 +2,24 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <QToolButton>
 
 #include "explorer/widgets/view.h"
-#include "explorer/window/explanations.h"
 #include "explorer/window/start_page.h"
 
 namespace lime::explorer {
 
 /// What a view shows. Without it the view is empty.
 enum class Need { kCheckpoint, kRoutes, kCapture, kSequences, kWords, kResults };
+
+/// What a view shows, for the button "?".
+struct Explanation {
+  QString text;     ///< two sentences
+  QString formula;  ///< with HTML entities and tags
+  QString caveat;
+  QString page;          ///< of docs/, "router.md"
+  QString heading = {};  ///< in that page; empty: its beginning
+};
 
 /// Describes a view that is not made yet.
 struct ViewKind {
@@ -21,15 +30,39 @@ struct ViewKind {
   /// Returns true if the view shows such a document. Without one, OfferPage is shown instead.
   std::function<bool(const Document&)> shows;
   std::function<View*(const ViewContext&)> make;
+  Explanation explanation;
 };
 
-/// Lists all views in the order of the side bar. A new view is one pair of files and its entry
-/// here.
+/// Lists all views in the order of the side bar. A new view is a pair of files and its entry here.
 const std::vector<ViewKind>& allViews();
 
-/// Returns the id of the view that is stored as `id` in a session or given on a command line.
-/// Earlier versions called the Embeddings view "clouds" and the Interventions view "surgery".
-QString currentViewId(const QString& id);
+/// Returns the place in allViews() of the view called `id` in a session or on a command line; -1
+/// if there is none. Earlier versions had "clouds" for embeddings and "surgery" for interventions.
+int indexOfView(const QString& id);
+
+/// Returns the path of a page of docs/, next to the program or in a folder above it; empty if the
+/// manual is not installed.
+QString manualPage(const QString& page);
+
+/// Shows a page of the manual in a window of its own, at `heading` if it is not empty.
+void showPage(const QString& path, const QString& heading, QWidget* parent);
+
+/// The button "?" in a corner of its parent: explains the current view.
+class ExplainButton : public QToolButton {
+  Q_OBJECT
+
+ public:
+  explicit ExplainButton(QWidget& parent);
+
+  /// Sets the view that is explained; nullptr: none.
+  void setView(const ViewKind* view);
+  /// Moves to the upper right corner of the parent.
+  void place();
+  void explain();
+
+ private:
+  const ViewKind* view_ = nullptr;
+};
 
 /// The centre of the explorer: the start page while nothing is open, else the current view, or what
 /// it needs.
@@ -50,11 +83,9 @@ class ViewStack : public QStackedWidget {
   bool showsView() const { return currentWidget() == currentView(); }
 
   void showIndex(int index);
-  /// Shows the view called `id` in allViews().
   void showView(const QString& id);
   /// Shows the first view for a document, unless the current one shows it.
   void showViewFor(const Document& document);
-  /// Shows the start page, the current view, or what it needs.
   void showCurrent();
   void takeFocus();
 
@@ -76,7 +107,6 @@ class ViewStack : public QStackedWidget {
 
  private:
   void addViews(const ViewContext& context);
-  void checkStates(const Json& states) const;
   void select(const Json& selection);
 
   Workspace& workspace_;

@@ -6,8 +6,10 @@
 #include <filesystem>
 
 #include "explorer/explorer_fixture.h"
+#include "explorer/models/figures.h"
 #include "explorer/models/text.h"
 #include "explorer/window/side_bar.h"
+#include "viz/figure_style.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -44,7 +46,40 @@ TEST_F(WorkspaceTest, GivesEqualLabelsOneColourAndOthersTheirOwn) {
   open({checkpointFolder("run"), captureFile("run.h5"), resultsFile()});
   const auto& documents = workspace_.documents();
   EXPECT_EQ(documents[0].colour, documents[1].colour);
-  EXPECT_NE(documents[0].colour, documents[2].colour);
+  EXPECT_EQ(workspace_.colourOf("run"), documents[0].colour) << "as in every view";
+  workspace_.rename(documents[0].id, "better");
+  EXPECT_EQ(workspace_.colourOf("better"), documents[0].colour);
+  open({captureFile("other.h5")});
+  EXPECT_NE(documents.back().colour, documents[0].colour);
+  EXPECT_EQ(workspace_.colourOf("nobody"), -1);
+}
+
+TEST_F(WorkspaceTest, ColoursCurvesOfModelsAndNoOthers) {
+  open({captureFile("a.h5"), captureFile("b.h5")});
+  const auto colourOf = [this](const std::string& label) {
+    Curve curve;
+    curve.label = label;
+    curve.style.colour = 99;
+    Curve reference;
+    reference.style.colour = kMutedColour;
+    Figure figure;
+    figure.panels.push_back({.title = {}, .x = {}, .y = {}, .content = CurvePanel{}});
+    std::get<CurvePanel>(figure.panels[0].content).curves = {curve, reference};
+    colourModels(figure, workspace_);
+    return std::get<CurvePanel>(figure.panels[0].content).curves[0].style.colour;
+  };
+  EXPECT_EQ(colourOf("b"), modelColour(workspace_.colourOf("b")));
+  EXPECT_EQ(colourOf("b, shuffled labels"), colourOf("b"));
+  EXPECT_EQ(colourOf("b (words)"), colourOf("b"));
+  EXPECT_NE(colourOf("a"), colourOf("b"));
+  EXPECT_EQ(colourOf("layer 3"), 99U) << "no model";
+}
+
+TEST(ModelColourTest, IsNeverYellow) {
+  for (int model = 0; model < 20; ++model) {
+    const Colour colour = class_colour(ClassPalette::kOkabeIto, modelColour(model), kModelColours);
+    EXPECT_LT(luma(colour), 0.7);
+  }
 }
 
 TEST_F(WorkspaceTest, SelectionReachesAllAndOnlyWhenItChanges) {

@@ -151,7 +151,7 @@ TEST_F(KeyboardTest, FocusIsNotLostWhenDocumentsAreClosed) {
   window.activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
   for (const ViewKind& kind : allViews()) {
-    if (window.workspace().isEmpty()) break;
+    if (window.workspace().documents().empty()) break;
     window.showView(kind.id);
     window.currentView()->takeFocus();
     ASSERT_NO_FATAL_FAILURE(idle(window));

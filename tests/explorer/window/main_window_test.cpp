@@ -29,7 +29,6 @@
 #include "explorer/models/text.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/window/dialogs.h"
-#include "explorer/window/explanations.h"
 #include "explorer/window/menus.h"
 #include "explorer/window/view_stack.h"
 #include "support/refusal.h"
@@ -272,7 +271,7 @@ TEST_F(MainWindowTest, WritesAReportOfTheOpenResults) {
 
 TEST_F(MainWindowTest, EveryViewIsExplainedWithItsFormulaCaveatAndPage) {
   for (const ViewKind& kind : allViews()) {
-    const Explanation& one = explanationOf(kind.id);
+    const Explanation& one = kind.explanation;
     EXPECT_EQ(one.text.count(u". "_s) + 1, 2) << kind.id.toStdString() << ": two sentences";
     EXPECT_FALSE(one.formula.isEmpty() || one.caveat.isEmpty()) << kind.id.toStdString();
     const QString page = manualPage(one.page);
@@ -289,7 +288,7 @@ TEST_F(MainWindowTest, EveryViewIsExplainedWithItsFormulaCaveatAndPage) {
   ASSERT_TRUE(button.isVisible());
   button.click();
   const QString text = childCalled<QLabel>(button, "explanation").text();
-  EXPECT_TRUE(text.contains(explanationOf("router").caveat));
+  EXPECT_TRUE(text.contains(allViews().front().explanation.caveat));
   EXPECT_TRUE(text.contains("docs/router.md"));
 }
 
