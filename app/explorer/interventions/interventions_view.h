@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/router/router_exploration.h"
+#include "explorer/interventions/intervention_edits.h"
 #include "explorer/interventions/intervention_run.h"
-#include "explorer/interventions/route_maps.h"
 #include "explorer/widgets/view.h"
 
 class QTimer;

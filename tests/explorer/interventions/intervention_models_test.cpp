@@ -11,8 +11,8 @@
 #include "core/json.h"
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/interventions/intervention_result.h"
+#include "explorer/interventions/intervention_routes.h"
 #include "explorer/interventions/intervention_text.h"
-#include "explorer/interventions/route_maps.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -158,22 +158,33 @@ TEST(InterventionResultTest, ComparesWhatBothExpect) {
   EXPECT_EQ(bars.series[1].stars[0], "< 20.0 %");
 }
 
-TEST(InterventionTablesTest, TokensAreAModelWithTheColourOfTheirCost) {
-  ScoredTokens model;
-  QAbstractItemModelTester tester(&model, Mode::Fatal);
+TEST(InterventionTablesTest, TokensHaveTheColourOfTheirCost) {
   const LineReading before = parseReading(someOutput());
   LineReading after = before;
   after[1].log_probability = -3.0;
-  model.setReadings(before, {});
-  EXPECT_EQ(model.rowCount(), 3) << "two tokens and the place behind them";
-  EXPECT_FALSE(model.index(1, 0).data(Qt::BackgroundRole).isValid());
-  model.setReadings(before, after);
-  EXPECT_TRUE(model.index(1, 0).data(Qt::BackgroundRole).isValid());
-  EXPECT_TRUE(model.describe(1).contains("the edits cost 2.895 nats"))
-      << model.describe(1).toStdString();
-  EXPECT_TRUE(model.describe(0).contains("has no prediction"));
-  model.setReadings({}, {});
-  EXPECT_EQ(model.rowCount(), 0);
+  std::vector<TextToken> tokens = scoredTokens(before, {});
+  ASSERT_EQ(tokens.size(), 3U) << "two tokens and the place behind them";
+  EXPECT_FALSE(tokens[1].ground.isValid());
+  tokens = scoredTokens(before, after);
+  EXPECT_TRUE(tokens[1].ground.isValid());
+  EXPECT_TRUE(tokens[1].description.endsWith(
+      "edited 4.98 %; the edits change the loss of this token by +2.895 nats"))
+      << tokens[1].description.toStdString();
+  EXPECT_TRUE(tokens[0].description.contains("has no prediction"));
+  EXPECT_TRUE(scoredTokens({}, {}).empty());
+}
+
+TEST(InterventionTablesTest, TheListOfTokensIsAModelWithTheirColours) {
+  TokenText list(u"tokens"_s);
+  QAbstractItemModelTester tester(list.model(), Mode::Fatal);
+  list.setTokens({{.text = "a"}, {.text = "b", .ground = Qt::red, .description = "what b is"}});
+  list.setCurrent(1);
+  EXPECT_EQ(list.model()->index(1, 0).data(Qt::BackgroundRole).value<QColor>(), QColor(Qt::red));
+  EXPECT_EQ(list.model()->index(1, 0).data(Qt::ToolTipRole), "what b is");
+  list.setTokens({{.text = "a", .ground = Qt::blue}, {.text = "b"}});
+  EXPECT_EQ(list.current(), 1) << "the texts stay";
+  list.setTokens({{.text = "c"}});
+  EXPECT_EQ(list.current(), -1);
 }
 
 TEST(InterventionTablesTest, LinesAreAModelThoseMostChangedFirst) {
