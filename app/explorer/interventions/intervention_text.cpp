@@ -12,7 +12,6 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "explorer/interventions/intervention_run.h"
 #include "explorer/widgets/figure_view.h"
 
 namespace lime::explorer {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/interventions/intervention_result.h"
+#include "explorer/interventions/intervention_run.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure_hit.h"
@@ -15,7 +15,6 @@ class QToolButton;
 namespace lime::explorer {
 
 class FigurePane;
-class InterventionRun;
 
 /// The controls of a run: the number of lines, start and stop, and the progress.
 class RunBar : public QWidget {

@@ -426,22 +426,13 @@ std::vector<Shortcut> InterventionsView::shortcuts() const {
           {u"Scale them down, up"_s, u"[, ]"_s}};
 }
 
-const Json& InterventionsView::editsJson() const {
-  if (json_.is_null() || json_of_ != edits_.edits()) {
-    json_of_ = edits_.edits();
-    json_ = router_edits_to_json(json_of_).at("edits");
-  }
-  return json_;
-}
-
 Json InterventionsView::state() const {
-  Json state = {{"edits", editsJson()},
-                {"scope", enum_name(routes_->scope())},
-                {"text", effect_->editor().text().toStdString()},
-                {"lines", effect_->runBar().maxLines()},
-                {"site", effect_->site().toStdString()},
-                {"live", effect_->runBar().runsLive()}};
-  return state;
+  return {{"edits", router_edits_to_json(edits_.edits()).at("edits")},
+          {"scope", enum_name(routes_->scope())},
+          {"text", effect_->editor().text().toStdString()},
+          {"lines", effect_->runBar().maxLines()},
+          {"site", effect_->site().toStdString()},
+          {"live", effect_->runBar().runsLive()}};
 }
 
 void InterventionsView::setState(const Json& state) {
