@@ -17,6 +17,7 @@ namespace {
 using Eigen::Index;
 
 constexpr int kMostAxisTicks = 16;
+constexpr Index kMostNumbers = 32;  // cells that have their values written into them
 constexpr double kLargestScale = 100.0;
 constexpr double kScaleStep = 0.25;
 constexpr int kSliderSteps = 100;  // for a factor of 1
@@ -87,6 +88,7 @@ RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_bas
       mark(panel, heads - 1 - row, col, stateOf(scales(row, col)));
     }
   }
+  panel.shows_numbers = scales.size() <= kMostNumbers;
   drawn.x.ticks.clear();
   const int step = (layer + kMostAxisTicks) / kMostAxisTicks;
   for (int source = 0; source <= layer; ++source) {
@@ -386,7 +388,6 @@ void InterventionRoutes::select(const FigurePane* pane, const Selection& selecti
 }
 
 bool InterventionRoutes::handleKey(QKeyEvent& event) {
-  constexpr double kStep = 0.25;
   static const QHash<int, double> scales = {{Qt::Key_0, 0.0},
                                             {Qt::Key_Delete, 0.0},
                                             {Qt::Key_1, 1.0},
@@ -399,7 +400,7 @@ bool InterventionRoutes::handleKey(QKeyEvent& event) {
   } else if (scales.contains(key)) {
     requestScale(scales[key]);
   } else if (key == Qt::Key_BracketLeft || key == Qt::Key_BracketRight) {
-    requestScale(selected().scale + (key == Qt::Key_BracketLeft ? -kStep : kStep));
+    requestScale(selected().scale + (key == Qt::Key_BracketLeft ? -kScaleStep : kScaleStep));
   } else if (key == Qt::Key_Space) {
     const int step = event.modifiers().testFlag(Qt::ShiftModifier) ? scope_->count() - 1 : 1;
     selectScope((scope_->currentIndex() + step) % scope_->count());

@@ -96,7 +96,6 @@ LineReading parseReading(const QByteArray& json) {
       if (!token.at("log_probability").is_null()) {
         one.log_probability = token.at("log_probability").get<double>();
       }
-      one.entropy = token.at("entropy").get<double>();
       one.next = predictionsOf(token.at("next_tokens"));
       reading.push_back(std::move(one));
     }

@@ -31,7 +31,6 @@ struct TokenReading {
   std::int64_t id = 0;
   QString token;
   std::optional<double> log_probability;  ///< nats; nothing for the first token
-  double entropy = 0.0;                   ///< of the next token, nats
   std::vector<Prediction> next;           ///< the likeliest first
 };
 

@@ -135,11 +135,6 @@ QString sourceName(const RouterDisplay& display, int layer) {
   return layerName(display, layer) + (layer == 0 ? u" (embeddings)"_s : QString());
 }
 
-int placeOf(const std::vector<int>& numbers, int number) {
-  const auto found = std::find(numbers.begin(), numbers.end(), number);
-  return found == numbers.end() ? -1 : static_cast<int>(found - numbers.begin());
-}
-
 /// Returns the number at a position of an axis of a map; nothing beyond its ends.
 std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
   if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
@@ -155,16 +150,13 @@ constexpr double kWidest = 6.0;           // of lines, in parts of a usual one
 constexpr double kNarrowest = 0.4;
 
 /// A place of the diagram: layers to the right, heads from top to bottom.
-struct Place {
-  double x = 0.0;
-  double y = 0.0;
-};
+using Place = Eigen::Vector2d;
 
 /// A line that leaves and arrives level, and an arc between heads of one level: lines of several
 /// layers would hide each other. From left to right, as curves are: else parts of it would be
 /// missing where the figure is seen from near. @param arc  its height
 Curve bent(Place from, Place to, double strength, double arc, const SeriesStyle& style) {
-  if (to.x < from.x) std::swap(from, to);
+  if (to.x() < from.x()) std::swap(from, to);
   Curve curve;
   curve.style = style;
   curve.style.marker = MarkerShape::kNone;
@@ -172,31 +164,27 @@ Curve bent(Place from, Place to, double strength, double arc, const SeriesStyle&
   for (int i = 0; i < kSamples; ++i) {
     const double t = static_cast<double>(i) / (kSamples - 1);
     const double eased = t * t * (3.0 - 2.0 * t);
-    curve.x.push_back(from.x + t * (to.x - from.x));
-    curve.y.push_back(from.y + eased * (to.y - from.y) + 4.0 * arc * t * (1.0 - t));
+    curve.x.push_back(std::lerp(from.x(), to.x(), t));
+    curve.y.push_back(std::lerp(from.y(), to.y(), eased) + 4.0 * arc * t * (1.0 - t));
   }
   return curve;
 }
 
-struct Edge {
-  Index layer = 0;
-  Index head = 0;
-  double share = 0.0;
-};
-
-std::vector<Edge> strongestDirect(const RouterFlow& flow, double threshold) {
-  std::vector<Edge> edges;
+/// Returns buffered layer and head of the strongest direct reads, the strongest last.
+std::vector<std::pair<Index, Index>> strongestDirect(const RouterFlow& flow, double threshold) {
+  std::vector<std::pair<Index, Index>> reads;
   const double least = threshold * flow.direct.maxCoeff();
   for (Index s = 0; s < flow.direct.cols(); ++s) {
     for (Index h = 0; h < flow.direct.rows(); ++h) {
       const double share = flow.direct(h, s);
-      if (share > 0.0 && share >= least) edges.push_back({s, h, share});
+      if (share > 0.0 && share >= least) reads.emplace_back(s, h);
     }
   }
-  std::stable_sort(edges.begin(), edges.end(),
-                   [](const Edge& a, const Edge& b) { return a.share > b.share; });
-  edges.resize(std::min(edges.size(), kMostDirect));
-  return edges;
+  std::ranges::stable_sort(reads, std::greater(),
+                           [&](const auto& read) { return flow.direct(read.second, read.first); });
+  reads.resize(std::min(reads.size(), kMostDirect));
+  std::ranges::reverse(reads);
+  return reads;
 }
 
 CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold,
@@ -222,13 +210,11 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
     curve.label = "between earlier layers";
     panel.curves.push_back(std::move(curve));
   }
-  const std::vector<Edge> direct = strongestDirect(flow, threshold);
-  for (auto edge = direct.rbegin(); edge != direct.rend(); ++edge) {
-    const bool is_negative = flow.signs(edge->head, edge->layer) < 0.0;
+  for (const auto& [source, from] : strongestDirect(flow, threshold)) {
+    const bool is_negative = flow.signs(from, source) < 0.0;
     Curve curve =
-        bent({static_cast<double>(layer) + 1.0, level(head)},
-             {static_cast<double>(edge->layer), level(edge->head)}, edge->share / strongest,
-             edge->head == head ? arc(layer + 1, edge->layer) : 0.0,
+        bent({layer + 1.0, level(head)}, {static_cast<double>(source), level(from)},
+             flow.direct(from, source) / strongest, from == head ? arc(layer + 1, source) : 0.0,
              // As in heatmaps of signed weights: blue is negative.
              {.colour = is_negative ? 0U : 1U});
     curve.label = is_negative ? "read with a negative weight" : "read with a positive weight";
@@ -266,8 +252,10 @@ std::optional<std::pair<int, int>> RouterMap::cellAt(const FigureHit& hit) const
   const std::optional<int> col = numberAt(cols, hit.x);
   return row && col ? std::optional(std::pair(*row, *col)) : std::nullopt;
 }
-int RouterMap::rowOf(int number) const { return placeOf(rows, number); }
-int RouterMap::colOf(int number) const { return placeOf(cols, number); }
+int RouterMap::placeOf(const std::vector<int>& numbers, int number) {
+  const auto found = std::ranges::find(numbers, number);
+  return found == numbers.end() ? -1 : static_cast<int>(found - numbers.begin());
+}
 
 RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest) {

@@ -33,10 +33,13 @@ struct RouterMap {
   std::vector<int> cols;
   MatrixD values;  ///< with the cells that the threshold leaves out
 
-  int rowOf(int number) const;  ///< -1 if it has none
-  int colOf(int number) const;
+  int rowOf(int number) const { return placeOf(rows, number); }  ///< -1 if it has none
+  int colOf(int number) const { return placeOf(cols, number); }
   /// Returns the layers or heads of the row and the column that are hit; nothing beside the cells.
   std::optional<std::pair<int, int>> cellAt(const FigureHit& hit) const;
+
+ private:
+  static int placeOf(const std::vector<int>& numbers, int number);
 };
 
 /// Draws the weights of each layer on the buffered layers (figure 5 of the LIMe paper), without the

@@ -73,9 +73,6 @@ Figure figureOf(const MatrixD& shares, bool is_depth, int base) {
   return figure;
 }
 
-const QString kSourceQuantity = u"source layer"_s;
-const QString kLayerQuantity = u"layer"_s;
-
 std::vector<FigureMark> cellMark(const RouterMap& map, int row, int col) {
   const int r = map.rowOf(row);
   const int c = map.colOf(col);
@@ -302,10 +299,10 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
       head_map_.figure, {},
       u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));
   std::vector<AxisLink> sources;
-  if (!display_.is_sorted) sources.push_back({.quantity = kSourceQuantity});
+  if (!display_.is_sorted) sources.push_back({.quantity = u"source layer"_s});
   heads_->plot().linkAxes(workspace_, sources);
   sources.push_back({.axis = Qt::Vertical,
-                     .quantity = kLayerQuantity,
+                     .quantity = u"layer"_s,
                      .origin = static_cast<double>(layers - 1),
                      .is_reversed = true});
   layers_->plot().linkAxes(workspace_, sources);
@@ -362,17 +359,13 @@ std::optional<std::pair<int, int>> RouterPanes::nodeAt(const FigureHit& hit) con
   return flow_.nodes[hit.point->index];
 }
 
-void RouterPanes::clickFlow(const FigureHit& hit) {
-  const auto node = nodeAt(hit);
-  if (!node) return;
-  Q_EMIT selectionRequested(
-      {.layer = node->first, .head = node->second, .tokens = selection_.tokens},
-      u"Select layer and head"_s);
-}
-
 void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
   if (pane == detail_ && showsFlow() && subject_) {
-    clickFlow(hit);
+    const auto node = nodeAt(hit);
+    if (!node) return;
+    Q_EMIT selectionRequested(
+        {.layer = node->first, .head = node->second, .tokens = selection_.tokens},
+        u"Select layer and head"_s);
     return;
   }
   const auto cell = cellAt(pane, hit);

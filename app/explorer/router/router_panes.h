@@ -95,7 +95,6 @@ class RouterPanes : public QWidget {
   void drawDetail();
   void mark();
   void click(const FigurePane* pane, const FigureHit& hit);
-  void clickFlow(const FigureHit& hit);
   /// Returns the buffered layer and head of the dot that is hit.
   std::optional<std::pair<int, int>> nodeAt(const FigureHit& hit) const;
   QString describe(const FigurePane* pane, const FigureHit& hit) const;

@@ -114,6 +114,11 @@ TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
   EXPECT_EQ(panel.values(weights.rowOf(0), 5), 0.5 * 205.0);
   EXPECT_EQ(panel.values(weights.rowOf(1), 1), 0.0);
   EXPECT_EQ(panel.col_borders, (std::vector<int>{2, 4}));
+  EXPECT_TRUE(panel.shows_numbers);
+  const EditedRouters wide(std::make_shared<const RouterExploration>(Routers::identity(4, 4)));
+  EXPECT_FALSE(
+      std::get<HeatmapPanel>(editedWeightMap(wide, 3, 0).figure.panels[0].content).shows_numbers)
+      << "numbers would overlap";
   EXPECT_EQ(describeEditedWeight(subject, 0, 2, 0, 2, 1),
             "head 0 of layer 2 reads head 1 of layer 2: weight 102.5000, was 205.0000; original "
             "rank 1 of 6 sources");
