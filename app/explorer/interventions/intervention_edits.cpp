@@ -8,19 +8,20 @@
 namespace lime::explorer {
 
 RouterEdit routesOf(RouteScope scope, const Selection& selection) {
+  struct Parts {
+    bool layer, head, source, source_head;
+  };
+  static constexpr Parts kParts[kNumRouteScopes] = {
+      {true, true, true, true},   {true, true, true, false},   {true, true, false, false},
+      {true, false, true, false}, {true, false, false, false}, {false, false, true, false},
+      {false, false, true, true}};
+  const Parts& parts = kParts[static_cast<std::size_t>(scope)];
   RouterEdit routes;
   routes.scale = 1.0;
-  const bool of_reader = scope != RouteScope::kSource && scope != RouteScope::kSourceHead;
-  const bool of_source = scope != RouteScope::kHead && scope != RouteScope::kLayer;
-  if (of_reader) routes.layer = selection.layer;
-  if (scope == RouteScope::kWeight || scope == RouteScope::kHeadSource ||
-      scope == RouteScope::kHead) {
-    routes.head = selection.head;
-  }
-  if (of_source) routes.source = selection.source_layer;
-  if (scope == RouteScope::kWeight || scope == RouteScope::kSourceHead) {
-    routes.source_head = selection.source_head;
-  }
+  if (parts.layer) routes.layer = selection.layer;
+  if (parts.head) routes.head = selection.head;
+  if (parts.source) routes.source = selection.source_layer;
+  if (parts.source_head) routes.source_head = selection.source_head;
   return routes;
 }
 
@@ -75,7 +76,7 @@ void InterventionEdits::setShape(std::int64_t num_layers, std::int64_t num_heads
   num_layers_ = num_layers;
   num_heads_ = num_heads;
   layer_base_ = layer_base;
-  if (!rows().empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  updateRows(rows());
 }
 
 double InterventionEdits::scaleOf(const RouterEdit& routes) const {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
 #include "checkpoint/router_edit.h"
+#include "core/options.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/table_model.h"
 
@@ -19,9 +18,11 @@ enum class RouteScope {
   kSource,  ///< every layer, of one buffered layer
   kSourceHead,
 };
-inline constexpr std::array kRouteScopes = {
-    RouteScope::kWeight, RouteScope::kHeadSource, RouteScope::kHead,      RouteScope::kLayerSource,
-    RouteScope::kLayer,  RouteScope::kSource,     RouteScope::kSourceHead};
+constexpr auto names_of(RouteScope) {
+  return names_in_order<RouteScope>("weight", "head_source", "head", "layer_source", "layer",
+                                    "source", "source_head");
+}
+inline constexpr int kNumRouteScopes = static_cast<int>(names_of(RouteScope{}).size());
 
 /// Returns the routes of a scope around a whole selection, with the scale 1.
 RouterEdit routesOf(RouteScope scope, const Selection& selection);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/interventions/intervention_effect.h"
 
-#include <QGridLayout>
 #include <QLocale>
+#include <array>
 #include <cmath>
 
 #include "explorer/interventions/intervention_run.h"
@@ -45,81 +45,39 @@ QString counted(std::int64_t count, const char* what) {
   return u"%1 %2%3"_s.arg(count).arg(QLatin1String(what), count == 1 ? QString() : u"s"_s);
 }
 
-}  // namespace
-
-/// Shows loss, perplexity and log-likelihood of a text, original and edited.
-class ScoreCards : public QWidget {
- public:
-  ScoreCards();
-
-  void show(const std::optional<TextScore>& score);
-
- private:
-  struct Card {
-    QLabel* values = nullptr;
-    QLabel* change = nullptr;
-  };
-  Card addCard(QGridLayout& grid, int column, const QString& title, const QString& toolTip);
-
-  Card loss_;
-  Card perplexity_;
-  Card likelihood_;
+/// A number of a text, original and edited, and its change.
+struct Score {
+  const char* title;
+  const char* tool_tip;
+  QString values{QChar(0x2013)};
+  QString change{u" "_s};
 };
 
-ScoreCards::ScoreCards() {
-  auto* const grid = new QGridLayout(this);
-  grid->setContentsMargins(12, 6, 12, 6);
-  grid->setVerticalSpacing(0);
-  loss_ = addCard(*grid, 0, u"Loss, nats per token"_s,
-                  u"Negative mean log-probability of the text's tokens, each given the tokens "
-                  u"before it in its line"_s);
-  perplexity_ =
-      addCard(*grid, 1, u"Perplexity"_s,
-              u"exp of the loss: the number of equally likely tokens with the same loss"_s);
-  likelihood_ = addCard(*grid, 2, u"Log-likelihood, nats"_s,
-                        u"Sum of the log-probabilities of the text's tokens"_s);
-}
-
-ScoreCards::Card ScoreCards::addCard(QGridLayout& grid, int column, const QString& title,
-                                     const QString& toolTip) {
-  auto* const caption = new QLabel(title);
-  caption->setForegroundRole(QPalette::PlaceholderText);
-  Card card{new QLabel, new QLabel};
-  QFont large = card.values->font();
-  large.setPointSizeF(1.2 * large.pointSizeF());
-  card.values->setFont(large);
-  card.values->setAccessibleName(title);
-  int row = 0;
-  for (QLabel* const label : {caption, card.values, card.change}) {
-    label->setToolTip(toolTip);
-    label->setTextFormat(Qt::PlainText);
-    label->setMinimumWidth(40);
-    if (label != caption) label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    grid.addWidget(label, row++, column);
-  }
-  grid.setColumnStretch(column, 1);
-  return card;
-}
-
-void ScoreCards::show(const std::optional<TextScore>& score) {
-  const QString nothing(QChar(0x2013));
-  for (const Card& card : {loss_, perplexity_, likelihood_}) {
-    card.values->setText(nothing);
-    card.change->setText(u" "_s);
-  }
-  if (!score || score->tokens == 0) return;
+/// Returns loss, perplexity and log-likelihood of a text; dashes without a score.
+std::array<Score, 3> scoresOf(const std::optional<TextScore>& score) {
+  std::array<Score, 3> scores = {
+      Score{"Loss, nats per token",
+            "Negative mean log-probability of the text's tokens, each given the tokens before it "
+            "in its line"},
+      Score{"Perplexity",
+            "exp of the loss: the number of equally likely tokens with the same loss"},
+      Score{"Log-likelihood, nats", "Sum of the log-probabilities of the text's tokens"}};
+  if (!score || score->tokens == 0) return scores;
   const double before = score->lossBefore();
   const double after = score->lossAfter();
-  loss_.values->setText(beforeAfter(before, after, 'f', 4));
-  loss_.change->setText(change(after - before, 'f', 4));
-  perplexity_.values->setText(
-      u"%1 %2 %3"_s.arg(perplexity(std::exp(before)), kArrow, perplexity(std::exp(after))));
-  perplexity_.change->setText(u"× %1"_s.arg(std::exp(after - before), 0, 'g', 4));
-  likelihood_.values->setText(beforeAfter(score->before, score->after, 'f', 2));
-  likelihood_.change->setText(u"%1; %2 in %3"_s.arg(
+  scores[0].values = beforeAfter(before, after, 'f', 4);
+  scores[0].change = change(after - before, 'f', 4);
+  scores[1].values =
+      u"%1 %2 %3"_s.arg(perplexity(std::exp(before)), kArrow, perplexity(std::exp(after)));
+  scores[1].change = u"× %1"_s.arg(std::exp(after - before), 0, 'g', 4);
+  scores[2].values = beforeAfter(score->before, score->after, 'f', 2);
+  scores[2].change = u"%1; %2 in %3"_s.arg(
       change(score->after - score->before, 'f', 2), counted(score->tokens, "token"),
-      counted(static_cast<std::int64_t>(score->lines.size()), "line")));
+      counted(static_cast<std::int64_t>(score->lines.size()), "line"));
+  return scores;
 }
+
+}  // namespace
 
 InterventionEffect::InterventionEffect()
     : next_(new FigurePane(u"next-token predictions"_s)),
@@ -127,7 +85,6 @@ InterventionEffect::InterventionEffect()
       editor_(new TextEditor),
       run_bar_(new RunBar),
       note_(new QLabel),
-      scores_(new ScoreCards),
       tokens_(new LineTokens(*next_)),
       site_(new QComboBox) {
   note_->setWordWrap(true);
@@ -144,7 +101,7 @@ InterventionEffect::InterventionEffect()
   column->addWidget(note_);
   auto* const lower = new QWidget;
   QVBoxLayout* const results = fillWithColumn(*lower);
-  results->addWidget(scores_);
+  results->addLayout(makeScores());
   results->addWidget(tokens_);
   results->addWidget(makeFigures(), 1);
   fillWithColumn(*this)->addWidget(makeSplitter(Qt::Vertical, {upper, lower}, {170, 450}));
@@ -155,6 +112,21 @@ InterventionEffect::InterventionEffect()
   connect(tokens_, &LineTokens::lineRequested, this, &InterventionEffect::lineRequested);
   connect(editor_, &TextEditor::lineSelected, this, &InterventionEffect::lineRequested);
   connect(site_, &QComboBox::activated, this, &InterventionEffect::siteChanged);
+}
+
+QLayout* InterventionEffect::makeScores() {
+  auto* const row = new QHBoxLayout;
+  row->setContentsMargins(12, 6, 12, 6);
+  for (const Score& score : scoresOf({})) {
+    scores_.push_back(new QLabel);
+    scores_.back()->setTextFormat(Qt::RichText);
+    scores_.back()->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    scores_.back()->setAccessibleName(QLatin1String(score.title));
+    scores_.back()->setToolTip(QLatin1String(score.tool_tip));
+    scores_.back()->setMinimumWidth(40);
+    row->addWidget(scores_.back(), 1);
+  }
+  return row;
 }
 
 QWidget* InterventionEffect::makeFigures() {
@@ -191,7 +163,12 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   entropies_->plot().setFigureStyle(style);
   run_bar_->showProgress(run);
   showNote(note);
-  scores_->show(run.score());
+  const std::array<Score, 3> scores = scoresOf(run.score());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    scores_[i]->setText(u"<span style='color:%1'>%2</span><br><big>%3</big><br>%4"_s.arg(
+        mutedText(palette()).name(), QLatin1String(scores[i].title), scores[i].values,
+        scores[i].change));
+  }
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);
   tokens_->show(run);

@@ -3,6 +3,7 @@
 
 #include <QStringList>
 #include <QWidget>
+#include <vector>
 
 #include "explorer/models/preferences.h"
 
@@ -15,7 +16,6 @@ class FigurePane;
 class InterventionRun;
 class LineTokens;
 class RunBar;
-class ScoreCards;
 class TextEditor;
 
 /// The right side of the Interventions view: the text, and the output of the original and the
@@ -46,6 +46,7 @@ class InterventionEffect : public QWidget {
   void status(const QString& text);
 
  private:
+  QLayout* makeScores();
   QWidget* makeFigures();
   void drawEntropies(const InterventionRun& run, int layer_base);
 
@@ -54,7 +55,7 @@ class InterventionEffect : public QWidget {
   TextEditor* editor_;
   RunBar* run_bar_;
   QLabel* note_;
-  ScoreCards* scores_;
+  std::vector<QLabel*> scores_;
   LineTokens* tokens_;
   QComboBox* site_;
 };

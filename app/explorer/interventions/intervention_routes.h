@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/interventions/route_maps.h"
-#include "explorer/widgets/controls.h"
+#include "explorer/interventions/intervention_edits.h"
+#include "explorer/models/preferences.h"
+#include "explorer/router/router_figures.h"
+#include "explorer/widgets/figure_view.h"
 
 class QDoubleSpinBox;
 class QPushButton;
@@ -10,8 +12,25 @@ class QSlider;
 
 namespace lime::explorer {
 
-/// The left side of the Interventions view: the edited routers, the selected routes with their
-/// scale, and the list of edits. Emits what the user requests, and changes nothing itself.
+/// Draws the edited weights of each layer on each buffered layer, with signs: the mean over reading
+/// heads of the sum over buffered heads. Cells with all routes off are crossed out, other edited
+/// cells have a mark. The colours are scaled to the original weights, so that an edit moves nothing
+/// else.
+RouterMap editedLayerMap(const EditedRouters& routers, int layer_base);
+
+/// Draws every edited weight of one layer likewise: rows are heads, columns the heads of layer
+/// after layer. `cols` of the map are source_layer * heads + source_head.
+RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_base);
+
+/// Describes a cell in one line: the edited weight and the original one.
+QString describeEditedLayer(const EditedRouters& routers, int layer_base, int layer,
+                            int source_layer);
+QString describeEditedWeight(const EditedRouters& routers, int layer_base, int layer, int head,
+                             int source_layer, int source_head);
+
+/// The left side of the Interventions view: the edited routers as heatmaps, the weights between
+/// layers and those of one layer, the selected routes with their scale, and the list of edits.
+/// Emits what the user requests, and changes nothing itself.
 class InterventionRoutes : public QWidget {
   Q_OBJECT
 
@@ -24,7 +43,8 @@ class InterventionRoutes : public QWidget {
                   const Preferences& preferences);
   RouteScope scope() const { return static_cast<RouteScope>(scope_->currentIndex()); }
   void setScope(RouteScope scope);  ///< without scopeSelected()
-  RouteMaps& maps() { return *maps_; }
+  FigurePane& layers() { return *layers_; }
+  FigurePane& weights() { return *weights_; }
 
  Q_SIGNALS:
   void selectionRequested(const lime::explorer::Selection& selection);
@@ -38,11 +58,25 @@ class InterventionRoutes : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  /// The routers, layer and look that a heatmap is laid out for; while they stay, edits only change
+  /// its cells. The layer is 0 for the heatmap of layers.
+  using Layout = std::tuple<const EditedRouters*, int, int, FigureTheme, double>;
+
   void makeControls();
   QWidget* makeList();
-  void select(const Selection& selection, const std::vector<RouteScope>& fitting);
+  void drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted,
+               const FigureStyle& style);
+  /// Returns the selection with the cell of a heatmap; nothing beside the cells.
+  std::optional<Selection> selectionAt(const FigurePane* pane, const FigureHit& hit) const;
+  QString describe(const FigurePane* pane, const Selection& one) const;
+  int numHeads() const { return static_cast<int>(weight_map_.rows.size()); }
+  /// Frames the cells of the scope.
+  void mark();
+  /// Moves the selection in the heatmap that has the focus.
+  void walk(int rows, int cols);
+  void select(const FigurePane* pane, const Selection& selection);
   void showScope();
-  void selectScope();
+  void selectScope(int scope);
   void requestScale(double scale);
   /// @return false  if the key does nothing here
   bool handleKey(QKeyEvent& event);
@@ -53,7 +87,13 @@ class InterventionRoutes : public QWidget {
   InterventionEdits& edits_;
   const EditedRouters* routers_ = nullptr;
   Selection selection_;
-  RouteMaps* maps_;
+  int layer_base_ = 0;
+  Layout layers_layout_;
+  Layout weights_layout_;
+  RouterMap layer_map_;
+  RouterMap weight_map_;
+  FigurePane* layers_;
+  FigurePane* weights_;
   QWidget* controls_;
   QComboBox* scope_;
   QSlider* slider_;

@@ -4,13 +4,16 @@
 #include <QDir>
 #include <QTemporaryDir>
 #include <QTimer>
+#include <algorithm>
 #include <array>
 
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "core/json.h"
 #include "store/capture_reader.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -39,27 +42,162 @@ QString writeLine(const QStringList& lines, const QString& file) {
   return shellLine(QStringList{"printf", "%s\\n"} + lines) + u" > "_s + file;
 }
 
-/// Returns the option of the text; appends the commands that write its file.
-QStringList textOption(const InterventionCommand& command, QStringList& commands) {
-  const QStringList& lines = command.request.lines;
-  if (!command.text_file.isEmpty()) {
-    return {"--lines", command.text_file, "--max-sequences", QString::number(lines.size())};
+constexpr std::size_t kLeastShown = 3;       // tokens, however unlikely they are
+constexpr double kShownProbability = 0.001;  // of further ones, in one of the models
+constexpr const char* kWhere = "lime-generate --each-token";
+
+std::vector<Prediction> predictionsOf(const Json& list) {
+  std::vector<Prediction> predictions;
+  for (const Json& prediction : list) {
+    predictions.push_back({prediction.at("id").get<std::int64_t>(),
+                           toQString(prediction.at("token").get<std::string>()),
+                           prediction.at("probability").get<double>()});
   }
-  commands << (lines.size() > kMostTypedLines ? u"# save the text as text.txt"_s
-                                              : writeLine(lines, u"text.txt"_s));
-  return {"--lines", "text.txt"};
+  return predictions;
 }
 
-/// Returns the option of the edits, likewise.
-QStringList editOption(const InterventionCommand& command, QStringList& commands) {
-  const std::vector<RouterEdit>& edits = command.request.edits;
-  if (edits.empty()) return {};
-  if (!command.edit_file.isEmpty()) return {"--router-edit", command.edit_file};
-  commands << writeLine({toQString(router_edits_to_json(edits).dump())}, u"edit.json"_s);
-  return {"--router-edit", "edit.json"};
+/// Returns the probability of the token `id` among `predictions`.
+std::optional<double> probabilityOf(const std::vector<Prediction>& predictions, std::int64_t id) {
+  const auto found = std::ranges::find(predictions, id, &Prediction::id);
+  return found == predictions.end() ? std::nullopt : std::optional(found->probability);
+}
+
+double likelier(const PredictionPair& pair) {
+  return std::max(pair.before.value_or(0.0), pair.after.value_or(0.0));
+}
+
+/// "84.1 %", "0.02 %", "< 0.01 %".
+std::string percent(const std::optional<double>& probability, double below) {
+  constexpr double kLeast = 0.01;
+  const double shown = 100.0 * probability.value_or(below);
+  const bool is_bound = !probability || shown < kLeast;
+  const QString number = QString::number(std::max(shown, kLeast), 'f', shown >= 0.995 ? 1 : 2);
+  return (is_bound ? "< " : "") + number.toStdString() + " %";
 }
 
 }  // namespace
+
+QString visibleToken(const QString& token) {
+  QString shown = token;
+  shown.replace(u'\n', u"\\n"_s);
+  shown.replace(u'\t', u"\\t"_s);
+  shown.replace(u' ', QChar(0x00B7));  // middle dot
+  return shown.isEmpty() ? u"?"_s : shown;
+}
+
+LineReading parseReading(const QByteArray& json) {
+  const Json read = parse_json(json.toStdString(), kWhere);
+  LineReading reading;
+  try {
+    for (const Json& token : read.at("tokens")) {
+      TokenReading one;
+      one.id = token.at("id").get<std::int64_t>();
+      one.token = toQString(token.at("token").get<std::string>());
+      if (!token.at("log_probability").is_null()) {
+        one.log_probability = token.at("log_probability").get<double>();
+      }
+      one.next = predictionsOf(token.at("next_tokens"));
+      reading.push_back(std::move(one));
+    }
+  } catch (const Json::exception& error) {
+    throw FormatError("{}: the output must contain tokens with their predictions, got: {}", kWhere,
+                      error.what());
+  }
+  if (reading.empty()) throw FormatError("{}: the output must contain a token, got none", kWhere);
+  return reading;
+}
+
+std::vector<PredictionPair> comparePredictions(const TokenReading& before,
+                                               const TokenReading& after, std::size_t count) {
+  const auto below = [](const TokenReading& reading) {
+    return reading.next.empty() ? 1.0 : reading.next.back().probability;
+  };
+  std::vector<PredictionPair> pairs;
+  const auto add = [&](const Prediction& prediction) {
+    pairs.push_back({.token = prediction.token,
+                     .before = probabilityOf(before.next, prediction.id),
+                     .after = probabilityOf(after.next, prediction.id),
+                     .before_below = below(before),
+                     .after_below = below(after)});
+  };
+  for (const Prediction& prediction : before.next) add(prediction);
+  for (const Prediction& prediction : after.next) {
+    if (!probabilityOf(before.next, prediction.id)) add(prediction);
+  }
+  std::ranges::stable_sort(pairs, std::greater(), likelier);
+  if (pairs.size() > count) pairs.resize(count);
+  return pairs;
+}
+
+TextScore compareScores(const CaptureReader& before, const CaptureReader& after) {
+  const std::vector<Sequence>& trained = before.sequences();
+  const std::vector<Sequence>& edited = after.sequences();
+  throw_if<FormatError>(
+      trained.size() != edited.size(), "'{}': must contain the {} sequences of '{}', got {}",
+      after.path().string(), trained.size(), before.path().string(), edited.size());
+  TextScore score;
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    throw_if<FormatError>(
+        !trained[i].is_scored() || trained[i].scored_tokens != edited[i].scored_tokens,
+        "'{}': sequence {} must be scored as in '{}'; capture --log-likelihood",
+        after.path().string(), i, before.path().string());
+    if (trained[i].scored_tokens == 0) continue;
+    score.lines.push_back({.line = static_cast<int>(i),
+                           .text = toQString(trained[i].text),
+                           .before = trained[i].log_likelihood,
+                           .after = edited[i].log_likelihood,
+                           .tokens = trained[i].scored_tokens});
+    score.before += trained[i].log_likelihood;
+    score.after += edited[i].log_likelihood;
+    score.tokens += trained[i].scored_tokens;
+  }
+  return score;
+}
+
+Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count) {
+  BarPanel bars;
+  bars.series.resize(2);
+  bars.series[0].label = kOriginal.toStdString();
+  bars.series[0].style.colour = kMutedColour;
+  bars.series[1].label = kEdited.toStdString();
+  bars.series[1].style.colour = 0;
+  for (const PredictionPair& pair : comparePredictions(before, after, count)) {
+    if (bars.groups.size() >= kLeastShown && likelier(pair) < kShownProbability) break;
+    bars.groups.push_back(visibleToken(pair.token).toStdString());
+    bars.series[0].values.push_back(pair.before.value_or(0.0));
+    bars.series[1].values.push_back(pair.after.value_or(0.0));
+    bars.series[0].stars.push_back(percent(pair.before, pair.before_below));
+    bars.series[1].stars.push_back(percent(pair.after, pair.after_below));
+  }
+  FigurePanel panel;
+  panel.x.label = "probability";
+  panel.x.min = 0.0;
+  panel.x.max = 1.3;  // room for the numbers after the bars
+  panel.x.ticks = {{0.0, "0"}, {0.5, "0.5"}, {1.0, "1"}};
+  panel.content = std::move(bars);
+  Figure figure;
+  figure.name = "next-tokens";
+  figure.panels = {std::move(panel)};
+  return figure;
+}
+
+Figure entropiesFigure(const Results& results, const QString& site, int layer_base) {
+  FigureOptions options;
+  options.kind = "entropy";
+  options.site = {site.toStdString()};
+  options.layer_base = layer_base;
+  const std::vector<FigureSource> sources = {{.path = "entropy.json", .results = results}};
+  Figure figure = make_figure(sources, options);
+  for (FigurePanel& panel : figure.panels) {
+    auto& content = std::get<CurvePanel>(panel.content);
+    for (Curve& curve : content.curves) {
+      const bool is_edited = toQString(curve.label) == kEdited;
+      curve.style.colour = is_edited ? 0 : kMutedColour;
+      curve.style.pattern = is_edited ? LinePattern::kSolid : LinePattern::kDashed;
+    }
+  }
+  return figure;
+}
 
 bool InterventionRequest::isSameBut(const InterventionRequest& other) const {
   return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
@@ -79,11 +217,15 @@ void InterventionRun::clear() {
   readings_.clear();
   request_.reset();
   original_.reset();
+  dropEdited();
+  Q_EMIT changed();
+}
+
+void InterventionRun::dropEdited() {
   edited_.reset();
   score_.reset();
   entropies_.reset();
   problem_.clear();
-  Q_EMIT changed();
 }
 
 void InterventionRun::start(const InterventionRequest& request) {
@@ -91,10 +233,7 @@ void InterventionRun::start(const InterventionRequest& request) {
   const bool is_same_text =
       request_ && request_->checkpoint == request.checkpoint && request_->lines == request.lines;
   if (!is_same_text) original_.reset();
-  edited_.reset();
-  score_.reset();
-  entropies_.reset();
-  problem_.clear();
+  dropEdited();
   request_ = request;
   waiting_ = {Step::kReadOriginal, Step::kReadEdited, Step::kCaptureOriginal, Step::kCaptureEdited,
               Step::kCompare};
@@ -222,58 +361,48 @@ void InterventionRun::next() {
   Q_EMIT changed();
 }
 
-QStringList InterventionRun::editArguments(const QTemporaryDir& folder,
-                                           const std::vector<RouterEdit>& edits) {
-  if (edits.empty()) return {};
-  const QString name = u"edit.json"_s;
-  write_file_atomically(toPath(folder.filePath(name)), router_edits_to_json(edits).dump(1) + '\n');
-  return {u"--router-edit"_s, folder.filePath(name)};
-}
-
-QStringList InterventionRun::commonArguments() const {
-  return {u"--checkpoint"_s, toQString(request_->checkpoint), u"--threads"_s,
-          QString::number(request_->threads)};
+QStringList InterventionRun::modelArguments(Step step, const QTemporaryDir& folder) const {
+  QStringList arguments = {u"--checkpoint"_s, toQString(request_->checkpoint), u"--threads"_s,
+                           QString::number(request_->threads)};
+  if (const std::vector<RouterEdit>& edits = editsOf(step); !edits.empty()) {
+    arguments << u"--router-edit"_s << folder.filePath(u"edit.json"_s);
+    write_file_atomically(toPath(arguments.back()), router_edits_to_json(edits).dump(1) + '\n');
+  }
+  return arguments;
 }
 
 void InterventionRun::read(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
   // With "=", or a line that begins with a minus would be taken for an option.
   const QStringList arguments =
-      commonArguments() +
+      modelArguments(step, *folder) +
       QStringList{u"--prompt="_s + request_->lines[request_->line], u"--next-tokens"_s,
-                  QString::number(kListedTokens), u"--each-token"_s} +
-      editArguments(*folder, editsOf(step));
-  job_ = jobs_.startProcess(
-      this, {.title = nameOf(step)}, programs_.generate, arguments,
-      [this, step, folder, key = readingKey(editsOf(step))](const QByteArray& output) {
-        parse(step, key, output);
-      },
-      [this](const QString& problem) { failed(problem); });
-}
-
-void InterventionRun::parse(Step step, const QByteArray& key, const QByteArray& output) {
-  job_ = jobs_.start<LineReading>(
-      this, {.title = nameOf(step), .is_shown = false},
-      [output](const JobContext&) { return parseReading(output); },
-      [this, step, key](LineReading reading) {
-        if (readings_.size() >= kMostReadings) readings_.clear();
-        readings_.insert(key, std::move(reading));
-        finished(step);
-      },
-      [this](const QString& problem) { failed(problem); });
+                  QString::number(kListedTokens), u"--each-token"_s};
+  const auto parse = [this, step, folder,
+                      key = readingKey(editsOf(step))](const QByteArray& output) {
+    job_ = jobs_.start<LineReading>(
+        this, {.title = nameOf(step), .is_shown = false},
+        [output](const JobContext&) { return parseReading(output); },
+        [this, step, key](LineReading reading) {
+          if (readings_.size() >= kMostReadings) readings_.clear();
+          readings_.insert(key, std::move(reading));
+          finished(step);
+        },
+        [this](const QString& problem) { failed(problem); });
+  };
+  job_ = jobs_.startProcess(this, {.title = nameOf(step)}, programs_.generate, arguments, parse,
+                            [this](const QString& problem) { failed(problem); });
 }
 
 void InterventionRun::capture(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
-  const QString text = u"text.txt"_s;
-  write_file_atomically(toPath(folder->filePath(text)),
-                        (request_->lines.join(u'\n') + u'\n').toStdString());
+  const QString text = folder->filePath(u"text.txt"_s);
+  write_file_atomically(toPath(text), (request_->lines.join(u'\n') + u'\n').toStdString());
   const QString output = folder->filePath(u"capture.h5"_s);
   const QStringList arguments =
-      commonArguments() +
-      QStringList{u"--lines"_s,          folder->filePath(text), u"--sites"_s, kSites,
-                  u"--log-likelihood"_s, u"--output"_s,          output} +
-      editArguments(*folder, editsOf(step));
+      modelArguments(step, *folder) +
+      QStringList{u"--lines"_s,          text,          u"--sites"_s, kSites,
+                  u"--log-likelihood"_s, u"--output"_s, output};
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.capture, arguments,
       [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
@@ -333,15 +462,25 @@ void InterventionRun::failed(const QString& problem) {
 
 QStringList interventionCommandLines(const InterventionCommand& command) {
   const InterventionRequest& request = command.request;
-  QStringList commands;
-  const QStringList edit = editOption(command, commands);
-  if (request.lines.isEmpty()) return commands;
-  const QStringList text = textOption(command, commands);
+  const QStringList& lines = request.lines;
+  QStringList commands, edit, text = {"--lines", "text.txt"};
+  if (!request.edits.empty()) {
+    edit = {"--router-edit", command.edit_file.isEmpty() ? u"edit.json"_s : command.edit_file};
+    if (command.edit_file.isEmpty()) {
+      commands << writeLine({toQString(router_edits_to_json(request.edits).dump())}, edit[1]);
+    }
+  }
+  if (lines.isEmpty()) return commands;
+  if (!command.text_file.isEmpty()) {
+    text = {"--lines", command.text_file, "--max-sequences", QString::number(lines.size())};
+  } else {
+    commands << (lines.size() > kMostTypedLines ? u"# save the text as text.txt"_s
+                                                : writeLine(lines, text[1]));
+  }
   const QStringList model = {"--checkpoint", toQString(request.checkpoint)};
   // With "=", or a line that begins with a minus would be taken for an option.
   const QString read = shellLine(QStringList{"lime-generate"} + model) + u" --prompt="_s +
-                       quotedForShell(request.lines[request.line]) +
-                       u" --next-tokens 40 --each-token"_s;
+                       quotedForShell(lines[request.line]) + u" --next-tokens 40 --each-token"_s;
   const QStringList capture =
       QStringList{"lime-capture"} + model + text +
       QStringList{"--sites", "values,routed_values,hidden", "--log-likelihood"};

@@ -4,8 +4,6 @@
 #include <QCheckBox>
 #include <QEvent>
 #include <QHeaderView>
-#include <QItemSelectionModel>
-#include <QListView>
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
@@ -14,7 +12,6 @@
 #include <QToolButton>
 #include <algorithm>
 
-#include "explorer/interventions/intervention_run.h"
 #include "explorer/widgets/figure_view.h"
 
 namespace lime::explorer {
@@ -36,15 +33,16 @@ QString percentOfLog(double log_probability) {
   return u"%1 %"_s.arg(100.0 * std::exp(log_probability), 0, 'g', 3);
 }
 
-QString describeToken(const ScoredToken& token) {
-  if (!token.before) return u"'%1': the first token has no prediction"_s.arg(token.text);
-  const QString text =
-      u"'%1': original probability %2"_s.arg(token.text, percentOfLog(*token.before));
-  if (!token.after) return text;
-  const double cost = *token.before - *token.after;
-  return text + u", edited %1; the edits %2 %3 nats"_s
-                    .arg(percentOfLog(*token.after), cost >= 0.0 ? u"cost"_s : u"gain"_s)
-                    .arg(std::abs(cost), 0, 'f', 3);
+/// Describes a token in place `at` of a line, and the loss that the edits cause.
+QString describeScored(const LineReading& before, const LineReading& after, std::size_t at) {
+  const QString token = visibleToken(before[at].token);
+  if (!before[at].log_probability) return u"'%1': the first token has no prediction"_s.arg(token);
+  const double original = *before[at].log_probability;
+  const QString text = u"'%1': original probability %2"_s.arg(token, percentOfLog(original));
+  if (at >= after.size() || !after[at].log_probability) return text;
+  const double edited = *after[at].log_probability;
+  return text + u", edited %1; the edits change the loss of this token by %2 nats"_s.arg(
+                    percentOfLog(edited), withSign(original - edited, 3));
 }
 
 constexpr std::size_t kShownTokens = 7;
@@ -124,13 +122,7 @@ RunBar::RunBar()
   column->addLayout(controls);
   column->addWidget(under_way_);
   connect(file, &QPushButton::clicked, this, &RunBar::fileRequested);
-  connect(run_, &QPushButton::clicked, this, [this] {
-    if (is_running_) {
-      Q_EMIT stopRequested();
-    } else {
-      Q_EMIT runRequested();
-    }
-  });
+  connect(run_, &QPushButton::clicked, this, &RunBar::runRequested);
   connect(live_, &QCheckBox::toggled, this,
           [this] { Q_EMIT settingChanged(u"Run at every edit"_s); });
   connect(max_lines_, &QComboBox::activated, this,
@@ -149,9 +141,8 @@ void RunBar::setRunsLive(bool live) {
 void RunBar::setRunnable(bool runnable) { run_->setEnabled(runnable); }
 
 void RunBar::showProgress(const InterventionRun& run) {
-  is_running_ = run.isRunning();
-  run_->setText(is_running_ ? u"S&top"_s : u"R&un"_s);
-  under_way_->setVisible(is_running_);
+  run_->setText(run.isRunning() ? u"S&top"_s : u"R&un"_s);
+  under_way_->setVisible(run.isRunning());
   step_->setText(run.stepText());
   progress_->setValue(static_cast<int>(progress_->maximum() * run.share()));
 }
@@ -232,94 +223,60 @@ bool TextEditor::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
-ScoredTokens::ScoredTokens()
-    : TableModel({{.title = u"Token"_s,
-                   .text = [](const ScoredToken& token) { return token.text; },
-                   .further = [this](const ScoredToken& token,
-                                     int role) { return further(token, role); }}}) {}
-
-void ScoredTokens::setReadings(const LineReading& before, const LineReading& after) {
-  std::vector<ScoredToken> tokens;
-  largest_ = kLeastScale;
+std::vector<TextToken> scoredTokens(const LineReading& before, const LineReading& after) {
+  constexpr float kFullest = 0.75F;  // text stays readable, on dark and on light
+  std::vector<std::optional<double>> costs(before.size());
+  double largest = kLeastScale;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    if (!before[i].log_probability || !after[i].log_probability) continue;
+    costs[i] = *before[i].log_probability - *after[i].log_probability;
+    largest = std::max(largest, std::abs(*costs[i]));
+  }
+  std::vector<TextToken> tokens;
   for (std::size_t i = 0; i < before.size(); ++i) {
-    ScoredToken token{.text = visibleToken(before[i].token), .before = before[i].log_probability};
-    if (i < after.size()) token.after = after[i].log_probability;
-    if (token.before && token.after) {
-      largest_ = std::max(largest_, std::abs(*token.before - *token.after));
-    }
-    tokens.push_back(std::move(token));
+    tokens.push_back(
+        {.text = visibleToken(before[i].token), .description = describeScored(before, after, i)});
+    if (!costs[i]) continue;
+    QColor& ground = tokens.back().ground;
+    ground = *costs[i] > 0.0 ? QColor(213, 94, 0) : QColor(0, 114, 178);
+    ground.setAlphaF(kFullest * static_cast<float>(std::abs(*costs[i]) / largest));
   }
-  if (!before.empty()) tokens.push_back({.text = QChar(0x2026)});  // the next token
-  setRows(std::move(tokens));
-}
-
-QString ScoredTokens::describe(int row) const {
-  if (row < 0 || row >= rowCount()) return {};
-  return row + 1 == rowCount() ? u"Next token"_s : describeToken(at(row));
-}
-
-QVariant ScoredTokens::further(const ScoredToken& token, int role) const {
-  switch (role) {
-    case Qt::ToolTipRole:
-    case Qt::AccessibleDescriptionRole:
-      return describe(static_cast<int>(&token - rows().data()));
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignCenter);
-    case Qt::BackgroundRole: {
-      if (!token.before || !token.after) return {};
-      const double cost = *token.before - *token.after;
-      QColor colour = cost > 0.0 ? QColor(213, 94, 0) : QColor(0, 114, 178);
-      constexpr double kFullest = 0.75;  // text stays readable, on dark and on light
-      colour.setAlphaF(static_cast<float>(kFullest * std::abs(cost) / largest_));
-      return colour;
-    }
-    default:
-      return {};
-  }
+  if (!before.empty()) tokens.push_back({.text = QChar(0x2026), .description = u"Next token"_s});
+  return tokens;
 }
 
 LineTokens::LineTokens(FigurePane& next)
     : next_(next),
-      title_(new QLabel),
+      title_(makeCaption()),
       previous_line_(
           arrowButton(Qt::LeftArrow, u"previous line"_s, u"Show the previous line (Alt+Up)"_s)),
       next_line_(arrowButton(Qt::RightArrow, u"next line"_s, u"Show the next line (Alt+Down)"_s)),
-      list_(new QListView) {
+      list_(new TokenText(u"tokens of the line, coloured by the change in loss"_s)) {
   title_->setTextFormat(Qt::PlainText);
   title_->setForegroundRole(QPalette::PlaceholderText);
-  title_->setMinimumWidth(40);
-  list_->setModel(&model_);
-  list_->setFlow(QListView::LeftToRight);
-  list_->setWrapping(true);
-  list_->setResizeMode(QListView::Adjust);
-  list_->setSpacing(1);
-  list_->setFrameShape(QFrame::NoFrame);
-  list_->setMouseTracking(true);
-  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  list_->setAccessibleName(u"tokens of the line, coloured by the change in loss"_s);
   list_->setToolTip(
       u"Orange: lower probability after the intervention; blue: higher. Select a token to see the "
       u"predictions in its place"_s);
-  list_->setFixedHeight(3 * (list_->fontMetrics().height() + 6));
+  list_->setFixedHeight(3 * (list_->fontMetrics().height() + 10) + 6);
   auto* const row = new QHBoxLayout;
   row->addWidget(title_, 1);
   row->addWidget(previous_line_);
   row->addWidget(next_line_);
-  auto* const column = new QVBoxLayout(this);
-  column->setContentsMargins(12, 0, 12, 4);
-  column->setSpacing(0);
+  QVBoxLayout* const column = fillWithColumn(*this);
   column->addLayout(row);
   column->addWidget(list_);
   next_.plot().setDescriber([this](const FigureHit& hit) { return describeNext(hit); });
   connect(previous_line_, &QToolButton::clicked, this, [this] { Q_EMIT lineRequested(line_ - 1); });
   connect(next_line_, &QToolButton::clicked, this, [this] { Q_EMIT lineRequested(line_ + 1); });
-  connect(list_, &QListView::entered, this,
-          [this](const QModelIndex& index) { Q_EMIT status(model_.describe(index.row())); });
-  connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this,
-          [this](const QModelIndex& index) {
-            Q_EMIT status(model_.describe(index.row()));
-            drawNext();
-          });
+  const auto describe = [this](int token) {
+    Q_EMIT status(token < 0 ? QString()
+                            : list_->tokens()[static_cast<std::size_t>(token)].description);
+  };
+  connect(list_, &TokenText::hovered, this, describe);
+  connect(list_, &TokenText::selected, this, [this, describe](int token) {
+    describe(token);
+    drawNext();
+  });
 }
 
 void LineTokens::show(const InterventionRun& run) {
@@ -335,25 +292,19 @@ void LineTokens::show(const InterventionRun& run) {
                 num_lines));
   const LineReading* const original = run.originalReading();
   const LineReading* const edited = run.editedReading();
-  const LineReading before = original == nullptr ? LineReading() : *original;
-  const LineReading after = edited == nullptr ? LineReading() : *edited;
-  if (before != original_ || after != edited_) {
-    original_ = before;
-    edited_ = after;
-    const QSignalBlocker quiet(list_->selectionModel());
-    const int place = list_->currentIndex().row();
-    const bool was_last = place < 0 || place + 1 >= model_.rowCount();
-    model_.setReadings(original_, edited_);
-    // The next token is shown, unless the user selected another place.
-    const int last = model_.rowCount() - 1;
-    list_->setCurrentIndex(model_.index(was_last ? last : std::min(place, last), 0));
-    list_->scrollTo(list_->currentIndex());
-  }
+  original_ = original == nullptr ? LineReading() : *original;
+  edited_ = edited == nullptr ? LineReading() : *edited;
+  // The next token is shown, unless the user selected another place.
+  const int place = list_->current();
+  const bool was_last = place < 0 || place + 1 >= std::ssize(list_->tokens());
+  list_->setTokens(scoredTokens(original_, edited_));
+  const int last = static_cast<int>(list_->tokens().size()) - 1;
+  list_->setCurrent(was_last ? last : std::min(place, last));
   drawNext();
 }
 
 void LineTokens::drawNext() {
-  const int place = list_->currentIndex().row();
+  const int place = list_->current();
   const auto behind = static_cast<std::size_t>(std::max(place - 1, 0));
   if (place < 1 || behind >= original_.size() || behind >= edited_.size()) {
     next_.show(std::nullopt, place == 0

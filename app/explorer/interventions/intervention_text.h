@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/interventions/intervention_result.h"
-#include "explorer/models/table_model.h"
+#include "explorer/interventions/intervention_run.h"
+#include "explorer/text/token_text.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure.h"
 
 class QCheckBox;
-class QListView;
 class QPlainTextEdit;
 class QProgressBar;
 class QPushButton;
@@ -16,7 +15,6 @@ class QToolButton;
 namespace lime::explorer {
 
 class FigurePane;
-class InterventionRun;
 
 /// The controls of a run: the number of lines, start and stop, and the progress.
 class RunBar : public QWidget {
@@ -33,14 +31,13 @@ class RunBar : public QWidget {
   void showProgress(const InterventionRun& run);
 
  Q_SIGNALS:
+  /// The user pressed Run, or Stop during a run.
   void runRequested();
-  void stopRequested();
   void fileRequested();
   /// A control changed; `what` names it for undo.
   void settingChanged(const QString& what);
 
  private:
-  bool is_running_ = false;
   QPushButton* run_;
   QComboBox* max_lines_;
   QCheckBox* live_;
@@ -92,30 +89,10 @@ class TextEditor : public QWidget {
   QTableView* table_;
 };
 
-/// A token of a line with its log-probability in either model, where that is known.
-struct ScoredToken {
-  QString text;
-  std::optional<double> before = {};
-  std::optional<double> after = {};
-};
-
-/// Lists the tokens of a line. The background is the loss that the edits cause: orange where the
-/// token became less likely, blue where more. A place for the next token follows them.
-class ScoredTokens : public TableModel<ScoredToken> {
- public:
-  ScoredTokens();
-
-  /// @param after  empty while it is not known
-  void setReadings(const LineReading& before, const LineReading& after);
-
-  /// Returns "'·is': original probability 93.1 %, edited 2.0 %; the edits cost 3.84 nats".
-  QString describe(int row) const;
-
- private:
-  QVariant further(const ScoredToken& token, int role) const;
-
-  double largest_ = 1.0;  ///< change that has the fullest colour, nats
-};
+/// Returns the tokens of a line, and a place for the next one. Their colour is the loss that the
+/// edits cause: orange where the token became less likely, blue where more.
+/// @param after  empty while it is not known
+std::vector<TextToken> scoredTokens(const LineReading& before, const LineReading& after);
 
 /// Shows the tokens of a line, coloured by the loss that the edits cause, and draws the predictions
 /// in place of the selected token into a pane.
@@ -139,12 +116,11 @@ class LineTokens : public QWidget {
   LineReading original_;
   LineReading edited_;
   int line_ = 0;
-  ScoredTokens model_;
   FigurePane& next_;
   QLabel* title_;
   QToolButton* previous_line_;
   QToolButton* next_line_;
-  QListView* list_;
+  TokenText* list_;
 };
 
 }  // namespace lime::explorer

@@ -24,9 +24,6 @@ constexpr int kLivePauseMs = 300;                           // after the last ed
 constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
 const QString kEditFilter = u"Router edits (*.json);;All (*)"_s;
 
-constexpr std::array kScopeNames = {"weight", "head_source", "head",       "layer_source",
-                                    "layer",  "source",      "source_head"};
-
 }  // namespace
 
 bool InterventionsView::shows(const Document& document) {
@@ -48,8 +45,8 @@ InterventionsView::InterventionsView(const ViewContext& context)
   connectAll();
   connectWorkspace();
   listCheckpoints();
-  for (FigurePane* const pane : {&routes_->maps().layers(), &routes_->maps().weights(),
-                                 &effect_->next(), &effect_->entropies()}) {
+  for (FigurePane* const pane :
+       {&routes_->layers(), &routes_->weights(), &effect_->next(), &effect_->entropies()}) {
     panes().add(*pane);
   }
   rememberState();
@@ -79,7 +76,7 @@ void InterventionsView::layOut() {
   QVBoxLayout* const page = fillWithColumn(*this);
   page->addWidget(controls);
   page->addWidget(body, 1);
-  setFirstFocus(&routes_->maps().layers().plot());
+  setFirstFocus(&routes_->layers().plot());
 }
 
 void InterventionsView::connectAll() {
@@ -99,8 +96,8 @@ void InterventionsView::connectAll() {
           [onSetting] { onSetting(u"Select the activations"_s); });
   connect(&effect_->editor(), &TextEditor::textTyped, this,
           [this] { recordChange(u"Type a text"_s); });
-  connect(&effect_->runBar(), &RunBar::runRequested, this, &InterventionsView::run);
-  connect(&effect_->runBar(), &RunBar::stopRequested, this, [this] { run_.cancel(); });
+  connect(&effect_->runBar(), &RunBar::runRequested, this,
+          [this] { run_.isRunning() ? run_.cancel() : run(); });
   connect(&effect_->runBar(), &RunBar::settingChanged, this, onSetting);
   connect(&run_, &InterventionRun::changed, this, &InterventionsView::showAnswers);
   connect(&run_, &InterventionRun::progressed, this,
@@ -429,22 +426,13 @@ std::vector<Shortcut> InterventionsView::shortcuts() const {
           {u"Scale them down, up"_s, u"[, ]"_s}};
 }
 
-const Json& InterventionsView::editsJson() const {
-  if (json_.is_null() || json_of_ != edits_.edits()) {
-    json_of_ = edits_.edits();
-    json_ = router_edits_to_json(json_of_).at("edits");
-  }
-  return json_;
-}
-
 Json InterventionsView::state() const {
-  Json state = {{"edits", editsJson()},
-                {"scope", kScopeNames[static_cast<std::size_t>(routes_->scope())]},
-                {"text", effect_->editor().text().toStdString()},
-                {"lines", effect_->runBar().maxLines()},
-                {"site", effect_->site().toStdString()},
-                {"live", effect_->runBar().runsLive()}};
-  return state;
+  return {{"edits", router_edits_to_json(edits_.edits()).at("edits")},
+          {"scope", enum_name(routes_->scope())},
+          {"text", effect_->editor().text().toStdString()},
+          {"lines", effect_->runBar().maxLines()},
+          {"site", effect_->site().toStdString()},
+          {"live", effect_->runBar().runsLive()}};
 }
 
 void InterventionsView::setState(const Json& state) {
@@ -457,10 +445,8 @@ void InterventionsView::setState(const Json& state) {
             : parse_router_edits({{"format", "lime-router-edit/1"}, {"edits", list}}, "session"));
     edit_file_.clear();
   }
-  const std::string scope = state.value("scope", std::string());
-  for (std::size_t i = 0; i < kScopeNames.size(); ++i) {
-    if (scope == kScopeNames[i]) routes_->setScope(static_cast<RouteScope>(i));
-  }
+  const auto scope = find_enum<RouteScope>(state.value("scope", std::string()));
+  if (scope) routes_->setScope(*scope);
   effect_->editor().setText(toQString(state.value("text", effect_->editor().text().toStdString())));
   effect_->runBar().setMaxLines(state.value("lines", effect_->runBar().maxLines()));
   effect_->setSite(toQString(state.value("site", std::string())));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/router/router_exploration.h"
+#include "explorer/interventions/intervention_edits.h"
 #include "explorer/interventions/intervention_run.h"
-#include "explorer/interventions/route_maps.h"
 #include "explorer/widgets/view.h"
 
 class QTimer;
@@ -66,12 +67,8 @@ class InterventionsView : public View {
   const Document* document() const;
   Selection selected() const;
   std::optional<InterventionRequest> currentRequest() const;
-  const Json& editsJson() const;
 
   InterventionEdits edits_;
-  // state() is read several times at every edit.
-  mutable std::vector<RouterEdit> json_of_;
-  mutable Json json_;
   InterventionRun run_;
   std::unique_ptr<EditedRouters> routers_;
   int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read

@@ -35,6 +35,11 @@ class TableModel : public QAbstractTableModel {
     rows_ = std::move(rows);
     endResetModel();
   }
+  /// Replaces the contents of all rows, as many as before.
+  void updateRows(std::vector<Row> rows) {
+    rows_ = std::move(rows);
+    if (!rows_.empty()) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+  }
   const std::vector<Row>& rows() const { return rows_; }
   const Row& at(int row) const { return rows_[static_cast<std::size_t>(row)]; }
 

@@ -21,25 +21,13 @@ std::string sourceLabel(const RouterDisplay& display) {
 
 constexpr double kNoCell = std::numeric_limits<double>::quiet_NaN();
 
-/// 0, 1, ... or by the sum of magnitudes along the other direction, the strongest first.
-std::vector<int> orderOf(const MatrixD& values, bool of_columns, bool is_sorted) {
-  const Index count = of_columns ? values.cols() : values.rows();
-  std::vector<int> order(static_cast<std::size_t>(count));
+/// 0, 1, ... or the columns of `values` by the sum of their magnitudes, the strongest first.
+std::vector<int> orderOf(const Eigen::Ref<const MatrixD>& values, bool is_sorted) {
+  std::vector<int> order(static_cast<std::size_t>(values.cols()));
   std::iota(order.begin(), order.end(), 0);
-  if (!is_sorted) return order;
-  std::vector<double> strength;
-  for (Index i = 0; i < count; ++i) {
-    double sum = 0.0;
-    const Index others = of_columns ? values.rows() : values.cols();
-    for (Index k = 0; k < others; ++k) {
-      const double value = of_columns ? values(k, i) : values(i, k);
-      if (std::isfinite(value)) sum += std::abs(value);
-    }
-    strength.push_back(sum);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return strength[static_cast<std::size_t>(a)] > strength[static_cast<std::size_t>(b)];
-  });
+  const Eigen::RowVectorXd strength =
+      values.array().isFinite().select(values.cwiseAbs(), 0.0).colwise().sum();
+  if (is_sorted) std::ranges::stable_sort(order, {}, [&](int i) { return -strength(i); });
   return order;
 }
 
@@ -85,8 +73,8 @@ MapParts partsOf(const RouterSubject& subject, const RouterDisplay& display, Val
 
 RouterMap mapOf(const MapParts& parts, const RouterDisplay& display) {
   RouterMap map;
-  map.cols = orderOf(parts.values, true, display.is_sorted);
-  map.rows = orderOf(parts.values, false, display.is_sorted && !parts.has_layer_rows);
+  map.cols = orderOf(parts.values, display.is_sorted);
+  map.rows = orderOf(parts.values.transpose(), display.is_sorted && !parts.has_layer_rows);
   std::erase_if(map.rows, [&](int row) { return row < parts.first_row; });
   std::reverse(map.rows.begin(), map.rows.end());  // the first one is at the top
   map.values.resize(static_cast<Index>(map.rows.size()), static_cast<Index>(map.cols.size()));
@@ -147,47 +135,11 @@ QString sourceName(const RouterDisplay& display, int layer) {
   return layerName(display, layer) + (layer == 0 ? u" (embeddings)"_s : QString());
 }
 
-/// Place of `at` among the magnitudes of a row, the largest first.
-int rankIn(const Eigen::Ref<const Eigen::RowVectorXd>& row, int at) {
-  int rank = 1;
-  for (Index i = 0; i < row.size(); ++i) rank += std::abs(row(i)) > std::abs(row(at)) ? 1 : 0;
-  return rank;
-}
-
-/// Describes what `reader` reads of a layer. @param share_in  the fraction in given routers
-/// @param ranked  magnitudes of all sources
-template <typename Share>
-QString readingText(const RouterSubject& subject, const RouterDisplay& display,
-                    const QString& reader, int source_layer, Share&& share_in, double weight,
-                    const Eigen::RowVectorXd& ranked) {
-  const double share = share_in(*subject.routers);
-  const auto count = static_cast<double>(ranked.size());
-  QString text =
-      u"%1 reads %2: fraction %3, %4 times uniform (1/%5 = %6); signed weight %7, rank "
-      u"%8 of %5 layers"_s
-          .arg(reader, sourceName(display, source_layer), weightText(share),
-               QString::number(share * count, 'f', 2))
-          .arg(ranked.size())
-          .arg(weightText(1.0 / count), weightText(weight))
-          .arg(rankIn(ranked, source_layer));
-  if (subject.minus != nullptr) {
-    text += u"; fraction in the other checkpoint %1"_s.arg(weightText(share_in(*subject.minus)));
-  }
-  return text;
-}
-
-int placeOf(const std::vector<int>& numbers, int number) {
-  const auto found = std::find(numbers.begin(), numbers.end(), number);
-  return found == numbers.end() ? -1 : static_cast<int>(found - numbers.begin());
-}
-
 /// Returns the number at a position of an axis of a map; nothing beyond its ends.
 std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
   if (!(place > -0.5 && place < static_cast<double>(numbers.size()) - 0.5)) return std::nullopt;
   return numbers[static_cast<std::size_t>(place + 0.5)];
 }
-
-using Eigen::Index;
 
 constexpr std::size_t kMostDirect = 32;   // edges that are drawn, the strongest
 constexpr std::size_t kMostEarlier = 64;  // likewise, between earlier layers
@@ -198,16 +150,13 @@ constexpr double kWidest = 6.0;           // of lines, in parts of a usual one
 constexpr double kNarrowest = 0.4;
 
 /// A place of the diagram: layers to the right, heads from top to bottom.
-struct Place {
-  double x = 0.0;
-  double y = 0.0;
-};
+using Place = Eigen::Vector2d;
 
 /// A line that leaves and arrives level, and an arc between heads of one level: lines of several
 /// layers would hide each other. From left to right, as curves are: else parts of it would be
 /// missing where the figure is seen from near. @param arc  its height
 Curve bent(Place from, Place to, double strength, double arc, const SeriesStyle& style) {
-  if (to.x < from.x) std::swap(from, to);
+  if (to.x() < from.x()) std::swap(from, to);
   Curve curve;
   curve.style = style;
   curve.style.marker = MarkerShape::kNone;
@@ -215,31 +164,27 @@ Curve bent(Place from, Place to, double strength, double arc, const SeriesStyle&
   for (int i = 0; i < kSamples; ++i) {
     const double t = static_cast<double>(i) / (kSamples - 1);
     const double eased = t * t * (3.0 - 2.0 * t);
-    curve.x.push_back(from.x + t * (to.x - from.x));
-    curve.y.push_back(from.y + eased * (to.y - from.y) + 4.0 * arc * t * (1.0 - t));
+    curve.x.push_back(std::lerp(from.x(), to.x(), t));
+    curve.y.push_back(std::lerp(from.y(), to.y(), eased) + 4.0 * arc * t * (1.0 - t));
   }
   return curve;
 }
 
-struct Edge {
-  Index layer = 0;
-  Index head = 0;
-  double share = 0.0;
-};
-
-std::vector<Edge> strongestDirect(const RouterFlow& flow, double threshold) {
-  std::vector<Edge> edges;
+/// Returns buffered layer and head of the strongest direct reads, the strongest last.
+std::vector<std::pair<Index, Index>> strongestDirect(const RouterFlow& flow, double threshold) {
+  std::vector<std::pair<Index, Index>> reads;
   const double least = threshold * flow.direct.maxCoeff();
   for (Index s = 0; s < flow.direct.cols(); ++s) {
     for (Index h = 0; h < flow.direct.rows(); ++h) {
       const double share = flow.direct(h, s);
-      if (share > 0.0 && share >= least) edges.push_back({s, h, share});
+      if (share > 0.0 && share >= least) reads.emplace_back(s, h);
     }
   }
-  std::stable_sort(edges.begin(), edges.end(),
-                   [](const Edge& a, const Edge& b) { return a.share > b.share; });
-  edges.resize(std::min(edges.size(), kMostDirect));
-  return edges;
+  std::ranges::stable_sort(reads, std::greater(),
+                           [&](const auto& read) { return flow.direct(read.second, read.first); });
+  reads.resize(std::min(reads.size(), kMostDirect));
+  std::ranges::reverse(reads);
+  return reads;
 }
 
 CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold,
@@ -265,13 +210,11 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
     curve.label = "between earlier layers";
     panel.curves.push_back(std::move(curve));
   }
-  const std::vector<Edge> direct = strongestDirect(flow, threshold);
-  for (auto edge = direct.rbegin(); edge != direct.rend(); ++edge) {
-    const bool is_negative = flow.signs(edge->head, edge->layer) < 0.0;
+  for (const auto& [source, from] : strongestDirect(flow, threshold)) {
+    const bool is_negative = flow.signs(from, source) < 0.0;
     Curve curve =
-        bent({static_cast<double>(layer) + 1.0, level(head)},
-             {static_cast<double>(edge->layer), level(edge->head)}, edge->share / strongest,
-             edge->head == head ? arc(layer + 1, edge->layer) : 0.0,
+        bent({layer + 1.0, level(head)}, {static_cast<double>(source), level(from)},
+             flow.direct(from, source) / strongest, from == head ? arc(layer + 1, source) : 0.0,
              // As in heatmaps of signed weights: blue is negative.
              {.colour = is_negative ? 0U : 1U});
     curve.label = is_negative ? "read with a negative weight" : "read with a positive weight";
@@ -294,11 +237,7 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
 }  // namespace
 
 double largestMagnitude(const MatrixD& values) {
-  double largest = 0.0;
-  for (Index i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values.data()[i])) largest = std::max(largest, std::abs(values.data()[i]));
-  }
-  return largest;
+  return values.array().isFinite().select(values.cwiseAbs(), 0.0).maxCoeff();
 }
 
 QString weightText(double value) { return QString::number(value, 'f', 4); }
@@ -313,8 +252,10 @@ std::optional<std::pair<int, int>> RouterMap::cellAt(const FigureHit& hit) const
   const std::optional<int> col = numberAt(cols, hit.x);
   return row && col ? std::optional(std::pair(*row, *col)) : std::nullopt;
 }
-int RouterMap::rowOf(int number) const { return placeOf(rows, number); }
-int RouterMap::colOf(int number) const { return placeOf(cols, number); }
+int RouterMap::placeOf(const std::vector<int>& numbers, int number) {
+  const auto found = std::ranges::find(numbers, number);
+  return found == numbers.end() ? -1 : static_cast<int>(found - numbers.begin());
+}
 
 RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest) {
@@ -322,9 +263,8 @@ RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
     return routers.layer_values(display.quantity());
   });
   parts.largest = largest;
-  if (display.is_uniform) {
-    for (Index l = 0; l < parts.values.rows(); ++l)
-      parts.values.row(l) *= static_cast<double>(l + 1);
+  for (Index l = 0; display.is_uniform && l < parts.values.rows(); ++l) {
+    parts.values.row(l) *= static_cast<double>(l + 1);
   }
   RouterMap map = mapOfLayers(std::move(parts), display);
   map.figure.name = "router-mean";
@@ -333,8 +273,10 @@ RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
   return map;
 }
 
-RouterMap signedLayerMap(const MatrixD& values, const RouterDisplay& display, double largest) {
-  return mapOfLayers({.values = values, .is_signed = true, .largest = largest}, display);
+RouterMap signedMap(const MatrixD& values, bool of_layers, int layer_base, double largest) {
+  const MapParts parts{.values = values, .is_signed = true, .largest = largest};
+  const RouterDisplay display{.is_signed = true, .is_normalised = false, .layer_base = layer_base};
+  return of_layers ? mapOfLayers(parts, display) : mapOf(parts, display);
 }
 
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display) {
@@ -367,33 +309,34 @@ RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
   return map;
 }
 
-QString describeLayerCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
-                          int source_layer) {
-  const auto magnitudesIn = [&](const RouterExploration& routers) -> Eigen::RowVectorXd {
-    return router_head_values(routers.routers(), layer, RouterQuantity::kMagnitude).colwise().sum();
+QString describeSource(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                       std::optional<int> head, int source_layer) {
+  const auto valuesIn = [&](const RouterExploration& routers, RouterQuantity quantity) {
+    const MatrixD values = router_head_values(routers.routers(), layer, quantity);
+    return head ? MatrixD(values.row(*head)) : MatrixD(values.colwise().mean());
   };
   const auto shareIn = [&](const RouterExploration& routers) {
-    const Eigen::RowVectorXd sums = magnitudesIn(routers);
-    return sums(source_layer) / std::max(sums.sum(), 1e-300);
+    const MatrixD magnitudes = valuesIn(routers, RouterQuantity::kMagnitude);
+    return magnitudes(0, source_layer) / std::max(magnitudes.sum(), 1e-300);
   };
-  const MatrixD weights =
-      router_head_values(subject.routers->routers(), layer, RouterQuantity::kSigned);
-  return readingText(subject, display, layerName(display, layer), source_layer, shareIn,
-                     weights.col(source_layer).mean(), magnitudesIn(*subject.routers));
-}
-
-QString describeHeadCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
-                         int head, int source_layer) {
-  const auto sharesIn = [&](const RouterExploration& routers) -> Eigen::RowVectorXd {
-    return router_head_values(routers.routers(), layer, RouterQuantity::kShare).row(head);
-  };
-  const MatrixD weights =
-      router_head_values(subject.routers->routers(), layer, RouterQuantity::kSigned);
-  return readingText(
-      subject, display,
-      u"%1, head %2"_s.arg(layerName(display, layer)).arg(head + display.layer_base), source_layer,
-      [&](const RouterExploration& routers) { return sharesIn(routers)(source_layer); },
-      weights(head, source_layer), sharesIn(*subject.routers));
+  const MatrixD magnitudes = valuesIn(*subject.routers, RouterQuantity::kMagnitude);
+  const double weight = valuesIn(*subject.routers, RouterQuantity::kSigned)(0, source_layer);
+  const double share = shareIn(*subject.routers);
+  const auto count = static_cast<double>(magnitudes.cols());
+  QString reader = layerName(display, layer);
+  if (head) reader += u", head %1"_s.arg(*head + display.layer_base);
+  QString text =
+      u"%1 reads %2: fraction %3, %4 times uniform (1/%5 = %6); signed weight %7, rank "
+      u"%8 of %5 layers"_s
+          .arg(reader, sourceName(display, source_layer), weightText(share),
+               QString::number(share * count, 'f', 2))
+          .arg(magnitudes.cols())
+          .arg(weightText(1.0 / count), weightText(weight))
+          .arg((magnitudes.array() > magnitudes(0, source_layer)).count() + 1);
+  if (subject.minus != nullptr) {
+    text += u"; fraction in the other checkpoint %1"_s.arg(weightText(shareIn(*subject.minus)));
+  }
+  return text;
 }
 
 QString describeWeight(const RouterSubject& subject, const RouterDisplay& display, int layer,

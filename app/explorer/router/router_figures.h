@@ -32,10 +32,13 @@ struct RouterMap {
   std::vector<int> cols;
   MatrixD values;  ///< with the cells that the threshold leaves out
 
-  int rowOf(int number) const;  ///< -1 if it has none
-  int colOf(int number) const;
+  int rowOf(int number) const { return placeOf(rows, number); }  ///< -1 if it has none
+  int colOf(int number) const { return placeOf(cols, number); }
   /// Returns the layers or heads of the row and the column that are hit; nothing beside the cells.
   std::optional<std::pair<int, int>> cellAt(const FigureHit& hit) const;
+
+ private:
+  static int placeOf(const std::vector<int>& numbers, int number);
 };
 
 /// Draws the weights of each layer on the buffered layers (figure 5 of the LIMe paper), without the
@@ -43,19 +46,17 @@ struct RouterMap {
 /// @param largest  magnitude at the end of the colours; unset: of the map's.
 RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest = {});
-/// Draws signed values of router_layer_values() likewise.
-RouterMap signedLayerMap(const MatrixD& values, const RouterDisplay& display, double largest);
+/// Draws signed values [target, source] as they are. @param of_layers  as layerMap()
+RouterMap signedMap(const MatrixD& values, bool of_layers, int layer_base, double largest);
 /// Draws the weights of each target head of a layer (figure 9).
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display);
 /// Draws the signed weights of the target heads on the heads of one buffered layer.
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
                    const RouterDisplay& display);
 
-/// Describes a cell in one line.
-QString describeLayerCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
-                          int source_layer);
-QString describeHeadCell(const RouterSubject& subject, const RouterDisplay& display, int layer,
-                         int head, int source_layer);
+/// Describes a cell in one line. @param head  unset: the mean over the heads of the layer
+QString describeSource(const RouterSubject& subject, const RouterDisplay& display, int layer,
+                       std::optional<int> head, int source_layer);
 QString describeWeight(const RouterSubject& subject, const RouterDisplay& display, int layer,
                        int head, int source_layer, int source_head);
 

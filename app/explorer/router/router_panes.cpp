@@ -5,10 +5,14 @@
 #include <QSlider>
 #include <QTimer>
 #include <QToolButton>
+#include <cmath>
+#include <limits>
 
+#include "analysis/router/source_maps.h"
+#include "checkpoint/checkpoint.h"
 #include "explorer/models/workspace.h"
-#include "explorer/router/source_pane.h"
-#include "explorer/widgets/figure_view.h"
+#include "store/capture_reader.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -25,8 +29,49 @@ QComboBox* checkpointBox(const QString& toolTip) {
   return box;
 }
 
-const QString kSourceQuantity = u"source layer"_s;
-const QString kLayerQuantity = u"layer"_s;
+/// Selected tokens whose weights are averaged; more are read from the file one by one.
+constexpr std::size_t kMostTokens = 1000;
+
+std::optional<ModelConfig> configOf(const Document& document) {
+  if (document.checkpoint) return document.checkpoint->config();
+  if (document.capture == nullptr) return std::nullopt;
+  try {
+    return parse_model_config(document.capture->config(), "");
+  } catch (const Error&) {
+    return std::nullopt;  // only Python knows the model
+  }
+}
+
+int numSources(const MatrixD& shares, Eigen::Index row) {
+  return static_cast<int>((shares.row(row).array() == shares.row(row).array()).count());
+}
+
+/// Returns the unrolled shares of a plain residual stream, which every part reads as a sum.
+MatrixD plainShares(Eigen::Index layers) {
+  const Eigen::Index parts = 2 * layers + 1;
+  MatrixD shares = MatrixD::Constant(parts, parts, std::numeric_limits<double>::quiet_NaN());
+  for (Eigen::Index part = 0; part < parts; ++part) {
+    shares.row(part).head(part + 1).setConstant(1.0 / static_cast<double>(part + 1));
+  }
+  return shares;
+}
+
+Figure figureOf(const MatrixD& shares, bool is_depth, int base) {
+  const auto count = static_cast<int>(shares.rows());
+  FigurePanel panel;
+  panel.x = {.label = is_depth ? "output read" : "layer read",
+             .ticks = layer_ticks(count, is_depth ? 0 : base)};
+  panel.y = {.label = is_depth ? "part" : "layer", .ticks = panel.x.ticks};
+  for (AxisTick& tick : panel.y.ticks) tick.at = count - 1 - tick.at;
+  panel.content = HeatmapPanel{.values = shares.colwise().reverse(), .shows_numbers = count <= 9};
+  Figure figure;
+  figure.name = "router-sources";
+  figure.panels = {std::move(panel)};
+  figure.colour_label =
+      fmt::format("fraction of the weight (uniform in the last row: 1/{0} = {1:.3f})",
+                  numSources(shares, count - 1), 1.0 / numSources(shares, count - 1));
+  return figure;
+}
 
 std::vector<FigureMark> cellMark(const RouterMap& map, int row, int col) {
   const int r = map.rowOf(row);
@@ -49,19 +94,20 @@ RouterControls::RouterControls()
       threshold_(new QSlider(Qt::Horizontal)),
       clock_(new QTimer(this)) {
   sign_->addItems({u"magnitude"_s, u"signed"_s, u"times uniform"_s});
-  sign_->setToolTip(
+  sign_->setWhatsThis(
       u"|R|; R, where negative weights subtract their source; or the fraction of |R| relative to "
       u"1/n, that of a uniform router. |R| is not scale-invariant: see ?"_s);
   normalised_->setChecked(true);
-  normalised_->setToolTip(
+  normalised_->setWhatsThis(
       u"Divide by the sum of |R| over all sources of a layer or head, as in the paper's "
       u"figures"_s);
-  sorted_->setToolTip(u"Order buffered layers and heads by strength"_s);
+  sorted_->setWhatsThis(u"Order buffered layers and heads by strength"_s);
   threshold_->setRange(0, kThresholdSteps);
   threshold_->setMinimumWidth(70);
   threshold_->setMaximumWidth(120);
-  threshold_->setToolTip(u"Hide weights below this fraction of the largest one"_s);
+  threshold_->setWhatsThis(u"Hide weights below this fraction of the largest one"_s);
   threshold_->setAccessibleName(u"threshold, percent of the largest weight"_s);
+  setDisplayEnabled(true);
   animation_ = makeAnimation();
   QHBoxLayout* const line = makeBar(*this);
   addLabelled(*line, u"&Checkpoint"_s, checkpoint_);
@@ -143,6 +189,17 @@ void RouterControls::setCheckpoint(int id) {
   if (at == series_.end()) return;
   const QSignalBlocker quiet(frame_);
   frame_->setValue(static_cast<int>(at - series_.begin()));
+}
+
+void RouterControls::setDisplayEnabled(bool enabled) {
+  for (QWidget* const control :
+       std::initializer_list<QWidget*>{sign_, normalised_, sorted_, threshold_}) {
+    control->setEnabled(enabled);
+    control->setToolTip(
+        enabled ? control->whatsThis()
+                : u"Applies to stored router weights only: this map shows the fraction that each "
+                  u"part reads of each output"_s);
+  }
 }
 
 void RouterControls::setOther(int id) { selectData(*other_, id); }
@@ -237,19 +294,15 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
   layers_->show(layer_map_.figure, {},
                 subject_->minus != nullptr
                     ? u"Difference of router weights from the other checkpoint, per layer"_s
-                : subject_->routers->is_routed()
-                    ? u"Router weights per layer, averaged over heads"_s
-                    : u"A plain transformer: every layer reads only itself"_s);
-  const QString heads_caption =
-      subject_->routers->is_routed()
-          ? u"Router weights of the heads of layer %1"_s
-          : u"Heads of layer %1: each reads only itself, without a router"_s;
-  heads_->show(head_map_.figure, {}, heads_caption.arg(*selection_.layer + display_.layer_base));
+                    : u"Router weights per layer, averaged over heads"_s);
+  heads_->show(
+      head_map_.figure, {},
+      u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));
   std::vector<AxisLink> sources;
-  if (!display_.is_sorted) sources.push_back({.quantity = kSourceQuantity});
+  if (!display_.is_sorted) sources.push_back({.quantity = u"source layer"_s});
   heads_->plot().linkAxes(workspace_, sources);
   sources.push_back({.axis = Qt::Vertical,
-                     .quantity = kLayerQuantity,
+                     .quantity = u"layer"_s,
                      .origin = static_cast<double>(layers - 1),
                      .is_reversed = true});
   layers_->plot().linkAxes(workspace_, sources);
@@ -306,17 +359,13 @@ std::optional<std::pair<int, int>> RouterPanes::nodeAt(const FigureHit& hit) con
   return flow_.nodes[hit.point->index];
 }
 
-void RouterPanes::clickFlow(const FigureHit& hit) {
-  const auto node = nodeAt(hit);
-  if (!node) return;
-  Q_EMIT selectionRequested(
-      {.layer = node->first, .head = node->second, .tokens = selection_.tokens},
-      u"Select layer and head"_s);
-}
-
 void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
   if (pane == detail_ && showsFlow() && subject_) {
-    clickFlow(hit);
+    const auto node = nodeAt(hit);
+    if (!node) return;
+    Q_EMIT selectionRequested(
+        {.layer = node->first, .head = node->second, .tokens = selection_.tokens},
+        u"Select layer and head"_s);
     return;
   }
   const auto cell = cellAt(pane, hit);
@@ -352,7 +401,7 @@ QString RouterPanes::describeFlow(const FigureHit& hit) const {
 QString RouterPanes::describeShare(const FigureHit& hit) const {
   if (!hit.point) return {};
   const int layer = static_cast<int>(hit.point->index) + (subject_->routers->num_layers() > 1);
-  return describeLayerCell(*subject_, display_, layer, 0);
+  return describeSource(*subject_, display_, layer, {}, 0);
 }
 
 QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) const {
@@ -362,9 +411,90 @@ QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) cons
   const auto cell = cellAt(pane, hit);
   if (!cell) return {};
   const auto [row, col] = *cell;
-  if (pane == layers_) return describeLayerCell(*subject_, display_, row, col);
-  if (pane == heads_) return describeHeadCell(*subject_, display_, *selection_.layer, row, col);
+  if (pane == layers_) return describeSource(*subject_, display_, row, {}, col);
+  if (pane == heads_) return describeSource(*subject_, display_, *selection_.layer, row, col);
   return describeWeight(*subject_, display_, *selection_.layer, row, *selection_.source_layer, col);
+}
+
+SourcePane::SourcePane(Workspace& workspace, JobRunner& jobs)
+    : FigurePane(u"sources of each input"_s),
+      workspace_(workspace),
+      rows_(workspace, jobs),
+      cache_(jobs) {
+  plot().setKeepsAspect(true);
+  plot().setDescriber([this](const FigureHit& hit) { return describe(hit); });
+  connect(&rows_, &CaptureRows::ready, this, &SourcePane::computed);
+  connect(&cache_, &JobCacheSignals::changed, this, &SourcePane::computed);
+}
+
+bool SourcePane::isSource(const Document& document, bool with_plain) {
+  const std::optional<ModelConfig> config = configOf(document);
+  if (!config) return false;
+  if (config->routing == DepthRouting::kNone) return with_plain;
+  return document.capture && contains(document.capture->sites(), source_site(*config));
+}
+
+void SourcePane::draw(const Document& document, int layer_base) {
+  const ModelConfig config = *configOf(document);
+  layer_base_ = layer_base;
+  const bool is_plain = config.routing == DepthRouting::kNone;
+  is_depth_ = is_plain || source_site(config) != kRouteSite;
+  Key key{document.capture, {}};
+  if (!is_plain) key.second = rows_.find(document, workspace_.selection().tokens).rows;
+  if (key.second.size() > kMostTokens) key.second.resize(kMostTokens);
+  const QSignalBlocker quiet(&cache_);
+  cache_.dropIf([&](const Key& one) {
+    return one != key && (one.first != key.first || !one.second.empty());
+  });
+  if (!is_plain) {
+    cache_.request(key,
+                   {.title = u"Reading the routing weights of %1"_s.arg(document.label),
+                    .key = u"sources/%1"_s.arg(document.id),
+                    .is_shown = false},
+                   [key, config](const JobContext& context) {
+                     return source_shares(*key.first, config, key.second, context.stop);
+                   });
+  }
+  const Answer<MatrixD>& answer = cache_.at(key);
+  if (!is_plain && !answer.result) {
+    show(std::nullopt,
+         answer.problem.isEmpty() ? u"Reading the routing weights ..."_s : answer.problem);
+    return;
+  }
+  shares_ = is_plain ? plainShares(config.num_hidden_layers) : *answer.result;
+  const std::size_t tokens = key.second.size();
+  show(figureOf(shares_, is_depth_, layer_base), {},
+       is_plain ? u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s
+       : tokens == 0 ? u"What each part reads, mean over all tokens"_s
+       : tokens == 1 ? u"What each part reads for the selected token"_s
+                     : u"What each part reads, mean over %1 selected tokens"_s.arg(tokens),
+       is_depth_ ? u"Part 2 l is the attention and 2 l + 1 the MLP of layer l, the last one the "
+                   u"final norm. Output 0 is the embedding, 2 l + 1 and 2 l + 2 those of the "
+                   u"attention and the MLP of layer l."_s
+                 : u"Weights on the keys and values of each layer, averaged over heads"_s);
+}
+
+QString SourcePane::nameOf(int part, bool is_source) const {
+  if (!is_depth_) return u"layer %1"_s.arg(part + layer_base_);
+  if (is_source && part == 0) return u"the embedding"_s;
+  const int place = is_source ? part - 1 : part;
+  if (!is_source && part + 1 == shares_.rows()) return u"the final norm"_s;
+  return (place % 2 == 0 ? u"the attention of layer %1"_s : u"the MLP of layer %1"_s)
+      .arg(place / 2 + layer_base_);
+}
+
+QString SourcePane::describe(const FigureHit& hit) const {
+  if (!hit.cell) return {};
+  const int part = static_cast<int>(shares_.rows()) - 1 - hit.cell->row;
+  if (part < 0 || hit.cell->col >= shares_.cols()) return {};
+  const double share = shares_(part, hit.cell->col);
+  if (std::isnan(share)) return {};
+  const int sources = numSources(shares_, part);
+  return u"%1 reads %2: %3, %4 x uniform (1/%5)"_s
+      .arg(nameOf(part, false), nameOf(hit.cell->col, true))
+      .arg(share, 0, 'f', 4)
+      .arg(share * sources, 0, 'f', 2)
+      .arg(sources);
 }
 
 }  // namespace lime::explorer

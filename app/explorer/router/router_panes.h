@@ -4,6 +4,7 @@
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure.h"
+#include "explorer/widgets/figure_view.h"
 
 class QCheckBox;
 class QSlider;
@@ -11,9 +12,6 @@ class QTimer;
 class QToolButton;
 
 namespace lime::explorer {
-
-class FigurePane;
-class Workspace;
 
 /// The bar above the router view: the checkpoint and the one to compare with, the values of the
 /// heatmaps, and the animation through a series of checkpoints.
@@ -29,6 +27,8 @@ class RouterControls : public QWidget {
   int other() const;       ///< id; 0: none
   void setCheckpoint(int id);
   void setOther(int id);
+  /// Disables what applies to stored router weights only, and says so.
+  void setDisplayEnabled(bool enabled);
 
   /// Returns the settings without layer_base, which is a preference.
   RouterDisplay display() const;
@@ -96,7 +96,6 @@ class RouterPanes : public QWidget {
   void drawDetail();
   void mark();
   void click(const FigurePane* pane, const FigureHit& hit);
-  void clickFlow(const FigureHit& hit);
   /// Returns the buffered layer and head of the dot that is hit.
   std::optional<std::pair<int, int>> nodeAt(const FigureHit& hit) const;
   QString describe(const FigurePane* pane, const FigureHit& hit) const;
@@ -118,6 +117,38 @@ class RouterPanes : public QWidget {
   FigurePane* heads_;
   FigurePane* detail_;
   QTabBar* detail_kind_;
+};
+
+/// Shows how much each part of a decoder reads of earlier outputs, or each layer of the keys and
+/// values of earlier layers: the mean over a capture with the weights of each token, or the weights
+/// of the selected tokens. Uniform reading is the reference.
+class SourcePane : public FigurePane {
+  Q_OBJECT
+
+ public:
+  SourcePane(Workspace& workspace, JobRunner& jobs);
+
+  /// Returns true for a capture of token-dependent weights and, if `with_plain`, for a plain
+  /// transformer or a capture of one.
+  static bool isSource(const Document& document, bool with_plain = true);
+
+  void draw(const Document& document, int layer_base);
+
+ Q_SIGNALS:
+  void computed();
+
+ private:
+  QString describe(const FigureHit& hit) const;
+  /// Returns "attention of layer 2" or, of keys and values, "layer 2".
+  QString nameOf(int part, bool is_source) const;
+
+  using Key = std::pair<std::shared_ptr<const CaptureReader>, std::vector<std::int64_t>>;
+  Workspace& workspace_;
+  CaptureRows rows_;
+  JobCache<Key, MatrixD> cache_;
+  MatrixD shares_;
+  bool is_depth_ = false;
+  int layer_base_ = 0;
 };
 
 }  // namespace lime::explorer

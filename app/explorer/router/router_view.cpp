@@ -3,7 +3,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "explorer/router/router_panes.h"
-#include "explorer/router/source_pane.h"
 
 namespace lime::explorer {
 namespace {
@@ -14,6 +13,13 @@ constexpr std::pair<const char*, std::optional<int> Selection::*> kSelectionName
     {"head", &Selection::head},
     {"source_layer", &Selection::source_layer},
     {"source_head", &Selection::source_head}};
+
+/// Likewise of the display.
+constexpr std::pair<const char*, bool RouterDisplay::*> kDisplayNames[] = {
+    {"signed", &RouterDisplay::is_signed},
+    {"normalised", &RouterDisplay::is_normalised},
+    {"sorted", &RouterDisplay::is_sorted},
+    {"uniform", &RouterDisplay::is_uniform}};
 
 }  // namespace
 
@@ -147,7 +153,9 @@ RouterDisplay RouterView::display() const {
 
 const Document* RouterView::source() const {
   const Document* const document = workspace().find(controls_->checkpoint());
-  return document != nullptr && document->capture ? document : nullptr;
+  const bool is_source = document != nullptr && SourcePane::isSource(*document);
+  // A plain transformer has no router, but another checkpoint's can be subtracted from identities.
+  return is_source && (document->capture || controls_->other() == 0) ? document : nullptr;
 }
 
 std::optional<RouterSubject> RouterView::subject() const {
@@ -188,12 +196,13 @@ std::optional<double> RouterView::largestOfSeries() const {
 
 void RouterView::draw() {
   panes().setStyle(figureStyle());
-  const Document* const capture = source();
-  maps_->setVisible(capture == nullptr);
-  sources_->setVisible(capture != nullptr);
-  if (capture != nullptr) {
+  const Document* const shares = source();
+  maps_->setVisible(shares == nullptr);
+  sources_->setVisible(shares != nullptr);
+  controls_->setDisplayEnabled(shares == nullptr);
+  if (shares != nullptr) {
     panes().activate(sources_);
-    sources_->draw(*capture, preferences().layer_base);
+    sources_->draw(*shares, preferences().layer_base);
   } else if (panes().active() == sources_) {
     panes().activate(&maps_->layers());
   }
@@ -216,8 +225,8 @@ void RouterView::walk(int layers, int heads, int sources) {
   selection.head = std::clamp(*selection.head + heads, 0, last_head);
   selection.source_layer = std::clamp(*selection.source_layer + sources, 0, *selection.layer);
   changeSelection(u"Move the selection"_s, selection);
-  Q_EMIT status(describeHeadCell(*shown, display(), *selection.layer, *selection.head,
-                                 *selection.source_layer));
+  Q_EMIT status(describeSource(*shown, display(), *selection.layer, *selection.head,
+                               *selection.source_layer));
 }
 
 void RouterView::keyPressEvent(QKeyEvent* event) {
@@ -251,7 +260,7 @@ void RouterView::showAll() {
 QStringList RouterView::commandLines() const {
   const Document* const document = workspace().find(controls_->checkpoint());
   const std::optional<RouterSubject> shown = subject();
-  if (document == nullptr || !shown) return {};
+  if (document == nullptr || !shown || source() != nullptr) return {};
   QStringList lines = {shellLine({"lime-metrics", "router", toQString(document->path), "--detail",
                                   "weights", "-o", "router.json"})};
   const bool is_layers = panes().active() == &maps_->layers();
@@ -276,12 +285,9 @@ Json RouterView::state() const {
   };
   Json state = {{"checkpoint", path(controls_->checkpoint())},
                 {"minus", path(controls_->other())},
-                {"signed", shown.is_signed},
-                {"normalised", shown.is_normalised},
-                {"sorted", shown.is_sorted},
                 {"threshold", shown.threshold},
-                {"uniform", shown.is_uniform},
                 {"detail", static_cast<int>(maps_->detailKind())}};
+  for (const auto& [name, part] : kDisplayNames) state[name] = shown.*part;
   for (const auto& [name, part] : kSelectionNames) {
     if (selection.*part) state[name] = *(selection.*part);
   }
@@ -303,10 +309,7 @@ void RouterView::setState(const Json& state) {
   is_setting_ = true;
   setCheckpoints(state);
   RouterDisplay shown = controls_->display();
-  shown.is_signed = state.value("signed", shown.is_signed);
-  shown.is_uniform = state.value("uniform", shown.is_uniform);
-  shown.is_normalised = state.value("normalised", shown.is_normalised);
-  shown.is_sorted = state.value("sorted", shown.is_sorted);
+  for (const auto& [name, part] : kDisplayNames) shown.*part = state.value(name, shown.*part);
   shown.threshold = state.value("threshold", shown.threshold);
   controls_->setDisplay(shown);
   maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 2)));

@@ -67,7 +67,7 @@ class RouterView : public View {
   void showCheckpoint(int id);
   void setCheckpoints(const Json& state);
   RouterDisplay display() const;
-  /// Returns the selected capture with routing weights; null for a checkpoint.
+  /// Returns the selected document if its map is that of SourcePane, else null.
   const Document* source() const;
   /// Returns nothing where the selected checkpoint has no routers to show.
   std::optional<RouterSubject> subject() const;

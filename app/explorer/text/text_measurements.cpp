@@ -64,8 +64,8 @@ SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn&
   tokens.checkpoint = folder;
   const SentenceReader reader(request.capture, tokenizer);
   const auto at = static_cast<std::size_t>(request.sequence);
-  tokens.first_row = request.capture->offsets()[at];
-  for (std::int64_t row = tokens.first_row; row < request.capture->offsets()[at + 1]; ++row) {
+  const std::vector<std::int64_t>& offsets = request.capture->offsets();
+  for (std::int64_t row = offsets[at]; row < offsets[at + 1]; ++row) {
     tokens.texts.push_back(
         reader.tokenText(request.capture->rows().token[static_cast<std::size_t>(row)]));
   }

@@ -24,7 +24,6 @@ const std::vector<TokenMeasureName>& tokenMeasures();
 struct SequenceTokens {
   Results results;                   ///< of lime-metrics tokens
   std::vector<QString> texts;        ///< of the tokens; "#17" without a tokenizer
-  std::int64_t first_row = 0;        ///< of the capture
   std::filesystem::path checkpoint;  ///< of the tokenizer; empty: none was found
 };
 

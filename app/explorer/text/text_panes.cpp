@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/text/text_panes.h"
 
-#include <QEvent>
-#include <QKeyEvent>
-#include <QMouseEvent>
-#include <QPainter>
-
-#include "explorer/widgets/figure_view.h"
+#include "explorer/models/figures.h"
+#include "explorer/models/workspace.h"
 #include "explorer/widgets/theme.h"
 #include "store/capture_reader.h"
+#include "viz/figure_style.h"
 
 namespace lime::explorer {
 namespace {
 
 constexpr qsizetype kShownCharacters = 300;
 constexpr qsizetype kToolTipCharacters = 1000;
-
-constexpr int kEdge = 12;    // around the text, pixels
-constexpr int kBeside = 2;   // of a token's text
-constexpr int kGap = 1;      // between tokens
-constexpr int kLineGap = 5;  // between lines
 
 }  // namespace
 
@@ -199,178 +191,111 @@ QString AttentionPanes::describeRouted(const FigureHit& hit) const {
       .arg(100.0 * shares.row(hit.cell->row).sum(), 0, 'f', 1);
 }
 
-TokenText::TokenText() {
-  setMouseTracking(true);
-  setFocusPolicy(Qt::StrongFocus);
-  setAccessibleName(u"text, token by token"_s);
-  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  policy.setHeightForWidth(true);
-  setSizePolicy(policy);
+TokenMap::TokenMap(const TextMeasurements& measurements, Workspace& workspace,
+                   const Preferences& preferences)
+    : FigurePane(u"tokens in all layers"_s),
+      measurements_(measurements),
+      workspace_(workspace),
+      preferences_(preferences) {
+  plot().setDescriber([this](const FigureHit& hit) { return describe(hit); });
+  connect(&plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
+    if (hit.cell) Q_EMIT cellSelected(hit.cell->col, layerAt(hit.cell->row));
+  });
 }
 
-void TokenText::setTokens(std::vector<Token> tokens) {
-  const bool is_same_text =
-      std::equal(tokens.begin(), tokens.end(), tokens_.begin(), tokens_.end(),
-                 [](const Token& a, const Token& b) { return a.text == b.text; });
-  tokens_ = std::move(tokens);
-  if (!is_same_text) {
-    current_ = -1;
-    hovered_ = -1;
-    layOut(width(), &places_);
-    updateGeometry();
+std::optional<int> TokenMap::layerAt(int row) const {
+  const auto at = static_cast<std::size_t>(row);
+  return at < content_.layers.size() ? std::optional(content_.layers[at]) : std::nullopt;
+}
+
+void TokenMap::draw(Content content, const QString& message) {
+  content_ = std::move(content);
+  std::vector<FigureSource> sources;
+  documents_.clear();
+  for (const int id : measurements_.documents()) {
+    const Answer<SequenceTokens>& answer = measurements_.tokens(id);
+    const Document* const document = workspace_.find(id);
+    if (!answer.result || document == nullptr) continue;
+    FigureSource source{document->path, answer.result->results};
+    const std::string label = workspace_.uniqueLabel(*document).toStdString();
+    for (ResultRow& row : source.results.rows) row.set(col::kLabel, label);
+    sources.push_back(std::move(source));
+    documents_.push_back(id);
   }
-  update();
+  FigureOptions options;
+  options.layer_base = preferences_.layer_base;
+  options.mixed_texts = true;
+  options.measure = {content_.measure};
+  FigureOrMessage made = figureOrMessage(sources, options);
+  show(std::move(made.figure), made.message.isEmpty() ? message : made.message,
+       u"%1 of each token in each layer, sequence %2"_s.arg(content_.title).arg(content_.sequence));
+  plot().linkAllPanels(workspace_, u"token"_s);
 }
 
-void TokenText::setCurrent(int token) {
-  if (token >= static_cast<int>(tokens_.size())) token = -1;
-  if (token == current_) return;
-  current_ = token;
-  announce();
-  update();
-}
-
-void TokenText::announce() {
-  setAccessibleDescription(current_ < 0 ? QString()
-                                        : u"token %1: %2"_s.arg(current_).arg(
-                                              tokens_[static_cast<std::size_t>(current_)].text));
-}
-
-QRect TokenText::place(int token) const {
-  return token >= 0 && token < static_cast<int>(places_.size())
-             ? places_[static_cast<std::size_t>(token)]
-             : QRect();
-}
-
-int TokenText::layOut(int width, std::vector<QRect>* places) const {
-  const QFontMetrics metrics(font());
-  const int line = metrics.height() + 4;
-  const int right = std::max(width - kEdge, kEdge + 40);
-  int x = kEdge;
-  int y = kEdge / 2;
-  if (places != nullptr) places->clear();
-  for (const Token& token : tokens_) {
-    const int wide = std::min(metrics.horizontalAdvance(token.text) + 2 * kBeside, right - kEdge);
-    if (x + wide > right && x > kEdge) {
-      x = kEdge;
-      y += line + kLineGap;
-    }
-    if (places != nullptr) places->emplace_back(x, y, wide, line);
-    x += wide + kGap;
+void TokenMap::mark(std::optional<int> layer, int token) {
+  const Figure* const map = plot().figure();
+  const std::vector<int>& all = content_.layers;
+  const auto row = layer ? std::ranges::find(all, *layer) : all.end();
+  std::vector<FigureMark> marks;
+  for (std::size_t p = 0; map != nullptr && p < map->panels.size() && row != all.end(); ++p) {
+    const auto at = static_cast<double>(row - all.begin());
+    const auto& cells = std::get<HeatmapPanel>(map->panels[p].content).values;
+    marks.push_back({.panel = p,
+                     .area = QRectF(-0.5, at - 0.5, static_cast<double>(cells.cols()), 1.0),
+                     .is_strong = false});
+    if (token >= 0) marks.push_back({.panel = p, .area = QRectF(token - 0.5, at - 0.5, 1.0, 1.0)});
   }
-  return y + line + kEdge / 2;
+  plot().setMarks(std::move(marks));
 }
 
-int TokenText::heightForWidth(int width) const { return layOut(width, nullptr); }
-
-QSize TokenText::sizeHint() const {
-  const int wide = 480;
-  return {wide, heightForWidth(wide)};
-}
-
-void TokenText::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.fillRect(rect(), palette().color(QPalette::Base));
-  painter.setRenderHint(QPainter::Antialiasing);
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    const Token& token = tokens_[i];
-    const QRect& place = places_[i];
-    QColor ink = palette().color(QPalette::Text);
-    if (token.ground.isValid()) {
-      painter.setPen(Qt::NoPen);
-      painter.setBrush(token.ground);
-      painter.drawRoundedRect(place, 2.5, 2.5);
-      ink = inkOn(token.ground);
-    }
-    painter.setPen(ink);
-    painter.drawText(place.adjusted(kBeside, 0, -kBeside, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                     fontMetrics().elidedText(token.text, Qt::ElideRight, place.width()));
-    const bool is_current = static_cast<int>(i) == current_;
-    if (!is_current && static_cast<int>(i) != hovered_) continue;
-    QPen pen(is_current ? palette().color(QPalette::Text)
-                        : palette().color(QPalette::PlaceholderText));
-    pen.setWidth(is_current ? 2 : 1);
-    painter.setPen(pen);
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRoundedRect(QRectF(place).adjusted(0.5, 0.5, -0.5, -0.5), 2.5, 2.5);
+std::vector<QColor> TokenMap::coloursOf(const std::vector<std::optional<double>>& values) const {
+  const Figure* const map = plot().figure();
+  const auto [low, high] = map != nullptr ? colour_range_of(*map) : std::pair(0.0, 1.0);
+  const HeatmapPalette palette =
+      usual_palette(map != nullptr && std::get<HeatmapPanel>(map->panels.front().content).is_signed,
+                    isDark(this->palette()));
+  std::vector<QColor> colours;
+  for (const std::optional<double>& value : values) {
+    QColor& colour = colours.emplace_back();
+    if (!value) continue;
+    const Colour own = heatmap_colour(palette, high > low ? (*value - low) / (high - low) : 0.5);
+    colour = QColor(own.red, own.green, own.blue);
   }
-  if (hasFocus() && current_ < 0) {
-    painter.setPen(QPen(palette().color(QPalette::Highlight), 1, Qt::DotLine));
-    painter.setBrush(Qt::NoBrush);
-    painter.drawRect(rect().adjusted(1, 1, -2, -2));
+  return colours;
+}
+
+QString TokenMap::describe(const FigureHit& hit) const {
+  const Figure* const map = plot().figure();
+  if (map == nullptr || !hit.cell || hit.panel >= documents_.size()) return {};
+  const int id = documents_[hit.panel];
+  const Document* const document = workspace_.find(id);
+  const Answer<SequenceTokens>& answer = measurements_.tokens(id);
+  const std::optional<int> layer = layerAt(hit.cell->row);
+  if (document == nullptr || !answer.result || !layer) return {};
+  const auto& cells = std::get<HeatmapPanel>(map->panels[hit.panel].content).values;
+  return u"%1: %2, layer %3: %4 %5"_s
+      .arg(document->label, tokenName(answer.result->texts, hit.cell->col))
+      .arg(*layer + preferences_.layer_base)
+      .arg(content_.title.toLower())
+      .arg(cells(hit.cell->row, hit.cell->col), 0, 'g', 4);
+}
+
+QStringList TokenMap::commandLines(const QString& checkpoint,
+                                   const QStringList& figure_options) const {
+  QStringList measure{"lime-metrics", "tokens"}, labels;
+  for (const int id : documents_) {
+    const Document* const document = workspace_.find(id);
+    if (document == nullptr) continue;
+    measure << toQString(document->path);
+    labels << workspace_.uniqueLabel(*document);
   }
-}
-
-void TokenText::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  layOut(width(), &places_);
-}
-
-int TokenText::tokenAt(const QPoint& position) const {
-  const auto at = std::find_if(places_.begin(), places_.end(),
-                               [&](const QRect& place) { return place.contains(position); });
-  return at == places_.end() ? -1 : static_cast<int>(at - places_.begin());
-}
-
-void TokenText::mouseMoveEvent(QMouseEvent* event) {
-  const int token = tokenAt(event->position().toPoint());
-  if (token == hovered_) return;
-  hovered_ = token;
-  update();
-  Q_EMIT hovered(token);
-}
-
-void TokenText::mousePressEvent(QMouseEvent* event) {
-  const int token = tokenAt(event->position().toPoint());
-  if (event->button() != Qt::LeftButton || token < 0) {
-    QWidget::mousePressEvent(event);
-    return;
-  }
-  setCurrent(token);
-  Q_EMIT selected(token);
-}
-
-void TokenText::leaveEvent(QEvent* event) {
-  QWidget::leaveEvent(event);
-  if (hovered_ < 0) return;
-  hovered_ = -1;
-  update();
-  Q_EMIT hovered(-1);
-}
-
-void TokenText::keyPressEvent(QKeyEvent* event) {
-  const int count = static_cast<int>(tokens_.size());
-  int wanted = current_;
-  switch (event->key()) {
-    case Qt::Key_Left:
-      wanted = current_ < 0 ? count - 1 : std::max(0, current_ - 1);
-      break;
-    case Qt::Key_Right:
-      wanted = std::min(count - 1, current_ + 1);
-      break;
-    case Qt::Key_Home:
-      wanted = 0;
-      break;
-    case Qt::Key_End:
-      wanted = count - 1;
-      break;
-    default:
-      QWidget::keyPressEvent(event);
-      return;
-  }
-  if (event->modifiers() != Qt::NoModifier || count == 0) {
-    QWidget::keyPressEvent(event);
-    return;
-  }
-  setCurrent(wanted);
-  Q_EMIT selected(wanted);
-}
-
-void TokenText::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  if (event->type() != QEvent::FontChange) return;
-  layOut(width(), &places_);
-  updateGeometry();
+  measure << "--label" << labels << "--site" << toQString(content_.site) << "--sequence"
+          << QString::number(content_.sequence);
+  if (!checkpoint.isEmpty()) measure << "--checkpoint" << checkpoint;
+  return {
+      shellLine(measure << QStringList{"-o", "tokens.json"}),
+      shellLine(QStringList{"lime-figure", "tokens.json", "--measure", toQString(content_.measure)}
+                << figure_options << QStringList{"-o", "tokens.pdf"})};
 }
 
 }  // namespace lime::explorer

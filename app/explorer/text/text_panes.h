@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QColor>
 #include <QSortFilterProxyModel>
 
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure.h"
+#include "explorer/widgets/figure_view.h"
 
 namespace lime {
 class CaptureReader;
 }  // namespace lime
 
 namespace lime::explorer {
-
-class FigurePane;
 
 /// A sequence of a capture, as the list shows it.
 struct SequenceRow {
@@ -104,52 +102,44 @@ class AttentionPanes : public QWidget {
   FigurePane* routed_;
 };
 
-/// Shows a text as its tokens, each on a background of its own colour. Arrow keys move from token
-/// to token, a click selects one.
-class TokenText : public QWidget {
+/// Shows the tokens of a sequence in all layers as a heatmap, a panel per capture.
+class TokenMap : public FigurePane {
   Q_OBJECT
 
  public:
-  struct Token {
-    QString text;
-    QColor ground;  ///< invalid: none
+  /// Names the values that are shown.
+  struct Content {
+    std::string site;
+    std::string measure;  ///< of tokenMeasures()
+    QString title;        ///< of the measure
+    int sequence = 0;
+    std::vector<int> layers;  ///< of the rows
   };
 
-  TokenText();
+  TokenMap(const TextMeasurements& measurements, Workspace& workspace,
+           const Preferences& preferences);
 
-  void setTokens(std::vector<Token> tokens);
-  void setCurrent(int token);  ///< -1: none
-  int current() const { return current_; }
-  /// Returns the place of a token in the widget.
-  QRect place(int token) const;
-
-  bool hasHeightForWidth() const override { return true; }
-  int heightForWidth(int width) const override;
-  QSize sizeHint() const override;
+  /// Draws the known values of `content`; without any, shows why, or else `message`.
+  void draw(Content content, const QString& message);
+  /// Marks a layer, and a token in it; -1: none.
+  void mark(std::optional<int> layer, int token);
+  /// Returns the colours of values in the heatmap; invalid for an absent value.
+  std::vector<QColor> coloursOf(const std::vector<std::optional<double>>& values) const;
+  /// Returns the commands that draw the heatmap. @param checkpoint  of the tokenizer; empty: none
+  QStringList commandLines(const QString& checkpoint, const QStringList& figure_options) const;
 
  Q_SIGNALS:
-  void hovered(int token);  ///< -1: none
-  void selected(int token);
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
-  void mouseMoveEvent(QMouseEvent* event) override;
-  void mousePressEvent(QMouseEvent* event) override;
-  void leaveEvent(QEvent* event) override;
-  void keyPressEvent(QKeyEvent* event) override;
-  void changeEvent(QEvent* event) override;
+  void cellSelected(int token, std::optional<int> layer);
 
  private:
-  /// Places the tokens in lines of this width. @return the height
-  int layOut(int width, std::vector<QRect>* places) const;
-  int tokenAt(const QPoint& position) const;
-  void announce();
+  std::optional<int> layerAt(int row) const;
+  QString describe(const FigureHit& hit) const;
 
-  std::vector<Token> tokens_;
-  std::vector<QRect> places_;
-  int current_ = -1;
-  int hovered_ = -1;
+  const TextMeasurements& measurements_;
+  Workspace& workspace_;
+  const Preferences& preferences_;
+  Content content_;
+  std::vector<int> documents_;  ///< of the panels
 };
 
 }  // namespace lime::explorer

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/text/text_view.h"
 
-#include <QScrollArea>
 #include <QSlider>
 #include <cstdlib>
 
 #include "explorer/text/text_panes.h"
-#include "explorer/text/token_map.h"
+#include "explorer/text/token_text.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {
@@ -30,13 +29,14 @@ TextView::TextView(const ViewContext& context)
       rows_(context.workspace, context.jobs),
       problems_(makeNote(u"measurement problems"_s)),
       sequences_(new SequenceList),
-      text_(new TokenText),
+      text_(new TokenText(u"text, token by token"_s)),
       map_(new TokenMap(measurements_, context.workspace, context.preferences)),
       attention_(new AttentionPanes(measurements_)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
   column->addWidget(problems_);
-  QSplitter* const right = makeSplitter(Qt::Vertical, {makeText(), makeLower()}, {160, 490});
+  text_->setMinimumHeight(60);
+  QSplitter* const right = makeSplitter(Qt::Vertical, {text_, makeLower()}, {160, 490});
   column->addWidget(makeSplitter(Qt::Horizontal, {sequences_, right}, {250, 760}), 1);
   setFirstFocus(text_);
   panes().add(*map_);
@@ -44,7 +44,6 @@ TextView::TextView(const ViewContext& context)
   panes().add(attention_->routed());
   connectAll();
   connectControls();
-  connectMap();
   addActions();
   listCaptures();
   refresh();
@@ -57,7 +56,7 @@ QWidget* TextView::makeControls() {
       *bar, u"C&apture"_s,
       u"Capture of the text; others of the same text are drawn beside it in the heatmap"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
-  measure_ = addChoiceBox(*bar, u"&Colour"_s, u"Meaning of the token colours"_s);
+  measure_ = addChoiceBox(*bar, u"&Colour"_s, u"Measure that the colours of the tokens show"_s);
   for (const TokenMeasureName& one : tokenMeasures()) {
     addChoice(*measure_, QString::fromUtf8(one.title), toQString(std::string(one.column.name)),
               toQString(std::string(one.column.meaning)));
@@ -73,16 +72,6 @@ QWidget* TextView::makeControls() {
   bar->addWidget(layer_label_);
   bar->addWidget(layer_slider_, 1);
   return widget;
-}
-
-QWidget* TextView::makeText() {
-  auto* const area = new QScrollArea;
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setWidget(text_);
-  area->setMinimumHeight(60);
-  return area;
 }
 
 QWidget* TextView::makeLower() {
@@ -169,9 +158,6 @@ void TextView::connectControls() {
     selectToken(token);
     describe(token);
   });
-}
-
-void TextView::connectMap() {
   connect(map_, &TokenMap::cellSelected, this, [this](int token, std::optional<int> layer) {
     Selection selection = selectionOf(token);
     if (layer) selection.layer = layer;
@@ -329,7 +315,7 @@ void TextView::drawMap() {
 }
 
 void TextView::drawText() {
-  std::vector<TokenText::Token> shown;
+  std::vector<TextToken> shown;
   const std::optional<int> now = layer();
   if (tokens() != nullptr && now) {
     const std::vector<QColor> grounds =

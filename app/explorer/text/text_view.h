@@ -37,11 +37,9 @@ class TextView : public View {
 
  private:
   QWidget* makeControls();
-  QWidget* makeText();
   QWidget* makeLower();
   void connectAll();
   void connectControls();
-  void connectMap();
   void addActions();
   void refresh();
   void listCaptures();

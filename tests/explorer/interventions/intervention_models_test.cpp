@@ -10,9 +10,9 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "explorer/interventions/intervention_edits.h"
-#include "explorer/interventions/intervention_result.h"
+#include "explorer/interventions/intervention_routes.h"
+#include "explorer/interventions/intervention_run.h"
 #include "explorer/interventions/intervention_text.h"
-#include "explorer/interventions/route_maps.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -114,6 +114,11 @@ TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
   EXPECT_EQ(panel.values(weights.rowOf(0), 5), 0.5 * 205.0);
   EXPECT_EQ(panel.values(weights.rowOf(1), 1), 0.0);
   EXPECT_EQ(panel.col_borders, (std::vector<int>{2, 4}));
+  EXPECT_TRUE(panel.shows_numbers);
+  const EditedRouters wide(std::make_shared<const RouterExploration>(Routers::identity(4, 4)));
+  EXPECT_FALSE(
+      std::get<HeatmapPanel>(editedWeightMap(wide, 3, 0).figure.panels[0].content).shows_numbers)
+      << "numbers would overlap";
   EXPECT_EQ(describeEditedWeight(subject, 0, 2, 0, 2, 1),
             "head 0 of layer 2 reads head 1 of layer 2: weight 102.5000, was 205.0000; original "
             "rank 1 of 6 sources");
@@ -158,22 +163,33 @@ TEST(InterventionResultTest, ComparesWhatBothExpect) {
   EXPECT_EQ(bars.series[1].stars[0], "< 20.0 %");
 }
 
-TEST(InterventionTablesTest, TokensAreAModelWithTheColourOfTheirCost) {
-  ScoredTokens model;
-  QAbstractItemModelTester tester(&model, Mode::Fatal);
+TEST(InterventionTablesTest, TokensHaveTheColourOfTheirCost) {
   const LineReading before = parseReading(someOutput());
   LineReading after = before;
   after[1].log_probability = -3.0;
-  model.setReadings(before, {});
-  EXPECT_EQ(model.rowCount(), 3) << "two tokens and the place behind them";
-  EXPECT_FALSE(model.index(1, 0).data(Qt::BackgroundRole).isValid());
-  model.setReadings(before, after);
-  EXPECT_TRUE(model.index(1, 0).data(Qt::BackgroundRole).isValid());
-  EXPECT_TRUE(model.describe(1).contains("the edits cost 2.895 nats"))
-      << model.describe(1).toStdString();
-  EXPECT_TRUE(model.describe(0).contains("has no prediction"));
-  model.setReadings({}, {});
-  EXPECT_EQ(model.rowCount(), 0);
+  std::vector<TextToken> tokens = scoredTokens(before, {});
+  ASSERT_EQ(tokens.size(), 3U) << "two tokens and the place behind them";
+  EXPECT_FALSE(tokens[1].ground.isValid());
+  tokens = scoredTokens(before, after);
+  EXPECT_TRUE(tokens[1].ground.isValid());
+  EXPECT_TRUE(tokens[1].description.endsWith(
+      "edited 4.98 %; the edits change the loss of this token by +2.895 nats"))
+      << tokens[1].description.toStdString();
+  EXPECT_TRUE(tokens[0].description.contains("has no prediction"));
+  EXPECT_TRUE(scoredTokens({}, {}).empty());
+}
+
+TEST(InterventionTablesTest, TheListOfTokensIsAModelWithTheirColours) {
+  TokenText list(u"tokens"_s);
+  QAbstractItemModelTester tester(list.model(), Mode::Fatal);
+  list.setTokens({{.text = "a"}, {.text = "b", .ground = Qt::red, .description = "what b is"}});
+  list.setCurrent(1);
+  EXPECT_EQ(list.model()->index(1, 0).data(Qt::BackgroundRole).value<QColor>(), QColor(Qt::red));
+  EXPECT_EQ(list.model()->index(1, 0).data(Qt::ToolTipRole), "what b is");
+  list.setTokens({{.text = "a", .ground = Qt::blue}, {.text = "b"}});
+  EXPECT_EQ(list.current(), 1) << "the texts stay";
+  list.setTokens({{.text = "c"}});
+  EXPECT_EQ(list.current(), -1);
 }
 
 TEST(InterventionTablesTest, LinesAreAModelThoseMostChangedFirst) {

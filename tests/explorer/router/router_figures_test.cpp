@@ -101,14 +101,14 @@ TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
             "layer 1, head 0 reads layer 0 (embeddings), head 1: weight -0.7000, fraction 0.7000, "
             "rank 1 of 4 sources");
   EXPECT_EQ(
-      describeHeadCell(subject, {}, 1, 0, 1).toStdString(),
+      describeSource(subject, {}, 1, 0, 1).toStdString(),
       "layer 1, head 0 reads layer 1: fraction 0.2000, 0.40 times uniform (1/2 = 0.5000); signed "
       "weight 0.2000, rank 2 of 2 layers");
   RouterDisplay display;
   display.layer_base = 1;
-  EXPECT_TRUE(describeLayerCell(subject, display, 1, 0)
+  EXPECT_TRUE(describeSource(subject, display, 1, {}, 0)
                   .startsWith("layer 2 reads layer 1 (embeddings): fraction 0.9000, 1.80 times"));
-  EXPECT_TRUE(describeHeadCell(subject, display, 1, 0, 1).startsWith("layer 2, head 1 reads"))
+  EXPECT_TRUE(describeSource(subject, display, 1, 0, 1).startsWith("layer 2, head 1 reads"))
       << "heads count like layers";
 }
 

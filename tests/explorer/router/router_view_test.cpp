@@ -261,12 +261,12 @@ TEST_F(RouterViewTest, StateReadsItselfBack) {
   open({folder});
   const Json state = {{"checkpoint", folder.toStdString()},
                       {"minus", ""},
+                      {"threshold", 0.2},
+                      {"detail", 1},
                       {"signed", true},
                       {"normalised", false},
                       {"sorted", true},
-                      {"threshold", 0.2},
                       {"uniform", false},
-                      {"detail", 1},
                       {"layer", 1},
                       {"head", 1},
                       {"source_layer", 0}};
@@ -337,6 +337,25 @@ TEST_F(RouterViewTest, APlainCaptureShowsUniformShares) {
             u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s);
   const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
   EXPECT_DOUBLE_EQ(map.values(0, 2), 0.2);
+}
+
+TEST_F(RouterViewTest, APlainCheckpointShowsUniformSharesWithoutControlsOfWeights) {
+  lime::testing::write_tiny_checkpoint(folder_ / "llama");
+  open({checkpointFolder(), toQString(folder_ / "llama")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  workspace_.setCurrent(workspace_.documents()[1].id);
+  EXPECT_EQ(view_.figure()->name, "router-sources");
+  const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
+  EXPECT_DOUBLE_EQ(map.values(0, 0), 1.0 / static_cast<double>(map.values.cols()));
+  EXPECT_TRUE(view_.commandLines().isEmpty());
+  auto* const threshold = view_.findChild<QSlider*>();
+  EXPECT_FALSE(threshold->isEnabled());
+  EXPECT_TRUE(threshold->toolTip().startsWith("Applies to stored router weights only"));
+  workspace_.setCurrent(workspace_.documents()[0].id);
+  EXPECT_TRUE(threshold->isEnabled());
+  EXPECT_TRUE(threshold->toolTip().startsWith("Hide weights"))
+      << threshold->toolTip().toStdString();
+  EXPECT_EQ(view_.figure()->name, "router-mean");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "explorer/models/selection.h"
 #include "explorer/models/text.h"
 #include "explorer/text/text_panes.h"
+#include "explorer/text/token_text.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/dialogs.h"
 #include "store/capture_reader.h"
@@ -70,6 +71,7 @@ class TextViewTest : public WorkspaceTest {
   FigureView& pattern() { return childCalled<FigureView>(view_, "attention pattern"); }
   FigureView& routed() { return childCalled<FigureView>(view_, "routed attention"); }
   TokenText& text() { return *view_.findChild<TokenText*>(); }
+  QRect place(int token) { return text().visualRect(text().model()->index(token, 0)); }
   QTableView& list() { return *view_.findChild<QTableView*>(); }
   QSlider& slider() { return *view_.findChild<QSlider*>(); }
   QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
@@ -153,8 +155,8 @@ TEST_F(TextViewTest, ShowsLayersAndTokensOfTheFirstSequence) {
   EXPECT_EQ(cells.rows(), 2);
   EXPECT_EQ(cells.cols(), 5);
   EXPECT_EQ(view_.state().at("site"), "hidden");
-  EXPECT_FALSE(text().place(4).isNull());
-  EXPECT_TRUE(text().place(5).isNull());
+  EXPECT_FALSE(place(4).isNull());
+  EXPECT_TRUE(place(5).isNull());
   EXPECT_EQ(list().model()->rowCount(), 3);
   const QStringList lines = view_.commandLines();
   ASSERT_EQ(lines.size(), 2);
@@ -187,7 +189,7 @@ TEST_F(TextViewTest, SequencesAreSelectedAndFound) {
 
 TEST_F(TextViewTest, HoveringATokenSaysAllItsNumbers) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
-  QTest::mouseMove(&text(), text().place(2).center());
+  QTest::mouseMove(text().viewport(), place(2).center());
   EXPECT_TRUE(status_.contains("layer 1")) << status_.toStdString();
   for (const char* const word : {"norm", "cosine", "entropy contribution"}) {
     EXPECT_TRUE(status_.contains(word)) << word << ": " << status_.toStdString();
@@ -210,7 +212,7 @@ TEST_F(TextViewTest, TheLayerIsThatOfAllViews) {
 
 TEST_F(TextViewTest, ATokenIsSelectedByMouseOrKeyboardInAllViews) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
-  QTest::mouseClick(&text(), Qt::LeftButton, {}, text().place(3).center());
+  QTest::mouseClick(text().viewport(), Qt::LeftButton, {}, place(3).center());
   ASSERT_EQ(selected(), (std::vector<TokenPlace>{{0, 3}}));
   QTest::keyClick(&text(), Qt::Key_Left);
   ASSERT_EQ(selected(), (std::vector<TokenPlace>{{0, 2}}));
