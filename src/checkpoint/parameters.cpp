@@ -64,8 +64,7 @@ class SpecList {
     if (bias) add(part, full(name) + ".bias", {outputs}, 1);
   }
 
-  /// Adds projections whose rows a file stores in one tensor `fused`, one after the other or, if
-  /// `heads` is above 1, in turn for each head.
+  /// Adds projections stored in one tensor `fused`, one after the other or, by `heads`, in turn.
   void add_fused(const std::string& fused, const std::vector<Projection>& parts, Size inputs,
                  bool bias, Size heads) {
     Size total = 0;

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "checkpoint/router_edit.h"
+#include "checkpoint/router_layout.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/table_model.h"
 

@@ -2,7 +2,6 @@
 #include "explorer/models/text.h"
 
 #include "core/program/terminal.h"
-#include "core/quoting.h"
 #include "core/utf8.h"
 
 namespace lime::explorer {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/files/sha256.h"
-#include "core/quoting.h"
+#include "core/utf8.h"
 #include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 

@@ -8,9 +8,9 @@
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/differentiable.h"
-#include "model/kernels/in_place.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
+#include "model/kernels/parallel_tiles.h"
 #include "model/passes/output_head.h"
 
 namespace lime {
@@ -43,12 +43,11 @@ void ForwardPass::begin_rotation(std::int64_t seen) {
   const std::int64_t length = seen + num_tokens_;
   for (std::size_t i = 0; i < config.spec.ropes.size(); ++i) {
     const RopeSpec& rope = config.spec.ropes[i];
-    if (seen > 0 && rotates_differently(rope, seen, length)) {
-      throw InvalidArgument(
-          "decoder: the rotary embedding '{}' of {} tokens does not fit the {} cached ones; clear "
-          "the cache and pass the whole sequence",
-          enum_name(rope.kind), length, seen);
-    }
+    throw_if(
+        seen > 0 && rotates_differently(rope, seen, length),
+        "decoder: the rotary embedding '{}' of {} tokens does not fit the {} cached ones; clear "
+        "the cache and pass the whole sequence",
+        enum_name(rope.kind), length, seen);
     const bool is_usual = !rotates_differently(rope, 0, length);
     angles_.push_back(rotary_angles(
         is_usual ? model_.rotary_frequencies[i]
@@ -69,10 +68,8 @@ void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
   x = hook_owned(HookKind::kEmbed, 0, x);
   if (spec.learned_position_offset) {
     const std::int64_t most = model_.config.max_position_embeddings;
-    if (seen + num_tokens_ > most) {
-      throw InvalidArgument("decoder: sequences of '{}' have at most {} tokens, got {}",
-                            model_.config.family, most, seen + num_tokens_);
-    }
+    throw_if(seen + num_tokens_ > most, "decoder: sequences of '{}' have at most {} tokens, got {}",
+             model_.config.family, most, seen + num_tokens_);
     x = x + weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_);
   }
   stream_->begin(x);
@@ -139,7 +136,7 @@ ForwardResult ForwardPass::end() {
 
 void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPre, layer);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const bool is_parallel = model_.config.spec.parallel_residual;
   const at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
   at::Tensor beside = x;
@@ -218,7 +215,7 @@ at::Tensor ForwardPass::branch(BranchFn function, int layer, const at::Tensor& x
 }
 
 at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const std::int64_t dim = model_.config.head_dim;
   const auto by_head = [&](const at::Tensor& projection) {
     return projection.unflatten(-1, {projection.size(-1) / dim, dim});
@@ -249,7 +246,7 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
 
 std::vector<at::Tensor> ForwardPass::project_attention(int layer,
                                                        const at::Tensor& normalized) const {
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const ResidualStream::KeyValueInputs others = stream_->key_value_inputs();
   if (!others.keys.defined()) {
     std::vector<const LinearWeights*> parts = {&weights.q, &weights.k};
@@ -270,7 +267,7 @@ std::vector<at::Tensor> ForwardPass::project_attention(int layer,
 KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                                  const at::Tensor& normalized) {
   if (!mixer_->reads_queries()) return mixer_->mix(layer, own, normalized, q);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const KeysAndValues read{head_norm(Slot::kKeyNorm, own.keys, weights.k_norm), own.values};
   return {
       own.keys,
@@ -280,7 +277,7 @@ KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndVa
 at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValues& read) {
   const DecoderSpec& spec = model_.config.spec;
   const LayerSpec& own = spec.layer(layer);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const at::Tensor queries = head_norm(Slot::kQueryNorm, q, weights.q_norm);
   const at::Tensor keys = head_norm(Slot::kKeyNorm, read.keys, weights.k_norm);
   AttentionInput input{.q = hook(HookKind::kRotQ, layer, rotated(layer, queries)),
@@ -318,7 +315,7 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
 
 at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
   const DecoderSpec& spec = model_.config.spec;
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   std::vector<const LinearWeights*> parts = {&weights.up};
   if (spec.gated_mlp) parts = {&weights.gate, &weights.up};
   const std::vector<at::Tensor> projections = project_parts(
