@@ -169,6 +169,11 @@ struct ModelConfig {
   /// Returns the name of the decoder: the family, the routing, or both ("qwen3 + lime").
   std::string name() const;
 
+  /// Returns the width of the MLP of a layer.
+  std::int64_t mlp_width(std::int64_t layer) const {
+    return spec.layer(layer).intermediate_size.value_or(intermediate_size);
+  }
+
   /// Returns the number of leading dimensions of a head that rotate; 0 without rotary embeddings.
   std::int64_t rotary_dim() const;
 

@@ -294,7 +294,9 @@ constexpr std::pair<const char * SizeKeys::*, std::int64_t ModelConfig::*> kSize
 
 std::vector<std::string> decoder_names() {
   std::vector<std::string> names;
-  for (const Family* family : all_families()) names.emplace_back(family->model_type);
+  for (const Family* family : all_families()) {
+    if (family->is_for_new_models) names.emplace_back(family->model_type);
+  }
   for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
     if (routing != DepthRouting::kNone) names.emplace_back(name);
   }

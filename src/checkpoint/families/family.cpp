@@ -261,9 +261,10 @@ void refuse_partial_rotation(const KeyReader& keys) {
 }
 
 std::span<const Family* const> all_families() {
-  static constexpr std::array kFamilies = {
-      &kLlama, &kMistral, &kMinistral, &kQwen2,      &kQwen3,   &kSmolLm3, &kOlmo2, &kOlmo3,
-      &kPhi3,  &kGemma,   &kGemma2,    &kGemma3Text, &kGranite, &kGptNeoX, &kGpt2,  &kOpt};
+  static constexpr std::array kFamilies = {&kLlama,   &kMistral,    &kMinistral, &kQwen2,   &kQwen3,
+                                           &kSmolLm3, &kOlmo2,      &kOlmo3,     &kPhi3,    &kGemma,
+                                           &kGemma2,  &kGemma3Text, &kGranite,   &kGptNeoX, &kGpt2,
+                                           &kOpt,     &kMuddFormer, &kMuddPythia};
   return kFamilies;
 }
 

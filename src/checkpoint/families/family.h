@@ -36,6 +36,7 @@ struct Family {
   std::string_view activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   bool tie_word_embeddings = false;
+  bool is_for_new_models = true;  ///< listed by decoder_names()
   /// Tokenizer class that transformers 5 uses for this family in any case; empty if none.
   std::string_view assumed_tokenizer = {};
   /// Sets config.spec, after the sizes have been read. Refuses what it does not implement.
@@ -60,6 +61,8 @@ extern const Family kGemma2;      ///< norms before and after each part, soft ca
 extern const Family kGemma3Text;  ///< Gemma 2's blocks with norms of queries and keys; text only
 extern const Family kGptNeoX;     ///< and Pythia: parallel attention and MLP, partial rotation
 extern const Family kGpt2;        ///< learned positions, matrices stored as [inputs, outputs]
+extern const Family kMuddFormer;  ///< released MUDD models: RMSNorm, SwiGLU
+extern const Family kMuddPythia;  ///< their variant with Pythia's blocks
 extern const Family kOpt;  ///< norms before or after the parts, learned positions from row 2 on
 
 /// Returns all families, in the order of the documentation.

@@ -139,10 +139,12 @@ void ForwardPass::block(int layer) {
   const LayerWeights& weights = model_.weights.layers[layer];
   const bool is_parallel = model_.config.spec.parallel_residual;
   const at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
-  at::Tensor beside = x;
+  at::Tensor beside;
+  if (is_parallel) beside = stream_->branch_input(layer, Branch::kFeedForward);
   if (is_parallel && in_place_) {
-    beside = workspace_->get(Slot::kParallel, x.sizes(), x.options());
-    copy_in_place(beside, x);
+    const at::Tensor own = workspace_->get(Slot::kParallel, x.sizes(), x.options());
+    copy_in_place(own, beside);
+    beside = own;
   }
   add_to_stream(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)),
                 weights.attention_norm);
@@ -161,7 +163,6 @@ void ForwardPass::show_depth_weights(int layer) {
   std::vector<at::Tensor> traces = stream_->take_traces(is_last);
   if (!wants(HookKind::kDepthWeights, layer)) return;
   const at::Tensor like = stream_->value();
-  if (config.spec.parallel_residual) traces.insert(traces.begin(), traces.front());
   for (at::Tensor& trace : traces) {
     trace = trace.expand({like.size(0), like.size(1), -1})
                 .narrow(2, 0, num_depth_sources(config, layer));
@@ -362,8 +363,9 @@ at::Tensor ForwardPass::head_norm(Slot slot, const at::Tensor& x,
   const auto shaped = [&](const at::Tensor& y) {
     return spec.qk_norm == QkNorm::kPerHead ? y : y.flatten(2);
   };
+  const NormSpec& norm = spec.head_norm ? *spec.head_norm : spec.norm;
   if (in_place_) out = shaped(workspace_->get(slot, x.sizes(), x.options()));
-  return apply_norm(shaped(x), weights, spec.norm, model_.options.rms_norm_cast, out).view_as(x);
+  return apply_norm(shaped(x), weights, norm, model_.options.rms_norm_cast, out).view_as(x);
 }
 
 at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,
