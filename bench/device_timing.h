@@ -9,6 +9,9 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/cuda.h>
 #include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+#include <c10/core/CachingDeviceAllocator.h>
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -19,6 +22,30 @@
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
+
+inline constexpr bool kHasEventTimes = torch_is_at_least(2, 5);
+inline constexpr bool kHasAllocatorStatistics = torch_is_at_least(2, 9);
+
+/// Returns the seconds of device time between two events. Requires kHasEventTimes.
+/// @param first, last  recorded with EventFlag::BACKEND_DEFAULT and already reached by the device
+inline double seconds_between([[maybe_unused]] const c10::Event& first,
+                              [[maybe_unused]] const c10::Event& last) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
+  return first.elapsedTime(last) * 1e-3;
+#else
+  return 0.0;
+#endif
+}
+
+/// Returns torch.cuda's max_memory_allocated(). Requires kHasAllocatorStatistics.
+inline std::int64_t peak_tensor_memory([[maybe_unused]] c10::Device gpu) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return at::getDeviceAllocator(gpu.type())->getDeviceStats(gpu.index()).allocated_bytes[kAll].peak;
+#else
+  return 0;
+#endif
+}
 
 /// Waits until a device has finished all submitted work; returns immediately on the CPU.
 inline void finish_on(c10::Device device) {

@@ -7,7 +7,7 @@
 #include "core/files/atomic_file.h"
 #include "core/program/command_help.h"
 #include "core/program/program.h"
-#include "core/quoting.h"
+#include "core/utf8.h"
 #include "store/file_names.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/figure_row.h"

@@ -24,7 +24,6 @@
 #include "core/threads/threads.h"
 #include "model/decoders/decoder.h"
 #include "model/passes/generate.h"
-#include "model/passes/token_scores.h"
 
 namespace lime {
 namespace {

@@ -352,8 +352,11 @@ std::int64_t pass_elements_per_token(const ModelConfig& config) {
   const auto [carried, mix] = routing_elements(config);
   // The normalised stream and the branch output; projections before and after rotation, attention
   // input; gate, up and their product; the stream itself and the outputs of earlier layers.
-  std::int64_t elements =
-      3 * hidden + 3 * q + 4 * kv + 3 * config.intermediate_size + carried + mix;
+  std::int64_t inner = 0;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    inner = std::max(inner, config.mlp_width(layer));
+  }
+  std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * inner + carried + mix;
   const DecoderSpec& spec = config.spec;
   if (spec.qk_norm != QkNorm::kNone) elements += q + kv;
   if (spec.norm_placement != NormPlacement::kBefore) elements += hidden;

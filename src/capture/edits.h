@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
-#include "checkpoint/router_edit.h"
+#include "checkpoint/router_layout.h"
 #include "core/layer_selection.h"
 #include "model/passes/hooks.h"
 #include "store/capture_reader.h"

@@ -12,7 +12,7 @@
 #include "capture/input/input.h"
 #include "capture/sites.h"
 #include "model/decoders/decoder.h"
-#include "model/passes/token_scores.h"
+#include "model/passes/generate.h"
 #include "store/capture_info.h"
 
 namespace lime {

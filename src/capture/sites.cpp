@@ -75,7 +75,7 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
     case HookKind::kMlpPre:
     case HookKind::kMlpPreLinear:
     case HookKind::kMlpPost:
-      return config.intermediate_size;
+      return config.mlp_width(layer);
     case HookKind::kPattern:
       return config.num_attention_heads;
     case HookKind::kRoute:

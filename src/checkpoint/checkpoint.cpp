@@ -62,7 +62,7 @@ std::optional<std::size_t> convert_source(const TensorSource& source, std::span<
       const std::int64_t first = head * rows_per_head * columns + i * (by_row ? columns : 1);
       const std::int64_t step = by_row ? 1 : columns;
       for (std::int64_t k = 0; k < length; ++k) {
-        to[static_cast<std::size_t>(first + k * step)] = run[static_cast<std::size_t>(k)];
+        to[first + k * step] = run[k];
       }
       if (!bad) continue;
       const auto place_of_bad =
@@ -106,8 +106,7 @@ struct StoredTensors {
   std::map<std::string, PackedTensor> packed;
 };
 
-/// Returns the parameters in the layout of the family's files. Tensors of the config's own names
-/// stay as they are; fused ones must be complete.
+/// Returns the parameters in the layout of the family's files; fused tensors must be complete.
 StoredTensors in_stored_layout(const ModelConfig& config, std::span<const TensorView> tensors) {
   StoredTensors stored;
   std::map<std::string, const TensorView*> by_name;
@@ -119,10 +118,8 @@ StoredTensors in_stored_layout(const ModelConfig& config, std::span<const Tensor
     const bool is_first = packed.bytes.empty();
     const bool fits = found != by_name.end() && found->second->shape == spec.shape &&
                       (is_first || found->second->dtype == packed.dtype);
-    if (!fits) {
-      throw InvalidArgument("write_checkpoint: expected '{}' of shape {}, with the dtype of '{}'",
-                            spec.name, shape_text(spec.shape), spec.stored.name);
-    }
+    throw_if(!fits, "write_checkpoint: expected '{}' of shape {}, with the dtype of '{}'",
+             spec.name, shape_text(spec.shape), spec.stored.name);
     const TensorView& tensor = *found->second;
     if (is_first) {
       packed.dtype = tensor.dtype;
@@ -193,10 +190,8 @@ template <typename T>
 void Checkpoint::read_into(std::string_view name, std::span<T> to) const {
   const TensorSource& from = source(name);
   const auto count = static_cast<std::size_t>(element_count(from.info.shape));
-  if (to.size() != count) {
-    throw InvalidArgument("'{}': tensor '{}' {} has {} elements, got a buffer of {}",
-                          folder_.string(), name, shape_text(from.info.shape), count, to.size());
-  }
+  throw_if(to.size() != count, "'{}': tensor '{}' {} has {} elements, got a buffer of {}",
+           folder_.string(), name, shape_text(from.info.shape), count, to.size());
   const auto bad = convert_source(from, to);
   release_pages(from.bytes);
   if (!bad || options_.allow_nan) return;
@@ -212,10 +207,8 @@ void Checkpoint::read(std::string_view name, std::span<double> to) const { read_
 
 MatrixF Checkpoint::read_matrix(std::string_view name) const {
   const Shape& shape = tensor(name).shape;
-  if (shape.size() != 2) {
-    throw InvalidArgument("'{}': tensor '{}' must have two dimensions, got {}", folder_.string(),
-                          name, shape_text(shape));
-  }
+  throw_if(shape.size() != 2, "'{}': tensor '{}' must have two dimensions, got {}",
+           folder_.string(), name, shape_text(shape));
   MatrixF matrix(shape[0], shape[1]);
   read(name, std::span<float>(matrix.data(), static_cast<std::size_t>(matrix.size())));
   return matrix;

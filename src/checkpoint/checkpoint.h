@@ -12,7 +12,6 @@
 #include "checkpoint/model_config.h"
 #include "checkpoint/weights/safetensors.h"
 #include "checkpoint/weights/tensor_sources.h"
-#include "checkpoint/weights/weight_files.h"
 #include "core/matrix.h"
 
 namespace lime {
@@ -22,8 +21,7 @@ struct CheckpointOptions {
   bool allow_nan = false;
 };
 
-/// Reads a checkpoint folder: config.json and the weights under their Hugging Face names, where
-/// find_checkpoint() finds them.
+/// Reads the config.json and the weights of the checkpoint folder that find_checkpoint() finds.
 ///
 /// open() reads config.json and the headers of the weight files, checks every name and shape
 /// against the config and touches no weights, so that it is quick for a checkpoint of any size.
@@ -62,12 +60,10 @@ class Checkpoint {
   const std::vector<std::string>& warnings() const { return sources_.warnings; }
 
   bool has(std::string_view name) const { return sources_.by_name.contains(name); }
-  /// @throws InvalidArgument  if there is no tensor `name`.
   const TensorInfo& tensor(std::string_view name) const;
 
   /// Converts tensor `name` into `to`, row-major, of as many elements as its shape has.
-  /// @throws FormatError      if it contains NaN or infinity (also a double too large for float),
-  ///                          unless allow_nan; names the tensor and the place.
+  /// @throws FormatError  if it contains NaN or infinity, unless allow_nan; names the place.
   /// @throws InvalidArgument  if there is no tensor `name` or `to` has another size.
   void read(std::string_view name, std::span<float> to) const;
   void read(std::string_view name, std::span<double> to) const;
@@ -75,10 +71,9 @@ class Checkpoint {
   /// Reads a tensor with two dimensions, e.g. a router. @throws as read()
   MatrixF read_matrix(std::string_view name) const;
 
-  /// Returns the SHA-256 that identifies the checkpoint: of the lines `HEX  FILE\n` for
-  /// config.json, the index if there is one, and the weight files by name; `sha256sum FILES |
-  /// sha256sum` prints the same. Reads all weights at the first call (about 1 GB/s) and caches the
-  /// result.
+  /// Returns the SHA-256 of the checkpoint: of the lines `HEX  FILE\n` for config.json, the index
+  /// if there is one, and the weight files by name, as `sha256sum FILES | sha256sum` prints it. The
+  /// first call reads all weights (about 1 GB/s); the result is cached.
   /// @throws IoError
   const std::string& sha256() const;
 
@@ -97,18 +92,17 @@ class Checkpoint {
   mutable std::string sha256_;
 };
 
-/// Returns the ids that end generation: `eos_token_id` of generation_config.json, one id or a list,
-/// as in transformers; of config.json if that file or its key is missing.
+/// Returns the ids that end generation: `eos_token_id` of generation_config.json, else of
+/// config.json.
 /// @throws FormatError  if generation_config.json is broken, or an id is outside the vocabulary.
 std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint);
 
 /// Writes a checkpoint folder that Checkpoint::open() and transformers read: config.json,
 /// model.safetensors and copies of `extra_files` (tokenizer.json, ...).
 ///
-/// Each file appears completely or not at all, config.json last: a folder with a config.json is a
-/// complete checkpoint. Other files of an existing folder are left unchanged. A different
-/// config.json is removed before the weights are replaced, so it never accompanies weights of
-/// another model.
+/// Each file appears completely or not at all, config.json last: a folder with a config.json is
+/// complete. Other files of an existing folder are left unchanged; a different config.json is
+/// removed before the weights are replaced.
 ///
 /// @param folder   created if it does not exist; its parent must exist.
 /// @param tensors  those of parameter_specs(config), by name, in any order and weight dtype.

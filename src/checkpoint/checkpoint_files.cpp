@@ -2,14 +2,17 @@
 #include "checkpoint/checkpoint_files.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <vector>
 
-#include "checkpoint/weights/weight_files.h"
+#include "checkpoint/weights/torch_file.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "core/json.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -52,8 +55,7 @@ void refuse_adapter(const fs::path& folder) {
       is_beside ? ", or remove adapter_config.json to use the weights without it" : "");
 }
 
-/// Returns the files that train.py of the released LIMe code saves: SAVE/config/config.json and
-/// SAVE/final.
+/// Returns the files of train.py of the released LIMe code: SAVE/config/config.json and SAVE/final.
 std::optional<CheckpointFiles> released_files(const fs::path& folder) {
   const fs::path config = fs::path("config") / kConfigFile;
   if (path_exists(folder / config) && is_folder(folder / "final")) {
@@ -77,8 +79,7 @@ std::vector<fs::path> snapshots_in(const fs::path& root) {
   return folders;
 }
 
-/// Returns the snapshot that a root of Hugging Face's cache means: that of refs/main, else the only
-/// one.
+/// Returns the snapshot that a root of Hugging Face's cache means: of refs/main, else the only one.
 std::optional<fs::path> snapshot_of(const fs::path& root) {
   std::string commit;
   const fs::path ref = root / "refs" / "main";
@@ -129,11 +130,9 @@ CheckpointFiles find_checkpoint(const fs::path& folder) {
     throw IoError("'{}': the checkpoint folder does not exist{}", folder.string(),
                   hub_hint(folder));
   }
-  if (!is_folder(folder)) {
-    throw IoError("'{}': is a file, expected a checkpoint folder{}{}", folder.string(),
-                  folder.extension() == ".gguf" ? "; " : "",
-                  folder.extension() == ".gguf" ? kNoGguf : "");
-  }
+  throw_if<IoError>(!is_folder(folder), "'{}': is a file, expected a checkpoint folder{}{}",
+                    folder.string(), folder.extension() == ".gguf" ? "; " : "",
+                    folder.extension() == ".gguf" ? kNoGguf : "");
   refuse_adapter(folder);
   if (const auto files = locate(folder)) return *files;
   if (const auto snapshot = snapshot_of(folder)) return find_checkpoint(*snapshot);
@@ -233,6 +232,106 @@ void refuse_lfs_pointer(std::string_view text, std::string_view path) {
       "'{}': is a Git LFS pointer, and the file itself was not downloaded; run 'git lfs pull' in "
       "its folder",
       path);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// In the order in which transformers looks for them; an index ends in .json.
+constexpr std::array<const char*, 4> kWeightFiles = {
+    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+    "pytorch_model.bin.index.json"};
+
+/// Returns true if the target of `file`, a symbolic link, is in `folder`. Hugging Face's cache
+/// links the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
+bool stays_inside(const fs::path& folder, const fs::path& file) {
+  const fs::path home = fs::canonical(folder);
+  const fs::path target = fs::canonical(file).parent_path();
+  const fs::path revisions = home.parent_path();
+  return target == home ||
+         (revisions.filename() == "snapshots" && target == revisions.parent_path() / "blobs");
+}
+
+/// Names of the tensors of each shard, by the shard's file name.
+using ShardMap = std::map<std::string, std::vector<std::string>>;
+
+ShardMap read_index(const fs::path& path) {
+  const Json json = read_json_file(path);
+  const auto map = json.is_object() ? json.find("weight_map") : json.end();
+  throw_if<FormatError>(map == json.end() || !map->is_object() || map->empty(),
+                        "'{}': must have an object 'weight_map' that maps tensors to shards",
+                        path.string());
+  ShardMap shards;
+  for (const auto& [tensor, shard] : map->items()) {
+    const std::string name = shard.is_string() ? shard.get<std::string>() : "";
+    const bool stays = !name.empty() && name != ".." && name != "." &&
+                       name.find_first_of(std::string_view("/\\\0", 3)) == std::string::npos;
+    if (!stays) {
+      throw FormatError("'{}': the shard of tensor '{}' must be a file next to the index, got {}",
+                        path.string(), printable(tensor, 120), printable(shard.dump()));
+    }
+    shards[name].push_back(tensor);
+  }
+  return shards;
+}
+
+WeightFile open_file(const fs::path& path) {
+  WeightFile file = {.path = path, .file = MappedFile(path), .tensors = {}};
+  const auto bytes = file.file.bytes();
+  file.tensors = path.extension() == ".bin"
+                     ? parse_torch_file(bytes, path.string())
+                     : parse_safetensors_header(bytes, path.string()).tensors;
+  return file;
+}
+
+WeightFiles open_shards(const fs::path& folder, const char* index) {
+  WeightFiles weights;
+  weights.index = folder / index;
+  const ShardMap shards = read_index(*weights.index);
+  for (const auto& [name, tensors] : shards) {
+    throw_if<IoError>(!path_exists(folder / name),
+                      "'{}': the shard '{}' named by {} is missing; copy it into the folder",
+                      folder.string(), printable(name, 120), index);
+    throw_if<FormatError>(
+        !stays_inside(folder, folder / name),
+        "'{}': the shard '{}' named by {} is a link to a file outside the folder; copy the file "
+        "into it",
+        folder.string(), printable(name, 120), index);
+  }
+  for (const auto& [name, tensors] : shards) {
+    const WeightFile& shard = weights.files.emplace_back(open_file(folder / name));
+    std::map<std::string_view, const TensorView*> views;
+    for (const TensorView& view : shard.tensors) views[view.name] = &view;
+    for (const std::string& tensor : tensors) {
+      const auto found = views.find(tensor);
+      throw_if<FormatError>(found == views.end(),
+                            "'{}': must contain tensor '{}' according to {}, but does not",
+                            shard.path.string(), printable(tensor, 120), index);
+      weights.tensors.push_back(*found->second);
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+bool has_weights(const fs::path& folder) {
+  return std::ranges::any_of(kWeightFiles,
+                             [&](const char* name) { return path_exists(folder / name); });
+}
+
+WeightFiles open_weight_files(const fs::path& folder) {
+  for (const char* const name : kWeightFiles) {
+    if (!path_exists(folder / name)) continue;
+    if (fs::path(name).extension() == ".json") return open_shards(folder, name);
+    WeightFiles weights;
+    weights.tensors = weights.files.emplace_back(open_file(folder / name)).tensors;
+    return weights;
+  }
+  throw IoError("'{}': the folder contains no weights, expected {}, {}, {} or {}{}",
+                folder.string(), kWeightFiles[0], kWeightFiles[1], kWeightFiles[2], kWeightFiles[3],
+                other_weights_hint(folder));
 }
 
 }  // namespace lime

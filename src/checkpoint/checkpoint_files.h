@@ -2,8 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "checkpoint/weights/safetensors.h"
+#include "core/files/input_file.h"
 
 namespace lime {
 
@@ -28,12 +33,10 @@ struct CheckpointFiles {
 /// @throws FormatError  if it contains a LoRA adapter, which transformers would load.
 CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 
-/// Returns true if find_checkpoint() finds a checkpoint in `folder`, or something that it can name,
-/// such as an adapter or GGUF.
+/// Returns true if find_checkpoint() finds a checkpoint, an adapter or GGUF in `folder`.
 bool seems_checkpoint(const std::filesystem::path& folder);
 
-/// Returns the name of a checkpoint for tables and windows: the last component of `folder`, or
-/// ORG/NAME in Hugging Face's cache.
+/// Returns the name of a checkpoint: the last component of `folder`, or ORG/NAME in a Hub cache.
 /// @param with_revision  append `@COMMIT`, seven digits, to the name of a snapshot.
 std::string checkpoint_label(const std::filesystem::path& folder, bool with_revision = false);
 
@@ -52,12 +55,34 @@ TokenizerFiles find_tokenizer(const std::filesystem::path& folder);
 /// weights in an unsupported format, or for weights without config.json; else an empty string.
 std::string other_weights_hint(const std::filesystem::path& folder);
 
-/// Returns the remedy for a missing `path`: how to download it, if it may be an id of the Hugging
-/// Face Hub, ORG/NAME; else an empty string.
+/// Returns how to download a missing `path` that may be a Hub id, ORG/NAME; else an empty string.
 std::string hub_hint(const std::filesystem::path& path);
 
-/// Throws FormatError if `text`, the contents of the file `path`, is the pointer of Git LFS for a
-/// large file that was not downloaded.
+/// @throws FormatError  if `text`, the content of the file `path`, is a pointer of Git LFS.
 void refuse_lfs_pointer(std::string_view text, std::string_view path);
+
+/// A mapped file of weights. The tensors' bytes are read from disk when they are first touched.
+struct WeightFile {
+  std::filesystem::path path;
+  MappedFile file;
+  std::vector<TensorView> tensors;
+};
+
+/// Contains the mapped weight files of a checkpoint folder.
+struct WeightFiles {
+  std::vector<WeightFile> files;    ///< by name
+  std::vector<TensorView> tensors;  ///< what they contain, under the names in the files
+  std::optional<std::filesystem::path> index;
+};
+
+/// Returns true if `folder` contains files that open_weight_files() opens.
+bool has_weights(const std::filesystem::path& folder);
+
+/// Opens the first of these that exists: `model.safetensors`, the shards of its index,
+/// `pytorch_model.bin`, the shards of its index. Of a shard only the tensors that the index assigns
+/// to it count.
+/// @throws IoError, FormatError  if there are no weights, a file is broken, a shard is missing or
+/// outside the folder, or lacks a tensor of the index.
+WeightFiles open_weight_files(const std::filesystem::path& folder);
 
 }  // namespace lime

@@ -103,6 +103,8 @@ struct LayerSpec {
   std::optional<std::size_t> rope = 0;
   /// Factor of the dot products; none: 1 / sqrt(head_dim).
   std::optional<double> attention_scale = std::nullopt;
+  /// Width of the MLP; none: intermediate_size.
+  std::optional<std::int64_t> intermediate_size = std::nullopt;
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -119,6 +121,8 @@ struct TensorNames {
   std::string project_in = "project_in";       ///< OPT 350M
   std::string project_out = "project_out";     ///< OPT 350M
   std::string input_norm = "input_layernorm";  ///< before attention
+  /// Norms of q, k and v in layers that split their input (MUDD); empty: input_norm, "_k", "_v".
+  std::vector<std::string> split_input_norms = {};
   std::string attention_norm =
       "post_attention_layernorm";                     ///< after attention: kAfter, kBoth, kAfterSum
   std::string mlp_norm = "post_attention_layernorm";  ///< before the MLP: kBefore, kBoth
@@ -153,6 +157,7 @@ struct DecoderSpec {
   NormPlacement norm_placement = NormPlacement::kBefore;
   bool has_final_norm = true;
   QkNorm qk_norm = QkNorm::kNone;
+  std::optional<NormSpec> head_norm = std::nullopt;  ///< of queries and keys; none: `norm`
 
   bool qkv_bias = false;
   bool o_bias = false;

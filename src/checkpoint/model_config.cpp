@@ -78,6 +78,7 @@ void validate_layers(const ModelConfig& config, std::string_view where) {
                         where, config.num_hidden_layers, layers.size());
   for (const LayerSpec& layer : layers) {
     if (layer.window) require_size(where, "sliding_window", *layer.window);
+    if (layer.intermediate_size) require_size(where, "MLP width", *layer.intermediate_size);
     require_positive(where, "attention scale", layer.attention_scale);
     if (layer.rope && !config.spec.ropes.empty() && *layer.rope >= config.spec.ropes.size()) {
       throw FormatError("{}: 'layer_types' has no RoPE of number {}", where, *layer.rope);
@@ -131,7 +132,8 @@ void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::strin
 /// Checks that a routing of the residual stream finds blocks of the form x + f(norm(x)).
 void require_plain_blocks(const ModelConfig& config, std::string_view where) {
   const DecoderSpec& spec = config.spec;
-  const char* const fault = spec.parallel_residual ? "run attention and MLP in parallel"
+  const bool is_beside = spec.parallel_residual && config.routing != DepthRouting::kMudd;
+  const char* const fault = is_beside ? "run attention and MLP in parallel"
                             : spec.norm_placement == NormPlacement::kBefore
                                 ? nullptr
                                 : "have norms after them";

@@ -57,15 +57,13 @@ struct LimeConfig {
   bool head_mixing = true;     ///< a routed head reads all buffered heads, not only its own
   bool per_dimension = false;  ///< one weight per dimension of a head instead of one per head
   bool dynamic = false;        ///< weights computed from the token
-  /// Scale of the random initialization of a static router relative to the paper, see
-  /// initialize_router(); 0: every layer starts as in a LLaMA.
+  /// Scale of a static router's random initialization; 0: every layer starts as in a LLaMA.
   double initializer_scale = 1.0;
 
   bool operator==(const LimeConfig&) const = default;
 };
 
-/// Stores the object `denseformer` of config.json. Source: Pagliardini et al. (2024),
-/// arXiv:2402.02622.
+/// Object `denseformer` of config.json. Source: Pagliardini et al. (2024), arXiv:2402.02622.
 struct DenseFormerConfig {
   std::int64_t dilation = 1;  ///< an average reads every dilation-th output; in [1, layers]
   std::int64_t period = 1;    ///< every period-th layer averages; in [1, layers]
@@ -73,8 +71,7 @@ struct DenseFormerConfig {
   bool operator==(const DenseFormerConfig&) const = default;
 };
 
-/// Stores the object `hyper_connections` of config.json. Source: Zhu et al. (2024),
-/// arXiv:2409.19606.
+/// Object `hyper_connections` of config.json. Source: Zhu et al. (2024), arXiv:2409.19606.
 struct HyperConnectionsConfig {
   bool dynamic = true;    ///< weights depend on the token
   std::int64_t rate = 4;  ///< number of residual streams, in [1, 1024]
@@ -82,8 +79,7 @@ struct HyperConnectionsConfig {
   bool operator==(const HyperConnectionsConfig&) const = default;
 };
 
-/// Selects what Attention Residuals attend to. A block is num_hidden_layers / num_blocks layers, or
-/// one part of a layer (attention or MLP) without num_blocks.
+/// Selects what Attention Residuals attend to. Without num_blocks a block is one part of a layer.
 enum class AttnResSources {
   kOutputs,  ///< the embedding, the sum of outputs of each block, the partial sum: the paper
   kOutputsFromEmbedding,  ///< the same, but the sum of the first block starts with the embedding
@@ -115,8 +111,7 @@ struct MhcConfig {
   bool operator==(const MhcConfig&) const = default;
 };
 
-/// Stores the object `depth_attention` of config.json. Source: Zeng et al. (2026),
-/// arXiv:2606.05014.
+/// Object `depth_attention` of config.json. Source: Zeng et al. (2026), arXiv:2606.05014.
 struct DepthAttentionConfig {
   /// Layers 0, stride, 2 stride ... are read by the later ones; in [0, layers]. 0: half the layers.
   std::int64_t stride = 0;
@@ -171,16 +166,19 @@ struct ModelConfig {
   Json raw;  ///< the file as it was read, for provenance; null if not from a file
   std::vector<std::string> warnings;  ///< of the reader, one line each
 
-  /// Returns the name of the decoder: the family, or the routing if the blocks are LLaMA's, or both
-  /// ("qwen3 + lime").
+  /// Returns the name of the decoder: the family, the routing, or both ("qwen3 + lime").
   std::string name() const;
+
+  /// Returns the width of the MLP of a layer.
+  std::int64_t mlp_width(std::int64_t layer) const {
+    return spec.layer(layer).intermediate_size.value_or(intermediate_size);
+  }
 
   /// Returns the number of leading dimensions of a head that rotate; 0 without rotary embeddings.
   std::int64_t rotary_dim() const;
 
   /// Checks that sizes are positive, heads divide, and all features are supported.
-  /// @param where  named first in the error, e.g. the path of config.json.
-  /// @throws FormatError  that names the first key at fault.
+  /// @throws FormatError  that begins with `where` and names the first key at fault.
   void validate(std::string_view where) const;
 
   /// Checks that the model has logits.
@@ -194,29 +192,24 @@ struct ModelConfig {
 /// Lists the names that `model_type` may have: the families, then the routings of LLaMA blocks.
 std::vector<std::string> decoder_names();
 
-/// Returns the configuration of a new decoder.
-/// @param decoder  one of decoder_names()
-/// @param sizes    keys of config.json with LLaMA's names, `vocab_size` ...
-///                 `max_position_embeddings`, which are renamed where the family has its own
+/// Returns the configuration of a new decoder, one of decoder_names().
+/// @param sizes  keys of config.json with LLaMA's names, renamed where the family has its own
 /// @throws FormatError  as parse_model_config().
 ModelConfig make_model_config(const std::string& decoder, const Json& sizes,
                               std::string_view where);
 
-/// Reads a configuration as transformers 4 and 5 write it: `rope_scaling` with `type` or
-/// `rope_type`, or `rope_parameters`; `torch_dtype` or `dtype`; null for "not given". An object
-/// that is called as a routing (`lime`, `attn_res` ...) adds it to the blocks of any `model_type`;
-/// such a name as `model_type` means LLaMA's blocks with it. `qwen3_attnres` is the public layout
-/// of Attention Residuals.
+/// Reads a configuration as transformers 4 and 5 write it; null stands for "not given". An object
+/// named after a routing (`lime`, `attn_res` ...) adds it to the blocks of any `model_type`; as
+/// `model_type`, such a name means LLaMA's blocks with it. `qwen3_attnres` is the public layout of
+/// Attention Residuals.
 /// @param where  named first in errors, e.g. `'models/a/config.json'`.
 /// @throws FormatError  if a key is missing, of the wrong type, out of range, or asks for what
 ///                      this build has not (unknown family, activation or RoPE type).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
-/// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself.
-/// An official LIMe folder says `llama` here; only Checkpoint::open(), which looks at the tensors,
-/// can tell.
-/// @throws IoError      as find_checkpoint().
-/// @throws FormatError  as find_checkpoint() and parse_model_config().
+/// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself. An
+/// official LIMe folder is read as `llama`: only Checkpoint::open() looks at the tensors.
+/// @throws IoError, FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);
 
 /// Returns config.json for transformers; parse_model_config() of it gives an equal configuration.

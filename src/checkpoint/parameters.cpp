@@ -49,9 +49,12 @@ class SpecList {
   }
 
   void add_norm(Part part, const std::string& name, Size width) {
-    if (!spec_.norm.has_weight) return;
+    add_norm(part, name, width, spec_.norm);
+  }
+  void add_norm(Part part, const std::string& name, Size width, const NormSpec& norm) {
+    if (!norm.has_weight) return;
     add(part, full(name) + ".weight", {width});
-    if (spec_.norm.has_bias) add(part, full(name) + ".bias", {width}, 1);
+    if (norm.has_bias) add(part, full(name) + ".bias", {width}, 1);
   }
 
   void add_linear(Part part, const std::string& name, Size outputs, Size inputs, bool bias) {
@@ -64,8 +67,7 @@ class SpecList {
     if (bias) add(part, full(name) + ".bias", {outputs}, 1);
   }
 
-  /// Adds projections whose rows a file stores in one tensor `fused`, one after the other or, if
-  /// `heads` is above 1, in turn for each head.
+  /// Adds projections stored in one tensor `fused`, one after the other or, by `heads`, in turn.
   void add_fused(const std::string& fused, const std::vector<Projection>& parts, Size inputs,
                  bool bias, Size heads) {
     Size total = 0;
@@ -134,7 +136,10 @@ class SpecList {
     const NormPlacement placement = spec_.norm_placement;
     const bool has_first = placement == NormPlacement::kBefore || placement == NormPlacement::kBoth;
     const bool has_last = placement != NormPlacement::kBefore;
-    add_branch_start(Part::kHyperAttention, "hc_attn.", Part::kInputNorm, spec_.names.input_norm,
+    const bool splits = config_.routing == DepthRouting::kMudd && layer_ > 0;
+    const std::vector<std::string>& split_names = spec_.names.split_input_norms;
+    add_branch_start(Part::kHyperAttention, "hc_attn.", Part::kInputNorm,
+                     splits && !split_names.empty() ? split_names[0] : spec_.names.input_norm,
                      has_first);
     add_attention();
     if (has_last) {
@@ -169,8 +174,9 @@ class SpecList {
     }
     if (spec_.qk_norm != QkNorm::kNone) {
       const bool whole = spec_.qk_norm == QkNorm::kWholeProjection;
-      add_norm(Part::kQueryNorm, names.q_norm, whole ? queries : config_.head_dim);
-      add_norm(Part::kKeyNorm, names.k_norm, whole ? keys : config_.head_dim);
+      const NormSpec& norm = spec_.head_norm ? *spec_.head_norm : spec_.norm;
+      add_norm(Part::kQueryNorm, names.q_norm, whole ? queries : config_.head_dim, norm);
+      add_norm(Part::kKeyNorm, names.k_norm, whole ? keys : config_.head_dim, norm);
     }
     add_router();
     add_linear(Part::kAttentionOutput, names.o, hidden, queries, spec_.o_bias);
@@ -219,8 +225,11 @@ class SpecList {
     } else if (config_.routing == DepthRouting::kManifoldHyperConnections) {
       add_mhc(part, is_attention ? "attn_hc." : "ffn_hc.", (2 + streams) * streams, 3);
     } else if (config_.routing == DepthRouting::kMudd && is_attention && layer_ > 0) {
-      add_norm(Part::kKeyInputNorm, spec_.names.input_norm + "_k", config_.hidden_size);
-      add_norm(Part::kValueInputNorm, spec_.names.input_norm + "_v", config_.hidden_size);
+      const std::string& name = spec_.names.input_norm;
+      std::vector<std::string> names = {name, name + "_k", name + "_v"};
+      if (!spec_.names.split_input_norms.empty()) names = spec_.names.split_input_norms;
+      add_norm(Part::kKeyInputNorm, names[1], config_.hidden_size);
+      add_norm(Part::kValueInputNorm, names[2], config_.hidden_size);
     }
   }
 
@@ -255,7 +264,7 @@ class SpecList {
   void add_mlp() {
     const TensorNames& names = spec_.names;
     const Size hidden = config_.hidden_size;
-    const Size inner = config_.intermediate_size;
+    const Size inner = config_.mlp_width(layer_);
     std::vector<Projection> parts;
     if (spec_.gated_mlp) parts.push_back({Part::kGate, names.gate, inner});
     parts.push_back({Part::kUp, names.up, inner});

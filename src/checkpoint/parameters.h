@@ -44,9 +44,8 @@ enum class Part {
   kHead         ///< output projection
 };
 
-/// Locates a parameter [heads * rows, columns] in a tensor of the family's files: element (h * rows
-/// + r, c) is at `offset + h * head_stride + r * row_stride + c * column_stride`, counted in
-/// elements.
+/// Locates a parameter [heads * rows, columns] in a stored tensor: element (h * rows + r, c) is at
+/// `offset + h * head_stride + r * row_stride + c * column_stride`, counted in elements.
 struct StoredPlace {
   std::string name;
   Shape shape;  ///< of the stored tensor
@@ -57,8 +56,7 @@ struct StoredPlace {
   std::int64_t column_stride = 1;
 };
 
-/// Describes a parameter: what it is for, its name, its shape, and where the files of the family
-/// have it.
+/// Describes a parameter: purpose, name, shape, and its place in the files of the family.
 struct ParameterSpec {
   std::string name;
   Shape shape;

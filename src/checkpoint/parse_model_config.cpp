@@ -21,13 +21,7 @@ namespace {
 /// `model_type` of the open implementation of Attention Residuals.
 constexpr std::string_view kOpenAttnRes = "qwen3_attnres";
 
-/// Returns the routing that a `model_type` stands for, or none.
-DepthRouting routing_called(std::string_view name) {
-  return find_enum<DepthRouting>(name).value_or(DepthRouting::kNone);
-}
-
-/// Returns "; did you mean 'X'" for a typing error, and the family with the longest common
-/// beginning for another generation of it.
+/// Returns "; did you mean 'X'" for a typo, or the family with the longest common beginning.
 std::string nearest_decoder(const std::string& name) {
   const auto digits_of = [](std::string text) {
     std::erase_if(text, [](char letter) { return letter < '0' || letter > '9'; });
@@ -51,7 +45,7 @@ const Family& read_family(const KeyReader& keys, ModelConfig& config) {
   const auto name = keys.text("model_type");
   throw_if<FormatError>(!name, "{}: 'model_type' is missing, expected one of {}", keys.where(),
                         join_words(decoder_names()));
-  config.routing = routing_called(*name);
+  config.routing = find_enum<DepthRouting>(*name).value_or(DepthRouting::kNone);
   std::string_view blocks =
       config.routing == DepthRouting::kNone ? std::string_view(*name) : "llama";
   if (*name == kOpenAttnRes) {
@@ -92,10 +86,8 @@ void read_value(const KeyReader& keys, const char* key, Enum& value) {
   const auto name = keys.text(key);
   if (!name) return;
   const auto found = find_enum<Enum>(*name);
-  if (!found) {
-    throw FormatError("{}: unknown {} '{}' (supported: {})", keys.where(), key, printable(*name),
-                      join_words(enum_names<Enum>()));
-  }
+  throw_if<FormatError>(!found, "{}: unknown {} '{}' (supported: {})", keys.where(), key,
+                        printable(*name), join_words(enum_names<Enum>()));
   value = *found;
 }
 
@@ -136,8 +128,7 @@ void visit_routing(Config& config, const Visit& visit) {
   }
 }
 
-/// Reads the keys of the open implementation of Attention Residuals. Its two programs have the same
-/// keys; the tensors tell which of them wrote a folder of mode `block`.
+/// Reads the keys of the open Attention Residuals; recognise_attn_res() tells its programs apart.
 AttnResConfig read_open_attn_res(const KeyReader& keys, std::int64_t num_layers) {
   const auto require = [&](const char* key, std::string_view expected, const std::string& got) {
     if (got != expected) keys.fail(key, fmt::format("'{}', the only supported one", expected), got);
@@ -175,24 +166,22 @@ void read_public_depth_attention(const KeyReader& keys, ModelConfig& config) {
       .recent_window = keys.integer("depth_attention_recent_window").value_or(0)};
 }
 
-/// Reads the object that is called as a routing and selects it; without one, the defaults of the
-/// routing of `model_type` hold.
+/// Reads the object named after a routing; without one, that of `model_type` has its defaults.
 void read_routing(const KeyReader& keys, ModelConfig& config) {
   if (keys.text("model_type") == kOpenAttnRes)
     config.attn_res = read_open_attn_res(keys, config.num_hidden_layers);
   read_public_depth_attention(keys, config);
   const bool is_named = config.routing != DepthRouting::kNone;
   for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
-    const std::string key(name);
-    if (routing == DepthRouting::kNone || keys.find(key.c_str()) == nullptr) continue;
+    if (routing == DepthRouting::kNone || keys.find(name) == nullptr) continue;
     if (is_named && routing != config.routing) continue;
     throw_if<FormatError>(!is_named && config.routing != DepthRouting::kNone,
                           "{}: must have one routing, got '{}' and '{}'", keys.where(),
-                          enum_name(config.routing), key);
+                          enum_name(config.routing), name);
     config.routing = routing;
   }
-  const std::string name(enum_name(config.routing));
-  const Json* const object = keys.find(name.c_str());
+  const std::string_view name = enum_name(config.routing);
+  const Json* const object = keys.find(name);
   if (config.routing == DepthRouting::kNone || object == nullptr) return;
   const KeyReader inner(*object, fmt::format("{}: '{}'", keys.where(), name));
   visit_routing(config, [&](const char* field, auto& value) { read_value(inner, field, value); });
@@ -305,7 +294,9 @@ constexpr std::pair<const char * SizeKeys::*, std::int64_t ModelConfig::*> kSize
 
 std::vector<std::string> decoder_names() {
   std::vector<std::string> names;
-  for (const Family* family : all_families()) names.emplace_back(family->model_type);
+  for (const Family* family : all_families()) {
+    if (family->is_for_new_models) names.emplace_back(family->model_type);
+  }
   for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
     if (routing != DepthRouting::kNone) names.emplace_back(name);
   }

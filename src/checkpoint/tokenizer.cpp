@@ -2,9 +2,9 @@
 #include "checkpoint/tokenizer.h"
 
 #include "checkpoint/checkpoint_files.h"
-#include "checkpoint/tokenizer/sentencepiece_tokenizer.h"
+#include "checkpoint/sentencepiece/sentencepiece_model.h"
+#include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 #include "checkpoint/tokenizer/special_tokens.h"
-#include "checkpoint/tokenizer/tokenizer_json.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"
@@ -43,8 +43,7 @@ BrokenCharacter inspect_broken(std::string_view text) {
   return result;
 }
 
-/// Moves the whole characters of `pending` to the result, U+FFFD for broken ones. An unfinished
-/// character stays, unless `flush`.
+/// Moves whole characters, and U+FFFD for broken ones; unless `flush`, not an unfinished one.
 std::string take_characters(std::string& pending, bool flush) {
   std::string result;
   std::string_view rest = pending;
@@ -119,10 +118,9 @@ std::string StreamingDecoder::finish() {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
-  if (!fs::is_directory(checkpoint_folder)) {
-    throw IoError("tokenizer: '{}' must be a folder{}", checkpoint_folder.string(),
-                  path_exists(checkpoint_folder) ? "" : hub_hint(checkpoint_folder));
-  }
+  throw_if<IoError>(!fs::is_directory(checkpoint_folder), "tokenizer: '{}' must be a folder{}",
+                    checkpoint_folder.string(),
+                    path_exists(checkpoint_folder) ? "" : hub_hint(checkpoint_folder));
   const TokenizerFiles files = find_tokenizer(checkpoint_folder);
   const auto has = [&](const char* name) { return path_exists(files.folder / name); };
   const bool gpt2 = has("vocab.json") && has("merges.txt");

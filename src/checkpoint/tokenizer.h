@@ -21,8 +21,7 @@ struct EncodeOptions {
   /// Cuts a special token that is spelt out in the text, such as `<|endoftext|>`, into ordinary
   /// tokens instead of taking it for the special one (Hugging Face: `split_special_tokens`).
   bool split_special_tokens = false;
-  /// Returns only this many ids of the text (not counting those around it), the same as without a
-  /// limit. If the tokenizer allows it, text far behind them is not read.
+  /// Returns only this many ids of the text (not counting those around it), as without a limit.
   std::size_t max_ids = std::numeric_limits<std::size_t>::max();
 };
 
@@ -36,17 +35,15 @@ struct DecodeOptions {
 
 /// Converts text to token ids and back, as defined by the files of a checkpoint folder.
 ///
-/// Ids are those of Hugging Face's `tokenizers` (or of libsentencepiece for tokenizer.model).
-/// All methods are const and thread-safe; encoding takes time linear in the text (times the
-/// logarithm of the longest word).
+/// Ids are those of Hugging Face's `tokenizers` (or of libsentencepiece for tokenizer.model). Const
+/// and thread-safe; encoding is linear in the text (times the log of the longest word).
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  /// Returns the ids of `text`, each in [0, vocab_size()); empty for an empty text without special
-  /// tokens.
+  /// Returns the ids of `text`, each in [0, vocab_size()).
   /// @throws InvalidArgument  if `text` is not UTF-8; names the byte offset.
   std::vector<std::int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
@@ -55,17 +52,14 @@ class Tokenizer {
   std::string decode(std::span<const std::int32_t> ids, const DecodeOptions& options = {}) const;
 
   /// Returns the bytes that `id` adds to a text, which may be part of a character.
-  /// @param at_text_start  whether the token is the first: see DecodeOptions::at_text_start.
-  /// @throws InvalidArgument  if the id is unknown.
+  /// @param at_text_start  see DecodeOptions. @throws InvalidArgument  if the id is unknown.
   virtual std::string piece(std::int32_t id, bool at_text_start = false) const = 0;
 
-  /// Returns the token in readable form: one line, control characters and broken characters
-  /// escaped.
+  /// Returns the token on one line; control characters and broken characters are escaped.
   /// @throws InvalidArgument  if the id is unknown.
   std::string token_text(std::int32_t id) const;
 
-  /// Id of the token that the files spell `token` (" is" is spelt "Ġis" in byte-level files; to
-  /// look up text, encode() it).
+  /// Returns the id of the token that the files spell `token` (byte-level files spell " is" "Ġis").
   virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;
 
   /// Returns true if `id` is a special (control) token, which decode() can omit.
@@ -74,8 +68,7 @@ class Tokenizer {
   /// Returns the largest id plus one. The model's embedding may have more rows.
   virtual std::int32_t vocab_size() const = 0;
 
-  /// Returns "byte-level-bpe", "bpe" (tokenizer.json in SentencePiece style), "unigram",
-  /// "wordpiece", "word-level" or "sentencepiece".
+  /// Returns "byte-level-bpe", "bpe", "unigram", "wordpiece", "word-level" or "sentencepiece".
   virtual std::string_view kind() const = 0;
 
   /// Beginning-of-text token as tokenizer_config.json, special_tokens_map.json, tokenizer.model or
@@ -87,8 +80,7 @@ class Tokenizer {
   std::span<const std::int32_t> prefix_ids() const { return prefix_ids_; }
   std::span<const std::int32_t> suffix_ids() const { return suffix_ids_; }
 
-  /// Returns the SHA-256 of the tokenizer's file; of two files (vocab.json and merges.txt), of both
-  /// digests in that order.
+  /// Returns the SHA-256 of the tokenizer's file, or of the digests of vocab.json and merges.txt.
   const std::string& sha256() const { return sha256_; }
 
  protected:
@@ -97,7 +89,6 @@ class Tokenizer {
   /// Returns the ids of valid UTF-8 without prefix_ids() and suffix_ids().
   virtual std::vector<std::int32_t> encode_text(std::string_view text,
                                                 const EncodeOptions& options) const = 0;
-  /// @throws InvalidArgument  if the id is unknown.
   void check_id(std::int32_t id) const;
 
   std::optional<std::int32_t> bos_id_;
@@ -131,10 +122,9 @@ class StreamingDecoder {
   std::string pending_;
 };
 
-/// Reads the tokenizer of a checkpoint folder, from where find_tokenizer() finds it: tokenizer.json
-/// if there is one, else tokenizer.model (SentencePiece), else vocab.json with merges.txt (GPT-2).
-/// @throws IoError      if the folder holds none of them.
-/// @throws FormatError  if a file is broken or needs a component that is not supported; names it.
+/// Reads the tokenizer that find_tokenizer() finds: tokenizer.json, else tokenizer.model
+/// (SentencePiece), else vocab.json with merges.txt (GPT-2).
+/// @throws IoError, FormatError  if there is none, or a file is broken or not supported.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& checkpoint_folder);
 
 }  // namespace lime

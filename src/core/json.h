@@ -13,8 +13,7 @@ namespace lime {
 using Json = nlohmann::ordered_json;
 
 /// Parses the JSON file at `path`.
-/// @throws IoError      if the file cannot be read.
-/// @throws FormatError  if it is not JSON; names the path, line and column.
+/// @throws IoError, FormatError  if it is not JSON; names the path, line and column.
 Json read_json_file(const std::filesystem::path& path);
 
 /// Called for each part of a text while it is parsed; a part is omitted if it returns false.
@@ -34,15 +33,14 @@ struct JsonDifference {
 /// Selects whether objects with equal entries in a different order are equal.
 enum class KeyOrder { kIgnored, kCounts };
 
-/// Returns the first difference: entries of `before` in order, then those that only `now` has. A
-/// list counts as one value. For objects that differ only in key order, it contains the keys.
-/// @return no value if there is none.
+/// Returns the first difference, if any: entries of `before` in order, then those that only `now`
+/// has. A list counts as one value. For objects that differ only in key order, it contains the
+/// keys.
 std::optional<JsonDifference> first_difference(const Json& before, const Json& now,
                                                KeyOrder order = KeyOrder::kIgnored);
 
-/// Returns "options.layers was 'all', now '0-3'", "options.quick is new, true" or
-/// "options.quick was true, now absent". Values longer than 60 bytes are cut if the cut ones still
-/// differ.
+/// Returns "options.layers was 'all', now '0-3'", "options.quick is new, true" or "options.quick
+/// was true, now absent". Values are cut to 60 bytes if the cut ones still differ.
 std::string to_text(const JsonDifference& difference);
 
 }  // namespace lime

@@ -45,14 +45,10 @@ LayerSelection LayerSelection::parse(std::string_view text, std::string_view whe
     const std::size_t dash = item.find('-');
     const auto first = parse_layer(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_layer(item.substr(dash + 1));
-    if (!first || !last) {
-      throw InvalidArgument("{}: expected all or a list such as 0,3,8-15, got '{}'", where,
-                            printable(text));
-    }
-    if (*last < *first) {
-      throw InvalidArgument("{}: a range must be ascending, got '{}'; write {}-{}", where,
-                            printable(item), *last, *first);
-    }
+    throw_if(!first || !last, "{}: expected all or a list such as 0,3,8-15, got '{}'", where,
+             printable(text));
+    throw_if(*last < *first, "{}: a range must be ascending, got '{}'; write {}-{}", where,
+             printable(item), *last, *first);
     selection.ranges_.emplace_back(*first, *last);
     if (comma == std::string_view::npos) return selection;
     rest.remove_prefix(comma + 1);

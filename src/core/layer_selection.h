@@ -10,8 +10,7 @@
 
 namespace lime {
 
-/// Selects layers as the user writes them: `all`, or layers and ranges as in `0,3,8-15`.
-/// Layers count from 0.
+/// Selects layers as the user writes them, from 0: `all`, or layers and ranges as in `0,3,8-15`.
 class LayerSelection {
  public:
   /// Selects all layers.
@@ -23,8 +22,7 @@ class LayerSelection {
   bool is_all() const { return ranges_.empty(); }
   bool contains(int layer) const;
 
-  /// Returns the selected layers of `available` (ascending), in ascending order and without
-  /// duplicates.
+  /// Returns the selected layers of `available` (ascending), ascending and without duplicates.
   /// @throws InvalidArgument  if a selected layer is not among them; names it and the others.
   std::vector<int> choose_from(const std::vector<int>& available, std::string_view where) const;
 
@@ -35,8 +33,7 @@ class LayerSelection {
   std::vector<std::pair<int, int>> ranges_;  // first and last layer, as they were written
 };
 
-/// Returns the shortest text for a list of ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if
-/// empty.
+/// Returns the shortest text for ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if empty.
 std::string layers_to_string(const std::vector<int>& layers);
 
 template <>

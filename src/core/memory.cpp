@@ -19,8 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the number after `key` in a file with lines as in /proc; without a key, that of the
-/// first line. No value if there is none, or a word such as "max".
+/// Returns the number after `key`, or in the first line, of a file such as /proc/meminfo.
 std::optional<std::int64_t> number_in_file(const std::filesystem::path& path,
                                            std::string_view key = "") {
   std::ifstream file(path);
@@ -57,13 +56,11 @@ std::optional<std::int64_t> left_in_group(const fs::path& group, const Names& na
   const fs::path counters = group / "memory.stat";
   const std::int64_t pages = number_in_file(counters, names.inactive_pages).value_or(0) +
                              number_in_file(counters, names.active_pages).value_or(0);
-  // The kernel brings its counters up to date one after the other: there may be more pages of files
-  // than is in use.
+  // The kernel updates its counters one after the other: `pages` may exceed `used`.
   return std::max<std::int64_t>(0, *limit - std::max<std::int64_t>(0, *used - pages));
 }
 
-/// Returns the group of this process in the memory hierarchy of version 1 and in that of version 2,
-/// as "/a/b"; no value if it is in none.
+/// Returns the process's groups, "/a/b", in the memory hierarchies of version 1 and 2.
 std::pair<std::optional<std::string>, std::optional<std::string>> read_membership(
     const fs::path& path) {
   std::pair<std::optional<std::string>, std::optional<std::string>> groups;

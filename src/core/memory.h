@@ -10,12 +10,11 @@
 
 namespace lime {
 
-/// Returns the bytes of memory that the control groups of this process leave it, by the strictest
-/// limit of its group and its ancestors; no value if none sets a limit. Pages of files count as
-/// free: the kernel
-/// drops them when memory runs short. Reads version 1 and 2 of the kernel's interface
-/// (docs.kernel.org/admin-guide/cgroup-v1/memory.html, .../cgroup-v2.html).
-/// @param membership  which groups the process is in, as in /proc/self/cgroup.
+/// Returns the bytes that the control groups of this process leave it, by the strictest limit of
+/// its group and its ancestors, if there is one. Pages of files count as free. Reads version 1 and
+/// 2 of the kernel's interface (docs.kernel.org/admin-guide/cgroup-v1/memory.html,
+/// .../cgroup-v2.html).
+/// @param membership  as /proc/self/cgroup.
 /// @param groups  the folder where the groups are mounted.
 std::optional<std::int64_t> left_in_control_groups(
     const std::filesystem::path& membership = "/proc/self/cgroup",
@@ -47,8 +46,7 @@ struct OptionCodec<ByteSize> {
 std::int64_t resident_memory();
 /// Returns the peak resident memory of this process in bytes.
 std::int64_t peak_resident_memory();
-/// Returns the bytes that the process may still allocate: the machine's free memory, or less if a
-/// control group of a container or batch system limits it.
+/// Returns the free memory of the machine in bytes, or less if a control group limits it.
 std::int64_t available_memory();
 
 }  // namespace lime

@@ -38,8 +38,7 @@ struct OptionField {
   std::function<Json()> value;                                  ///< the present value
 };
 
-/// Checks the value of an option. @throws InvalidArgument  "name: must be `range`, got `value`"
-/// unless it `holds`.
+/// @throws InvalidArgument  "name: must be `range`, got `value`" unless it `holds`.
 template <typename T>
 void check_option(bool holds, std::string_view name, std::string_view range, const T& value) {
   if (!holds) throw InvalidArgument("{}: must be {}, got {}", name, range, value);
@@ -98,8 +97,7 @@ std::optional<Enum> find_enum(std::string_view name) {
 }
 
 /// Returns the enumerator called `name`.
-/// @param what  names the value in the error.
-/// @throws InvalidArgument  that lists the names.
+/// @throws InvalidArgument  that begins with `what` and lists the names.
 template <NamedEnum Enum>
 Enum enum_value(std::string_view name, std::string_view what) {
   if (const std::optional<Enum> found = find_enum<Enum>(name)) return *found;

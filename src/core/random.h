@@ -32,15 +32,14 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
   /// Returns a standard normal variate (Marsaglia's polar method).
   double normal();
-  /// Returns an independent generator that depends on this seed and `stream` only, not on how many
-  /// numbers were drawn. Gives the i-th work item its own stream.
+  /// Returns an independent generator that depends only on this seed and `stream`.
   Random fork(std::uint64_t stream) const;
 
   /// Permutes `items` uniformly (Fisher-Yates from the back).
   template <typename T>
   void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) {
-      std::swap(items[i - 1], items[static_cast<std::size_t>(below(i))]);
+      std::swap(items[i - 1], items[below(i)]);
     }
   }
 

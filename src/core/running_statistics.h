@@ -28,9 +28,8 @@ struct RunningStatistics {
   void merge(std::int64_t other_count, std::span<const double> other_mean,
              std::span<const double> other_m2);
 
-  /// Returns the root mean square of each head's part of a row, [num_heads]: sqrt(mean over rows
-  /// and the head's dim / num_heads dimensions of x^2). @throws InvalidArgument  if dim is not a
-  /// multiple.
+  /// Returns the root mean square of each head's part of a row, [num_heads]: sqrt(mean of x^2 over
+  /// rows and the head's dimensions). @throws InvalidArgument  if dim is not a multiple.
   VectorD rms_per_head(std::int64_t num_heads) const;
 };
 

@@ -23,4 +23,13 @@ void require_utf8(const std::filesystem::path& file, std::string_view text);
 /// of the text around them (U+2028 to U+202E, U+2066 to U+2069), for showing it inside one line.
 std::string printable(std::string_view text, std::size_t max_bytes = 60);
 
+/// Returns a CSV cell as in RFC 4180: quoted if it contains a comma, a quote or a line end.
+std::string csv_cell(std::string_view text);
+
+/// Returns `text` in single quotes: one word in any of the shells.
+std::string single_quoted(std::string_view text);
+
+/// Returns `text` as one word of a POSIX shell: unchanged if no character is special, else quoted.
+std::string shell_word(std::string_view text);
+
 }  // namespace lime

@@ -11,7 +11,7 @@
 #include "core/utf8.h"
 #include "evaluation/python.h"
 #include "model/kernels/rotary.h"
-#include "model/passes/token_scores.h"
+#include "model/passes/generate.h"
 
 namespace lime {
 namespace {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "checkpoint/tokenizer/text_maps.h"
+#include "checkpoint/tokenizer/unicode.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <regex>
 
-#include "checkpoint/tokenizer/text_maps.h"
+#include "checkpoint/tokenizer/unicode.h"
 #include "core/threads/threads.h"
 #include "evaluation/python.h"
 #include "model/kernels/parallel_tiles.h"

@@ -55,8 +55,7 @@ struct CaptureInfo {
   std::vector<std::string> first_tokens;  ///< the same as text
   std::vector<std::string> class_names;   ///< of RowTable::class_id; empty without classes
   std::vector<std::string> task_names;    ///< of Sequence::task; empty without tasks
-  /// BLiMP's `field` and `linguistics_term` of each task, as spelled in its files; same length as
-  /// task_names ("" for a task without one), or empty if no task has one.
+  /// BLiMP's `field` and `linguistics_term` of each task ("": none), or empty if no task has one.
   std::vector<std::string> task_fields;
   std::vector<std::string> task_terms;
   Json extra = Json::object();  ///< other metadata by name (timings, deviations), any JSON value
@@ -100,8 +99,7 @@ struct RowTable {
   std::int64_t size() const { return static_cast<std::int64_t>(sequence.size()); }
 };
 
-/// Router weights per layer, [kv_heads, (layer + 1) * kv_heads]: row = target head, column =
-/// source_layer * kv_heads + source_head.
+/// Router weights per layer, [kv_heads, (layer + 1) * kv_heads]: row = target, column = source.
 using RouterWeights = std::map<int, MatrixF>;
 
 /// Weights of routers per dimension, whose RouterWeights are means: [kv_heads, (layer + 1) *

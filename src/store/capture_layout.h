@@ -61,8 +61,7 @@ struct CaptureTables {
   std::vector<ShardRecord> shards;  ///< empty in a packed file
 };
 
-/// Returns the size in bytes of the activations of this many rows.
-/// @param path  of the capture, for errors.
+/// Returns the size in bytes of the activations of this many rows of the capture `path`.
 /// @throws FormatError  if it exceeds the range of file sizes.
 std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
                            const std::filesystem::path& path);

@@ -103,10 +103,8 @@ std::vector<int> CaptureReader::layers(const std::string& site) const {
   for (const ActivationInfo& activation : impl_->tables.activations) {
     if (activation.site == impl_->stored(site)) layers.push_back(activation.layer);
   }
-  if (layers.empty()) {
-    throw FormatError("store: '{}' has no site '{}' (available: {})", path().string(), site,
-                      join_words(sites()));
-  }
+  throw_if<FormatError>(layers.empty(), "store: '{}' has no site '{}' (available: {})",
+                        path().string(), site, join_words(sites()));
   return layers;
 }
 
@@ -226,7 +224,7 @@ MatrixF CaptureReader::read_sequence(const std::string& site, int layer,
                                      std::int64_t sequence) const {
   throw_if(sequence < 0 || sequence >= num_sequences(),
            "store: sequence must be in [0, {}), got {}", num_sequences(), sequence);
-  const std::int64_t first = offsets()[static_cast<std::size_t>(sequence)];
+  const std::int64_t first = offsets()[sequence];
   const std::int64_t end = offsets()[static_cast<std::size_t>(sequence) + 1];
   return read_rows(site, layer, first, end - first);
 }

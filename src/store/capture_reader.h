@@ -17,14 +17,12 @@ namespace lime {
 /// Reads a capture, either one packed file or a master file over shards.
 ///
 /// Opening reads the attributes only. Activations are read directly from the file's chunks, with
-/// their checksums verified, and float16 is widened to float. Thread-safe: several threads may read
-/// through one object; disk access and conversion run in parallel, only HDF5's own calls are
-/// serialised.
+/// their checksums verified, and widened to float. Thread-safe: disk access and conversion run in
+/// parallel, only HDF5's own calls are serialised.
 class CaptureReader {
  public:
-  /// @throws IoError      if the file or one of its shards is missing or cannot be read.
-  /// @throws FormatError  if it is not a capture, has a later schema, is truncated, or refers to
-  ///         files other than its shards.
+  /// @throws IoError, FormatError  if the file or a shard is missing, truncated, of a later schema
+  /// or no capture, or refers to files other than its shards.
   explicit CaptureReader(const std::filesystem::path& path);
   ~CaptureReader();
   CaptureReader(CaptureReader&&) noexcept;
@@ -34,8 +32,7 @@ class CaptureReader {
   const CaptureInfo& info() const;
   /// Returns config.json of the captured checkpoint.
   const Json& config() const { return info().config; }
-  /// Returns false if shards were missing when the file was written: the existing data is correct
-  /// but not complete.
+  /// Returns false if shards were missing: the existing data is correct but not complete.
   bool complete() const { return info().complete; }
 
   /// Returns the sites in capture order, e.g. {"values", "hidden"}.
@@ -43,8 +40,7 @@ class CaptureReader {
   /// Returns the layers of `site`, ascending. @throws FormatError that lists the existing sites.
   std::vector<int> layers(const std::string& site) const;
   bool has(const std::string& site, int layer) const;
-  /// Lets `alias` stand for `site` in every function that is given a site; sites() does not list
-  /// it. Call before other threads read.
+  /// Lets `alias` stand for `site` in every function with a site. Call before other threads read.
   void set_alias(const std::string& alias, const std::string& site);
   /// @throws FormatError that lists the existing sites or layers.
   const ActivationInfo& activation(const std::string& site, int layer) const;
@@ -52,8 +48,7 @@ class CaptureReader {
 
   /// Hides the first `count` >= 0 tokens of every sequence from every function that reads rows, and
   /// the stored statistics, which include them. Call before other threads read.
-  /// @throws InvalidArgument  if rows are not whole sequences of tokens, or a sequence is left with
-  ///         fewer than two tokens.
+  /// @throws InvalidArgument  if rows are not whole sequences, or fewer than two tokens are left.
   void skip_tokens(std::int64_t count);
   std::int64_t skipped_tokens() const;
 
@@ -61,8 +56,7 @@ class CaptureReader {
   std::int64_t num_sequences() const;
 
   /// Reads rows [first, first + count) of one site and layer, [count, dim].
-  /// @throws InvalidArgument  if the range exceeds the file.
-  /// @throws FormatError      if a checksum is wrong.
+  /// @throws InvalidArgument, FormatError  if the range exceeds the file or a checksum is wrong.
   MatrixF read_rows(const std::string& site, int layer, std::int64_t first,
                     std::int64_t count) const;
   /// Reads rows into the caller's buffer of count * dim floats, row-major.
@@ -97,8 +91,7 @@ class CaptureReader {
   MatrixF router(int layer) const;
   /// Returns true if the weights per dimension exist, whose mean is router().
   bool has_router_dimensions(int layer) const;
-  /// Returns [kv_heads, (layer + 1) * kv_heads * head_dim], see RouterDimensions. @throws
-  /// FormatError
+  /// Returns [kv_heads, (layer + 1) * kv_heads * head_dim]. @throws FormatError
   MatrixF router_dimensions(int layer) const;
 
  private:

@@ -113,8 +113,7 @@ void check_indices(const auto& values, std::size_t num_names, const char* column
       path.string(), wrong - values.begin(), column, end, *wrong);
 }
 
-/// Returns true if exactly the rows [offsets[s], offsets[s + 1]) belong to sequence first_sequence
-/// + s.
+/// Returns true if exactly rows [offsets[s], offsets[s + 1]) are of sequence first_sequence + s.
 bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds& bounds) {
   const std::vector<std::int64_t>& offsets = bounds.offsets;
   if (offsets.empty() || offsets.front() != 0 || !std::ranges::is_sorted(offsets) ||

@@ -39,7 +39,6 @@ struct RowBounds {
   std::size_t num_classes = 0;               ///< number of class names; 0: rows have no classes
 };
 /// Checks that the sequence of each row matches the offsets, and that its class has a name.
-/// @param path  of the file, for errors.
 /// @throws FormatError
 void check_rows(const RowTable& rows, const RowBounds& bounds, const std::filesystem::path& path);
 

@@ -12,7 +12,6 @@
 #include "core/files/output_lock.h"
 #include "core/threads/thread_pool.h"
 #include "store/capture_layout.h"
-#include "store/capture_master.h"
 #include "store/capture_reader.h"
 #include "store/capture_tables.h"
 #include "store/hdf5/chunk_reader.h"
@@ -47,8 +46,7 @@ CaptureTables read_tables(const Hdf5File& file, const CaptureReader& reader) {
   return tables;
 }
 
-/// Checks that a capture is complete. A packed file cannot be resumed, so missing shards would be
-/// missing permanently.
+/// Checks that a capture is complete: a packed file cannot be resumed.
 void check_is_finished(const fs::path& path, const CaptureTables& tables) {
   if (tables.info.complete) return;
   throw_if(

@@ -14,9 +14,8 @@ namespace lime {
 
 /// Copies a capture into one packed file, written atomically, with memory for a few chunks and the
 /// tables of rows and sequences. Verifies every checksum.
-/// @throws InvalidArgument  if `out` is the capture itself or one of its shards, or exists and is
-///         not a packed capture, or another process is writing it; if the capture is incomplete.
-/// @throws IoError, FormatError, Interrupted
+/// @throws InvalidArgument  if the capture is incomplete, `out` is part of it or no packed capture,
+/// or another process is writing it. @throws IoError, FormatError, Interrupted
 void pack_capture(const std::filesystem::path& path, const std::filesystem::path& out,
                   const ProgressFn& on_progress = {}, const std::stop_token& stop = {});
 
@@ -35,12 +34,9 @@ struct CaptureSummary {
 CaptureSummary summarize_capture(const std::filesystem::path& path);
 
 /// Reads a whole capture, packed or in shards, and verifies every checksum.
-///
 /// @return one line per problem (corrupted data with site, layer and rows; missing, foreign or
-///         truncated shards; inconsistent tables); empty if the file is intact.
-/// @throws IoError      if `path` itself cannot be read.
-/// @throws FormatError  if `path` is not a capture, is truncated or has a later schema.
-/// @throws Interrupted
+/// truncated shards; inconsistent tables); empty if the file is intact.
+/// @throws IoError, FormatError, Interrupted  if `path` itself cannot be read or is no capture.
 std::vector<std::string> verify_capture(const std::filesystem::path& path,
                                         const ProgressFn& on_progress = {},
                                         std::stop_token stop = {});

@@ -53,21 +53,17 @@ class ShardWriter {
   /// Sets the scores of sequences [first, first + scores.size()), numbered over the whole capture.
   /// @throws InvalidArgument  if they were not added.
   void set_scores(std::int64_t first, std::span<const SequenceScore> scores);
-  /// Adds the metadata of the next rows. `sequence` contains indices over the whole capture,
-  /// ascending.
+  /// Adds the metadata of the next rows; `sequence` counts over the whole capture, ascending.
   /// @throws InvalidArgument  if the columns differ in length or are not in order.
   void append_rows(const RowTable& rows);
   /// Adds the activations of these rows, [num_rows, dim], for plan.activations[index].
-  /// @throws InvalidArgument  if dim differs from the plan.
-  /// @throws IoError          if the disk is full.
+  /// @throws InvalidArgument, IoError  if dim differs from the plan, or the disk is full.
   void append(std::size_t index, const ConstMatrixRef& rows);
-  /// Stores the statistics of one site and layer over this shard, for sites with or without
-  /// activations. @param num_heads  > 0 also stores rms_per_head().
+  /// Stores the statistics of one site and layer. @param num_heads  > 0: also rms_per_head().
   void set_statistics(const std::string& site, int layer, const RunningStatistics& statistics,
                       std::int64_t num_heads = 0);
   /// Closes, syncs and renames the shard and adds it to the manifest.
-  /// @throws InvalidArgument  if an activation has fewer or more rows than append_rows() announced.
-  /// @throws IoError
+  /// @throws InvalidArgument, IoError  if an activation lacks announced rows or has more.
   void finish();
 
   std::int64_t num_rows() const;
@@ -80,8 +76,7 @@ class ShardWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Writes a capture as shards under `STEM.shards/` and, when all are finished, the master file
-/// `STEM.h5` over them.
+/// Writes a capture as shards under `STEM.shards/` and finally the master file `STEM.h5`.
 ///
 ///   CaptureWriter writer("capture.h5", plan, {.if_exists = IfExists::kResume});
 ///   for (const int shard : writer.missing_shards()) {
@@ -91,14 +86,12 @@ class ShardWriter {
 ///   }
 ///   writer.finish();
 ///
-/// A killed run loses at most the shard that it was writing. Processes do not communicate: the one
-/// that finishes the last shard writes the master (if two finish at once, both write identical
-/// files). Not thread-safe.
+/// A killed run loses at most one shard. Processes do not communicate: the one that finishes last
+/// writes the master (if two finish at once, both write identical files). Not thread-safe.
 class CaptureWriter {
  public:
-  /// @throws InvalidArgument  if the plan is inconsistent; if the output exists and may not be
-  ///         replaced; if it was started with different options (names the first difference).
-  /// @throws IoError          if the folder cannot be written.
+  /// @throws InvalidArgument  if the plan is inconsistent, or the output exists and may not be
+  /// replaced or was started with different options (names the first). @throws IoError
   CaptureWriter(const std::filesystem::path& path, CapturePlan plan,
                 CaptureWriterOptions options = {});
   ~CaptureWriter();
@@ -114,8 +107,7 @@ class CaptureWriter {
   /// Writes the master if the shards of all processes are finished.
   /// @return false if shards of other processes are still missing.
   bool finish();
-  /// Writes a master over the finished shards, marked as incomplete if some are missing, for
-  /// interrupted runs. @return number of shards in it; writes nothing for 0.
+  /// Writes a master over the finished shards, perhaps incomplete. @return their number
   int finish_partial();
 
  private:
@@ -128,8 +120,8 @@ class CaptureWriter {
 /// shards, or if `path` exists. @throws FormatError  if they cannot be read.
 std::string unfinished_run(const std::filesystem::path& path);
 
-/// Returns the metadata of the unfinished run that wrote the shards of `path`; nothing without
-/// shards. @throws FormatError  if they cannot be read.
+/// Returns the metadata of the unfinished run of `path`; nothing without shards. @throws
+/// FormatError
 std::optional<CaptureInfo> unfinished_info(const std::filesystem::path& path);
 
 }  // namespace lime

@@ -38,9 +38,8 @@ void write_embeddings(const std::filesystem::path& path,
                       const std::vector<CaptureEmbeddings>& captures);
 
 /// Reads the file format of write_embeddings().
-/// @throws IoError
-/// @throws FormatError  if the file has another format or schema, its parts differ in length, a
-///         class or layer is out of range, or a point is not finite.
+/// @throws IoError, FormatError  if the file has another format or schema, its parts differ in
+/// length, a class or layer is out of range, or a point is not finite.
 std::vector<CaptureEmbeddings> read_embeddings(const std::filesystem::path& path);
 
 }  // namespace lime

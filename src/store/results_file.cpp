@@ -8,7 +8,7 @@
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
-#include "core/quoting.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -36,10 +36,10 @@ void check_schema(const Json& document, std::string_view where) {
   throw_if<FormatError>(!has_schema, "{}: is not a results file (no schema 'lime-results/...')",
                         where);
   const auto schema = document["schema"].get<std::string>();
-  if (schema != kSchema && schema != kFirstSchema) {
-    throw FormatError("{}: has schema version {}, this build reads 1 and 2; recompute it or update",
-                      where, schema.substr(kFamily.size()));
-  }
+  throw_if<FormatError>(
+      schema != kSchema && schema != kFirstSchema,
+      "{}: has schema version {}, this build reads 1 and 2; recompute it or update", where,
+      schema.substr(kFamily.size()));
 }
 
 }  // namespace

@@ -18,8 +18,7 @@ struct ResultsInput {
   std::string text_sha256 = {};  ///< of the text that was captured; empty: unknown
 };
 
-/// A table of numbers with provenance, stored as JSON with schema "lime-results/2", readable by
-/// pandas and jq (docs/results_format.md).
+/// A table of numbers with provenance, stored as JSON "lime-results/2" (docs/results_format.md).
 struct Results {
   std::string metric;  ///< "entropy", "separability", ...
   std::vector<ResultsInput> inputs;
@@ -34,16 +33,14 @@ void write_results(const std::filesystem::path& path, const Results& results);
 std::string results_to_json(const Results& results);
 
 /// Reads results of this schema and of "lime-results/1", whose lists were text.
-/// @throws IoError
-/// @throws FormatError  if it is not JSON or violates the schema; names the key.
+/// @throws IoError, FormatError  if it is not JSON or violates the schema; names the key.
 Results read_results(const std::filesystem::path& path);
 
 /// Returns the columns of all rows in order of first appearance.
 std::vector<std::string> results_columns(const Results& results);
 
-/// Formats results as CSV: one header line and one line per row, RFC 4180 with '
-/// '; an absent value is an empty cell, an array one cell (cell_text()). Numbers have enough digits
-/// to parse back to the same double.
+/// Formats results as CSV (RFC 4180) with a header line and one line per row; an absent value is an
+/// empty cell, an array one cell (cell_text()). Numbers parse back to the same double.
 std::string results_to_csv(const Results& results);
 
 }  // namespace lime

@@ -51,8 +51,7 @@ void read_arguments(const Json& line, EvalSample& sample) {
       sample.where);
 }
 
-/// Returns the index of the correct choice: `gold` of lime-eval, or `target` of lm-eval, an index
-/// or the text of a choice.
+/// Returns the correct choice: `gold` of lime-eval, or `target` of lm-eval, an index or a text.
 std::int64_t gold_of(const Json& line, const EvalSample& sample) {
   const std::int64_t count = std::ssize(sample.continuations);
   const Json target = line.value("target", Json());

@@ -24,8 +24,7 @@ struct EvalSample {
   std::vector<std::string> continuations;  ///< empty for generated text
   std::vector<std::string> stop_strings;   ///< of generated text
   std::int64_t gold = 0;                   ///< index of the correct continuation
-  /// Log-likelihood of each continuation, nats, and whether greedy decoding yields it; empty if the
-  /// line has none.
+  /// Log-likelihood of each continuation, nats, and whether greedy decoding yields it; or empty.
   std::vector<double> log_likelihoods;
   std::vector<bool> is_greedy;
   /// Log-likelihoods from the outputs of single layers, which lime-eval --layers writes.
@@ -51,8 +50,7 @@ struct EvalSample {
 
 /// Passes the lines of a samples file to `take`, in order.
 /// @param file  its name gives the task if lines do not: samples_TASK_DATE.jsonl
-/// @throws IoError, FormatError  if a line is broken, repeats an item or has no gold answer; names
-///         the line.
+/// @throws IoError, FormatError  if a line is broken, an item twice or without gold answer.
 void read_samples_file(const std::filesystem::path& file,
                        const std::function<void(EvalSample sample)>& take);
 

@@ -16,7 +16,6 @@
 
 #include "core/json.h"
 #include "store/capture_layout.h"
-#include "store/hdf5/chunk_cache.h"
 #include "store/hdf5/chunk_reader.h"
 #include "store/hdf5/hdf5_file.h"
 
@@ -28,8 +27,7 @@ namespace lime {
 ///   00000.h5        a shard
 ///   00000.json      its record; written last, so a shard with a record is finished
 ///
-/// Processes that write different shards share only manifest.json, which is identical for all of
-/// them.
+/// Processes that write different shards share only manifest.json, identical for all of them.
 class ShardFolder {
  public:
   explicit ShardFolder(const std::filesystem::path& capture);
@@ -49,13 +47,11 @@ class ShardFolder {
 
   /// Makes a network file system refresh its view of files from other machines.
   void refresh() const;
-  /// Returns the record of a finished shard; nothing if it is not finished, if its record is
-  /// damaged, or if its file is missing or has another size. @throws IoError
+  /// Returns the record of a finished, undamaged shard; else nothing. @throws IoError
   std::optional<ShardRecord> finished(int shard) const;
   void write_record(const ShardRecord& record) const;
 
-  /// Removes temporary files of killed processes on any machine. Call only when all shards are
-  /// finished and no process writes.
+  /// Removes temporary files of killed processes. Call only when no process writes.
   void remove_temporaries() const;
   /// Removes the shards and manifest files, then the folder if it is empty.
   void remove_all() const;
@@ -68,12 +64,10 @@ class ShardFolder {
   std::filesystem::path path_;
 };
 
-/// Returns the number of shards in a manifest, at most 100,000 because a manifest is untrusted; 0
-/// if absent.
+/// Returns the number of shards in an untrusted manifest, at most 100,000; 0 if absent.
 int planned_shards(const Json& manifest);
 
-/// Returns true for names that a master may refer to: a sibling folder "*.shards", possibly hidden,
-/// and in it "NNNNN.h5".
+/// Returns true for "NNNNN.h5" in a sibling folder "*.shards": what a master may refer to.
 bool is_shard_name(const std::string& name);
 
 /// A plain file that contains rows: a shard or a packed capture. Thread-safe.
@@ -93,11 +87,9 @@ class DataFile {
   std::map<std::string, ChunkReader> readers_;
 };
 
-/// The plain files of one capture in row order, opened on demand and at most 64 at a time.
-/// Thread-safe.
+/// The plain files of one capture in row order; at most 64 are open. Thread-safe.
 class DataFiles {
  public:
-  /// @param tables  of the capture at `path`.
   DataFiles(const std::filesystem::path& path, const CaptureTables& tables);
 
   struct Part {
@@ -108,8 +100,7 @@ class DataFiles {
   const std::vector<Part>& parts() const { return parts_; }
   std::int64_t num_rows() const;
 
-  /// @throws IoError      if the file is missing.
-  /// @throws FormatError  if it is truncated or belongs to another capture.
+  /// @throws IoError, FormatError  if it is missing, truncated or of another capture.
   std::shared_ptr<DataFile> open(std::size_t part);
 
  private:
@@ -125,5 +116,18 @@ class DataFiles {
 
 /// Checks that every shard has a safe name, exists and has its recorded size.
 void check_shards_exist(const std::filesystem::path& capture, const CaptureTables& tables);
+
+/// Collects sequences, statistics and attributes of the shards in `records`, in their order.
+/// Sequences of missing shards in between become empty ones without rows.
+/// @throws FormatError  if a shard belongs to another capture or overlaps another.
+CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,
+                            const CaptureInfo& info, const std::vector<ShardRecord>& records);
+
+/// Writes the master file: tables, and virtual datasets over the shards. @throws IoError
+void write_master(const std::filesystem::path& capture, const CaptureTables& tables);
+
+/// Throws FormatError unless `file` is shard `record.shard` of the capture with that identity.
+void check_shard(const Hdf5File& file, const ShardRecord& record,
+                 const std::string& identity_sha256);
 
 }  // namespace lime

@@ -43,8 +43,7 @@ Json merged(std::vector<ChecksummedExtent> data) {
   return list;
 }
 
-/// Returns the digest of `bytes` outside of the extents; empty if they are not ascending and in
-/// range.
+/// Returns the digest of `bytes` outside of the extents; empty if these are out of range.
 std::string digest_of_rest(std::string_view bytes, const Json& data) {
   Sha256 hash;
   std::uint64_t at = 0;

@@ -26,10 +26,9 @@ struct ChecksummedExtent {
 /// @throws IoError
 void append_trailer(const std::filesystem::path& path, std::vector<ChecksummedExtent> data);
 
-/// Verifies the trailer.
+/// Verifies the trailer. Reads all but the data. Thread-safe.
 /// @return false if the file has no trailer, e.g. when written or repacked by another program.
 /// @throws FormatError  if the bytes do not match the digest.
-/// Cost: reads all but the data. Thread-safe.
 bool check_trailer(const std::filesystem::path& path);
 
 }  // namespace lime

@@ -10,7 +10,7 @@
 
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
-#include "core/quoting.h"
+#include "core/utf8.h"
 #include "viz/figure_scene.h"
 #include "viz/plots/plot_theme.h"
 

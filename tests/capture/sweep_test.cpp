@@ -12,7 +12,7 @@
 #include "capture/scores.h"
 #include "core/errors.h"
 #include "model/model_fixture.h"
-#include "model/passes/token_scores.h"
+#include "model/passes/generate.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/added_tokens.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/tokenizer/special_tokens.h"
 #include "core/random.h"
 
 namespace lime {

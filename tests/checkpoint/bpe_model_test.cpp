@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/models/bpe_model.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/tokenizer/models/subword_model.h"
 #include "core/random.h"
 
 namespace lime {

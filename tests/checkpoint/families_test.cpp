@@ -25,6 +25,17 @@ Json family_config(const std::string& family, const Json& changes = Json::object
     json = {
         {"model_type", "gpt2"}, {"vocab_size", 11}, {"n_embd", 16}, {"n_layer", 3}, {"n_head", 4}};
   }
+  if (family.starts_with("mudd")) {
+    json = {{"model_type", family},
+            {"vocab_size", 11},
+            {"dim", 16},
+            {"n_layer", 3},
+            {"n_head", 2},
+            {"n_local_heads", 2},
+            {"block_size", 32},
+            {"intermediate_size", 320},
+            {"expand_last", true}};
+  }
   if (family == "opt") json["ffn_dim"] = 24;
   if (family == "gpt_neox") json["rotary_pct"] = 0.5;
   json.update(changes);
@@ -185,6 +196,23 @@ TEST(FamiliesTest, WarnOfUnknownKeysInOneLine) {
   EXPECT_THAT(
       parse("llama", {{"rope_scaling", scaling}}).warnings,
       ::testing::ElementsAre("'config.json': 'rope_scaling': unknown keys are ignored: 'mscale'"));
+}
+
+TEST(FamiliesTest, ReadTheReleasedModelsOfMudd) {
+  const ModelConfig config = parse("muddpythia", {{"round64", true}});
+  // Python's round(): 1.25, 2.5 and 3.75 times 128.
+  EXPECT_EQ(config.mlp_width(0), 128);
+  EXPECT_EQ(config.mlp_width(1), 256);
+  EXPECT_EQ(config.mlp_width(2), 512);
+  EXPECT_TRUE(config.mudd.round64);
+  EXPECT_TRUE(config.spec.parallel_residual);
+  EXPECT_EQ(config.spec.rotary_dim, 2);
+  EXPECT_EQ(error_of("muddformer", {{"n_layer", 1}}),
+            "'config.json': 'n_layer' must be at least 2, got 1");
+  EXPECT_EQ(error_of("muddformer", {{"dense_type", "l"}}),
+            "'config.json': 'dense_type' must be qkvr, as in the released models, got \"l\"");
+  EXPECT_EQ(error_of("muddpythia", {{"expand_last", false}}),
+            "'config.json': 'expand_last' must be true, as in the released models, got false");
 }
 
 TEST(FamiliesTest, AreWrittenAsTheyWereRead) {

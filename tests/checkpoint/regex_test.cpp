@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/tokenizer/oniguruma_pattern.h"
 #include "core/errors.h"
 #include "support/refusal.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/router_edit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
 
+#include "checkpoint/router_layout.h"
 #include "core/errors.h"
 #include "support/tiny_checkpoint.h"
 

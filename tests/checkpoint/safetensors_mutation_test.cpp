@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "checkpoint/test_model.h"
-#include "checkpoint/weights/safetensors_header.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/errors.h"
 #include "core/random.h"
 #include "support/test_data.h"

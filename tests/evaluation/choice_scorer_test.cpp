@@ -7,7 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
-#include "model/passes/token_scores.h"
+#include "model/passes/generate.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 

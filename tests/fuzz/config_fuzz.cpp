@@ -4,8 +4,8 @@
 #include <span>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/parameters.h"
-#include "checkpoint/weights/weight_files.h"
 #include "fuzz/fuzz_target.h"
 #include "support/tiny_checkpoint.h"
 

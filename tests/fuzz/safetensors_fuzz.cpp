@@ -2,7 +2,7 @@
 // The header of a safetensors file: an accepted header references only bytes of the file.
 #include <span>
 
-#include "checkpoint/weights/safetensors_header.h"
+#include "checkpoint/weights/safetensors.h"
 #include "fuzz/fuzz_target.h"
 
 using namespace lime;

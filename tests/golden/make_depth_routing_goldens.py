@@ -16,8 +16,9 @@ values and routed_values; gradients/NAME: of the summed cross-entropy of the nex
   mhc                    LLaMA with DeepseekV4HyperConnection and DeepseekV4HyperHead of transformers
   depth_attention-*      a program written from arXiv:2606.05014 and its authors' code
   mudd                   the class MUDDFormer itself, with MLPs of one size for all layers
+  mudd-former, -pythia   the classes MUDDFormer and MUDDPythia in their public layout
 
-Public code casts to float32 or bfloat16 in places; here these casts are casts to float64.
+Public code casts to float32, float16 or bfloat16 in places; here these casts are casts to float64.
 """
 
 import argparse
@@ -48,6 +49,12 @@ def open_attnres(**keys):
                 attnres_recency_bias_init=0.0, **keys)
 
 
+def released_mudd(name, **keys):
+    return dict(vocab_size=29, n_layer=3, n_head=2, n_local_heads=2, dim=8, intermediate_size=320,
+                block_size=64, rope_base=10000, expand_last=True, model_type=name.lower(),
+                architectures=[name], **keys)
+
+
 CONFIGS = {
     "attn_res-open-full": open_attnres(attnres_mode="full", attnres_num_blocks=2),
     "attn_res-open-block": open_attnres(attnres_mode="block", attnres_num_blocks=2),
@@ -62,14 +69,17 @@ CONFIGS = {
     "depth_attention-window": dict(BASE, model_type="qwen3",
                                    depth_attention=dict(stride=3, recent_window=1)),
     "mudd": dict(BASE, model_type="qwen3", num_key_value_heads=4, mudd=dict(round64=False)),
+    "mudd-former": released_mudd("MUDDFormer", norm_eps=1e-5, use_qk_norm=True),
+    "mudd-pythia": released_mudd("MUDDPythia", round64=True, rotary_pct=0.5),
 }
 
 
 def in_float64(source):
     """Returns public code with its casts to bfloat16 replaced, for transformers 5.23."""
     masks = "cache_position=cache_position,\n                past_key_values=past_key_values,"
-    return source.replace("torch.bfloat16", "torch.float64").replace(
-        masks, "past_key_values=past_key_values,")
+    for name in ("torch.bfloat16", "torch.float16"):
+        source = source.replace(name, "torch.float64")
+    return source.replace(masks, "past_key_values=past_key_values,")
 
 
 def module_of(path, package=None):
@@ -268,11 +278,14 @@ class MuddFormer(Public):
         for layer in model.layers:
             layer.feed_forward = module.FeedForward(own, layer.lidx, False, False)
         super().__init__(model, self.ours)
-        model.setup_caches(2, 64)
-        self.weights, self.seen = weights, []
-        for layer in model.layers[1:]:
+        self.prepare(weights, "model.embed_tokens.weight")
+
+    def prepare(self, weights, embedding):
+        self.model.setup_caches(2, 64)
+        self.weights, self.seen, self.embedding = weights, [], embedding
+        for layer in self.model.layers[1:]:
             layer.register_forward_pre_hook(lambda _, x: self.seen.append(x[0][-1]))
-        model.norm.register_forward_pre_hook(lambda _, x: self.seen.append(x[0]))
+        self.model.norm.register_forward_pre_hook(lambda _, x: self.seen.append(x[0]))
 
     def ours(self, name):
         if name.startswith("dense_bs.") or name.startswith("dynamic_dense."):
@@ -285,7 +298,28 @@ class MuddFormer(Public):
 
     def run(self, ids):
         logits = self.called(self.weights, ids, return_tensor=True)
-        return logits, [self.weights["model.embed_tokens.weight"][ids]] + self.seen
+        return logits, [self.weights[self.embedding][ids]] + self.seen
+
+
+class ReleasedMudd(MuddFormer):
+    def __init__(self, config, weights, folder):
+        Public.__init__(self, released_class(config, folder), lambda name: name)
+        self.prepare(weights, "tok_embeddings.weight")
+
+
+def released_config(config, folder, **keys):
+    """Returns the public configuration, with the defaults of all keys."""
+    kind, name = config["model_type"], config["architectures"][0]
+    module = module_of(folder / f"pytorch/{kind}/configuration_{kind}.py")
+    keys.update((key, value) for key, value in config.items() if key != "model_type")
+    return getattr(module, name + "Config")(**keys)
+
+
+def released_class(config, folder):
+    """Returns a model of config's class, without its caches, which have no gradients."""
+    own = released_config(config, folder, is_training=True)
+    module = module_of(folder / "pytorch/{0}/modeling_{0}.py".format(config["model_type"]))
+    return getattr(module, config["architectures"][0])(own)
 
 
 def shapes(name, config):
@@ -337,14 +371,17 @@ def attn_res_shapes(name, part, d):
     return shape
 
 
-def random_weights(name, config, rng):
+def random_weights(name, config, rng, args):
     """Returns weights large enough that every part matters, rounded to float32."""
-    weights = {}
-    for key, shape in shapes(name, config).items():
+    weights, of_class = {}, "architectures" in config
+    parameters = released_class(config, args.muddformer).named_parameters() if of_class else ()
+    sizes = {key: tensor.shape for key, tensor in parameters} or shapes(name, config)
+    for key, shape in sizes.items():
         drawn = rng.standard_normal(shape)
-        if key.endswith("norm.weight") or "layernorm" in key or key.endswith("scale"):
+        is_gain = key.endswith("weight") and "_norms." in key or "layernorm" in key
+        if key.endswith("norm.weight") or is_gain or key.endswith("scale"):
             value = 1 + 0.3 * drawn
-        elif key.endswith(("base", "bias")) or ".dense_bs." in key:
+        elif key.endswith(("base", "bias")) or "dense_bs." in key:
             value = 0.5 * drawn
         elif key.endswith("_proj.weight") and "_res_" in key:
             value = 0.5 * drawn
@@ -363,6 +400,8 @@ def model_of(name, config, weights, args):
         return OpenAttnRes(config, weights, args.attnres, file)
     if name == "mudd":
         return MuddFormer(config, weights, args.muddformer)
+    if "architectures" in config:
+        return ReleasedMudd(config, weights, args.muddformer)
     return Llama(config, weights)
 
 
@@ -375,7 +414,7 @@ def main():
     for name in args.names or CONFIGS:
         config = CONFIGS[name]
         rng = np.random.default_rng([SEED, list(CONFIGS).index(name)])
-        stored = random_weights(name, config, rng)
+        stored = random_weights(name, config, rng, args)
         ids = torch.tensor(rng.integers(0, config["vocab_size"], (2, 12)))
         weights = {key: value.double().requires_grad_() for key, value in stored.items()}
         with double_everywhere():
@@ -387,6 +426,8 @@ def main():
         print(f"{name}: logits up to {logits.abs().max():.2f}, hidden {hidden[-1].abs().max():.2f}")
         folder = HERE / "model" / name
         folder.mkdir(parents=True, exist_ok=True)
+        if "architectures" in config:
+            config = json.loads(released_config(config, args.muddformer).to_json_string())
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
         save_file({key: value.contiguous() for key, value in stored.items()},
                   folder / "model.safetensors", metadata={"format": "pt"})

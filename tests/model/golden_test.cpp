@@ -74,7 +74,9 @@ std::vector<GoldenCase> golden_cases() {
                              "mhc",
                              "depth_attention-stride",
                              "depth_attention-window",
-                             "mudd"}) {
+                             "mudd",
+                             "mudd-former",
+                             "mudd-pythia"}) {
       cases.push_back({name, dtype, false});
     }
   }

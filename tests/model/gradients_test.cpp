@@ -7,7 +7,7 @@
 
 #include "core/errors.h"
 #include "model/decoders/decoder.h"
-#include "model/decoders/router_tape.h"
+#include "model/decoders/lime_router.h"
 #include "model/model_fixture.h"
 #include "model/passes/output_head.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/kernels/matrix_product.h"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "model/kernels/linear.h"
 #include "model/kernels/router_products.h"
 #include "model/model_fixture.h"
 

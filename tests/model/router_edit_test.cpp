@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/router_edit.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -8,10 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "checkpoint/router_layout.h"
 #include "core/errors.h"
 #include "model/decoders/decoder.h"
 #include "model/model_fixture.h"
-#include "model/passes/token_scores.h"
+#include "model/passes/generate.h"
 
 namespace lime {
 namespace {

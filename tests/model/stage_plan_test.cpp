@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/passes/stage_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "checkpoint/parameters.h"
 #include "core/errors.h"
 #include "core/random.h"
+#include "model/decoders/decoder_weights.h"
 #include "model/model_fixture.h"
 
 namespace lime {

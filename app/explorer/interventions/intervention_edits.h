@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "checkpoint/router_edit.h"
+#include <array>
+
+#include "checkpoint/router_layout.h"
 #include "core/options.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/table_model.h"

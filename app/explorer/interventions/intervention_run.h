@@ -4,7 +4,7 @@
 #include <QHash>
 #include <deque>
 
-#include "checkpoint/router_edit.h"
+#include "checkpoint/router_layout.h"
 #include "explorer/models/job_runner.h"
 #include "store/results_file.h"
 #include "viz/figure.h"

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "core/program/terminal.h"
-#include "core/quoting.h"
 #include "core/utf8.h"
 
 namespace lime::explorer {

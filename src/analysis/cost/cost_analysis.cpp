@@ -8,7 +8,6 @@
 #include "analysis/cost/decoder_cost.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
-#include "checkpoint/weights/weight_files.h"
 #include "core/program/suggest.h"
 
 namespace lime {

@@ -161,13 +161,13 @@ double elementwise_operations(const ModelConfig& config) {
              norm_operations(spec.norm, double(config.num_key_value_heads * config.head_dim));
   }
   const double activation = spec.activation == Activation::kReluSquared ? 3.0 : 1.0;
-  layer += (activation + (spec.gated_mlp ? 1.0 : 0.0)) * double(config.intermediate_size);
   const bool has_streams = config.routing == DepthRouting::kHyperConnections ||
                            config.routing == DepthRouting::kManifoldHyperConnections;
   if (!has_streams) layer += 2.0 * width;
   if (spec.residual_multiplier != 1.0) layer += 2.0 * width;
   double total = layers * layer;
   for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    total += (activation + (spec.gated_mlp ? 1.0 : 0.0)) * double(config.mlp_width(i));
     if (spec.layer(i).rope) total += 3.5 * heads * double(config.rotary_dim());
   }
   if (spec.has_final_norm) total += norm_operations(spec.norm, width);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "checkpoint/router_edit.h"
+#include "checkpoint/router_layout.h"
 #include "core/matrix.h"
 #include "metrics/router/router_maps.h"
 

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "core/files/sha256.h"
-#include "core/quoting.h"
-#include "metrics/tsne/tsne.h"
+#include "core/utf8.h"
 #include "metrics/summary.h"
 #include "metrics/tsne/trustworthiness.h"
+#include "metrics/tsne/tsne.h"
 
 namespace lime {
 namespace {

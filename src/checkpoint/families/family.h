@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -35,14 +36,13 @@ struct Family {
   std::string_view activation = "silu";
   std::int64_t max_position_embeddings = 2048;
   bool tie_word_embeddings = false;
-  /// Tokenizer class that transformers 5 takes for every tokenizer of this family, whatever
-  /// tokenizer_config.json names; empty if it follows the file.
+  bool is_for_new_models = true;  ///< listed by decoder_names()
+  /// Tokenizer class that transformers 5 uses for this family in any case; empty if none.
   std::string_view assumed_tokenizer = {};
   /// Sets config.spec, after the sizes have been read. Refuses what it does not implement.
   /// @throws FormatError  that names the key at fault.
   void (*read)(const KeyReader& keys, ModelConfig& config) = nullptr;
-  /// Writes the keys that read() reads into a config that was not read from a file; null if a
-  /// config.json with the sizes alone describes a new model.
+  /// Writes the keys that read() reads into a new config; null if the sizes alone describe a model.
   void (*write)(const ModelConfig& config, Json& json) = nullptr;
 };
 
@@ -61,6 +61,8 @@ extern const Family kGemma2;      ///< norms before and after each part, soft ca
 extern const Family kGemma3Text;  ///< Gemma 2's blocks with norms of queries and keys; text only
 extern const Family kGptNeoX;     ///< and Pythia: parallel attention and MLP, partial rotation
 extern const Family kGpt2;        ///< learned positions, matrices stored as [inputs, outputs]
+extern const Family kMuddFormer;  ///< released MUDD models: RMSNorm, SwiGLU
+extern const Family kMuddPythia;  ///< their variant with Pythia's blocks
 extern const Family kOpt;  ///< norms before or after the parts, learned positions from row 2 on
 
 /// Returns all families, in the order of the documentation.
@@ -79,8 +81,7 @@ void read_llama(const KeyReader& keys, ModelConfig& config);
 /// Reads `attention_bias`, of the projections before and after attention.
 void read_attention_bias(const KeyReader& keys, ModelConfig& config, bool otherwise = false);
 
-/// Returns which layers slide according to `layer_types`, a list of full_attention and
-/// sliding_attention; nothing if it is absent.
+/// Returns which layers slide according to `layer_types`; nothing if it is absent.
 /// @param has_window  false: no layer may slide
 /// @throws FormatError  that names the entry at fault.
 std::optional<std::vector<bool>> read_layer_types(const KeyReader& keys, std::int64_t num_layers,
@@ -92,12 +93,54 @@ std::optional<std::int64_t> read_window(const KeyReader& keys);
 /// Sets the windows of the layers, one flag per layer.
 void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int64_t window);
 
-/// Sets the windows of a family that slides in all layers but every `period`-th, unless
-/// `layer_types` says which: `sliding_window`, by default 4096.
-/// @throws FormatError  if a layer slides and `sliding_window` is null.
+/// Sets the windows of a family that slides in all layers but every `period`-th, or as
+/// `layer_types` says. @throws FormatError  if a layer slides and `sliding_window` is null.
 void set_alternating_windows(const KeyReader& keys, ModelConfig& config, std::int64_t period);
 
 /// Writes `layer_types`.
 void write_layer_types(const ModelConfig& config, Json& json);
+
+/// Describes how a family reads its rotary embedding.
+struct RopeReading {
+  double theta = 10000.0;                ///< where the file gives none
+  const char* theta_key = "rope_theta";  ///< outside of the RoPE object
+  bool may_be_partial = false;           ///< set_rotary_dim() reads the rotated fraction
+  /// Overrides the value in the RoPE object, as transformers does for Phi-3.
+  std::optional<std::int64_t> original_max_position_embeddings = std::nullopt;
+};
+
+/// Reads the rotary embedding, the same for all layers. transformers 4 writes `rope_theta` and
+/// `rope_scaling`; transformers 5 writes `rope_parameters` with `rope_theta` inside. A
+/// `rope_scaling` that is not empty wins there, and here. Values that follow from others (the
+/// `attention_factor` of YaRN) are computed; unknown keys add a line to config.warnings.
+/// @throws FormatError  that names the key at fault.
+RopeSpec read_rope(const KeyReader& keys, ModelConfig& config, const RopeReading& how = {});
+
+/// Describes the bases of layers without and with a sliding window.
+struct LayerTypeThetas {
+  double full_theta;
+  double sliding_theta;
+  const char* sliding_theta_key = nullptr;  ///< of transformers 4; null: none
+};
+
+/// Reads the rotary embeddings of layers without [0] and with [1] a sliding window (OLMo 3, Gemma
+/// 3): `rope_parameters` per layer type, or `rope_theta` and `rope_scaling` for those without a
+/// window.
+/// @throws FormatError  that names the key at fault.
+std::array<RopeSpec, 2> read_ropes_by_layer_type(const KeyReader& keys, ModelConfig& config,
+                                                 const LayerTypeThetas& thetas);
+
+/// Selects from these for each layer by its window.
+void set_ropes_by_window(ModelConfig& config, const std::array<RopeSpec, 2>& ropes);
+
+/// Sets the number of rotated dimensions: `partial_rotary_factor` of the RoPE object, or `key`.
+/// @throws FormatError  if the number is odd or the two keys differ.
+void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config);
+
+/// Writes `rope_theta` and `rope_scaling`.
+void write_rope(const RopeSpec& rope, Json& json);
+
+/// Throws FormatError if the config rotates a part of each head only.
+void refuse_partial_rotation(const KeyReader& keys);
 
 }  // namespace lime

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "checkpoint/families/family.h"
-#include "checkpoint/families/rope.h"
 
 namespace lime {
 namespace {
@@ -18,8 +17,7 @@ void read_gemma_basics(const KeyReader& keys, ModelConfig& config) {
   read_attention_bias(keys, config);
 }
 
-/// The first files of Gemma say `gelu` and mean its approximation by tanh. transformers 5 reads
-/// `hidden_act`, transformers 4 `hidden_activation`.
+/// The first files of Gemma contain `gelu` for its approximation by tanh.
 void read_gemma_activation(const KeyReader& keys, ModelConfig& config) {
   if (keys.text("hidden_act") == "gelu") config.spec.activation = Activation::kGeluTanh;
   const auto older = keys.text("hidden_activation");

@@ -69,16 +69,22 @@ constexpr std::array kRefused = std::to_array<RefusedKey>({
 
 }  // namespace
 
-KeyReader::KeyReader(const Json& object, std::string where)
-    : object_(object), where_(std::move(where)) {
-  if (!object.is_object()) {
-    throw FormatError("{}: must be a JSON object, got {}", where_, text_of(object));
-  }
+KeyReader::KeyReader(const Json& object, std::string where, KeyStyle style)
+    : object_(object), where_(std::move(where)), style_(style) {
+  if (object.is_object()) return;
+  throw FormatError("{} must be {} object, got {}",
+                    style == KeyStyle::kQuoted ? where_ + ":" : where_,
+                    style == KeyStyle::kQuoted ? "a JSON" : "an", text_of(object));
 }
 
-bool KeyReader::contains(const char* key) const {
-  read_.insert(key);
-  return object_.contains(key);
+std::string KeyReader::place(std::string_view key) const {
+  return style_ == KeyStyle::kQuoted ? fmt::format("{}: '{}'", where_, key)
+                                     : fmt::format("{}.{}", where_, key);
+}
+
+bool KeyReader::contains(std::string_view key) const {
+  read_.emplace(key);
+  return object_.contains(std::string(key));
 }
 
 std::vector<std::string> KeyReader::unread() const {
@@ -89,50 +95,40 @@ std::vector<std::string> KeyReader::unread() const {
   return keys;
 }
 
-const Json* KeyReader::find(const char* key) const {
-  read_.insert(key);
-  const auto found = object_.find(key);
+const Json* KeyReader::find(std::string_view key) const {
+  read_.emplace(key);
+  const auto found = object_.find(std::string(key));
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<std::int64_t> KeyReader::integer(const char* key) const {
+template <typename T>
+std::optional<T> KeyReader::find_as(std::string_view key, bool (Json::*is_type)() const noexcept,
+                                    std::string_view expected) const {
+  const Json* const value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!(value->*is_type)()) fail(key, expected, *value);
+  return value->get<T>();
+}
+
+std::optional<std::int64_t> KeyReader::integer(std::string_view key) const {
   const Json* const value = find(key);
   if (value == nullptr) return std::nullopt;
   return to_integer(*value, key);
 }
 
-std::int64_t KeyReader::required_integer(const char* key) const {
-  if (const auto value = integer(key)) return *value;
-  throw FormatError("{}: '{}' is missing", where_, key);
+std::optional<double> KeyReader::number(std::string_view key) const {
+  return find_as<double>(key, &Json::is_number, "a number");
 }
 
-std::optional<double> KeyReader::number(const char* key) const {
-  const Json* const value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_number()) fail(key, "a number", *value);
-  return value->get<double>();
+bool KeyReader::boolean(std::string_view key, bool otherwise) const {
+  return find_as<bool>(key, &Json::is_boolean, "true or false").value_or(otherwise);
 }
 
-double KeyReader::required_number(const char* key) const {
-  if (const auto value = number(key)) return *value;
-  throw FormatError("{}: '{}' is missing", where_, key);
+std::optional<std::string> KeyReader::text(std::string_view key) const {
+  return find_as<std::string>(key, &Json::is_string, "a string");
 }
 
-bool KeyReader::boolean(const char* key, bool otherwise) const {
-  const Json* const value = find(key);
-  if (value == nullptr) return otherwise;
-  if (!value->is_boolean()) fail(key, "true or false", *value);
-  return value->get<bool>();
-}
-
-std::optional<std::string> KeyReader::text(const char* key) const {
-  const Json* const value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) fail(key, "a string", *value);
-  return value->get<std::string>();
-}
-
-std::vector<std::int64_t> KeyReader::integers(const char* key) const {
+std::vector<std::int64_t> KeyReader::integers(std::string_view key) const {
   const Json* const value = find(key);
   if (value == nullptr) return {};
   if (!value->is_array()) return {to_integer(*value, key)};
@@ -141,11 +137,40 @@ std::vector<std::int64_t> KeyReader::integers(const char* key) const {
   return numbers;
 }
 
-void KeyReader::fail(const char* key, std::string_view expected, const Json& got) const {
-  throw FormatError("{}: '{}' must be {}, got {}", where_, key, expected, text_of(got));
+const Json& KeyReader::required(std::string_view key) const {
+  if (const Json* const value = find(key)) return *value;
+  throw FormatError("{} is missing", place(key));
 }
 
-std::int64_t KeyReader::to_integer(const Json& value, const char* key) const {
+const Json& KeyReader::required_array(std::string_view key) const {
+  const Json& value = required(key);
+  if (!value.is_array()) fail(key, "an array", value);
+  return value;
+}
+
+KeyReader KeyReader::required_object(std::string_view key) const {
+  return {required(key), place(key), style_};
+}
+
+std::int64_t KeyReader::required_integer(std::string_view key) const {
+  return to_integer(required(key), key);
+}
+
+double KeyReader::required_number(std::string_view key) const {
+  required(key);
+  return *number(key);
+}
+
+std::string KeyReader::required_text(std::string_view key) const {
+  required(key);
+  return *text(key);
+}
+
+void KeyReader::fail(std::string_view key, std::string_view expected, const Json& got) const {
+  throw FormatError("{} must be {}, got {}", place(key), expected, text_of(got));
+}
+
+std::int64_t KeyReader::to_integer(const Json& value, std::string_view key) const {
   if (!is_int64(value)) fail(key, "a whole number below 2^63", value);
   return value.get<std::int64_t>();
 }

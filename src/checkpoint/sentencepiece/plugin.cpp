@@ -135,12 +135,10 @@ std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
   Lines lines(next_line);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
-  if (!status.ok()) {
-    throw InvalidArgument(
-        "vocab_size: cannot learn {} pieces from the text, got '{}'; add text, or lower "
-        "--vocab-size (at least 300)",
-        vocab_size, readable_part(status.error_message()));
-  }
+  throw_if(!status.ok(),
+           "vocab_size: cannot learn {} pieces from the text, got '{}'; add text, or lower "
+           "--vocab-size (at least 300)",
+           vocab_size, readable_part(status.error_message()));
   return model;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,15 +10,17 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/tokenizer.h"
+#include "checkpoint/tokenizer/special_tokens.h"
+
 namespace lime {
 
 /// Wraps a SentencePiece model without exposing types of libsentencepiece.
 ///
-/// libsentencepiece carries a copy of protobuf whose symbols it exports, and LibTorch loads another
-/// protobuf: linked into one program, each calls into the other and the program dies before main().
-/// So libsentencepiece is linked to a plug-in of ours alone, which is loaded with symbols of its
-/// own (RTLD_LOCAL, RTLD_DEEPBIND) when the first tokenizer.model is opened. Thread-safe: all
-/// methods are const.
+/// libsentencepiece exports the symbols of its own copy of protobuf, and LibTorch loads another:
+/// linked into one program, each calls into the other and the program dies before main(). So only
+/// our plug-in links libsentencepiece; it is loaded with its own symbols (RTLD_LOCAL,
+/// RTLD_DEEPBIND) when the first tokenizer.model is opened. Thread-safe: all methods are const.
 class SentencePieceModel {
  public:
   virtual ~SentencePieceModel() = default;
@@ -47,13 +50,19 @@ class SentencePieceModel {
 /// @throws IoError  if the plug-in is not where the build or the installation put it.
 std::unique_ptr<SentencePieceModel> parse_sentencepiece_model(std::string_view serialized);
 
-/// Trains a byte-pair model as LLaMA's tokenizer is one: no normalisation, digits apart, bytes for
-/// characters that are too rare for a piece; <unk> 0, <s> 1, </s> 2. Takes the content of a
-/// tokenizer.model from it. The same lines give the same model.
+/// Trains a byte-pair model like LLaMA's: no normalisation, digits apart, bytes for rare
+/// characters; <unk> 0, <s> 1, </s> 2. Returns the content of tokenizer.model, equal for equal
+/// lines.
 /// @param next_line  the next line of the text, without its end; nullopt when there is none left.
-/// @throws InvalidArgument  if the text is too short for `vocab_size` pieces.
-/// @throws IoError          as parse_sentencepiece_model().
+/// @throws InvalidArgument  if the text is too short for `vocab_size` pieces. @throws IoError
 std::string train_sentencepiece_model(
     std::int32_t vocab_size, const std::function<std::optional<std::string_view>()>& next_line);
+
+/// Reads a SentencePiece model (tokenizer.model) with libsentencepiece. BOS is added unless
+/// tokenizer_config.json has `"add_bos_token": false`, EOS if it has `"add_eos_token": true`. Names
+/// of control tokens in a text are ordinary text.
+/// @throws FormatError  if the file is not a SentencePiece model.
+std::unique_ptr<Tokenizer> read_sentencepiece(const std::filesystem::path& path,
+                                              const SpecialTokens& special);
 
 }  // namespace lime

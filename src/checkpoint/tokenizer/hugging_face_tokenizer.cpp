@@ -2,10 +2,15 @@
 #include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "checkpoint/tokenizer/models/word_cache.h"
 #include "core/errors.h"
 #include "core/threads/object_pool.h"
 #include "core/utf8.h"
@@ -61,6 +66,66 @@ Vocabulary merge_vocabulary(const TokenizerParts& parts) {
   return Vocabulary(std::move(entries), parts.where + ": vocabulary and added tokens");
 }
 
+/// Caches ids in one megabyte; a new word replaces the one with the same hash. One per thread.
+class WordCache {
+ public:
+  static constexpr std::size_t kLongestWord = 30;
+  static constexpr std::size_t kMostIds = 8;
+
+  WordCache() : slots_(kSlots), counts_(kSlots) {}
+
+  /// A word, padded with zeros, and its length in the last byte.
+  using Key = std::array<char, 32>;
+  struct Place {
+    std::size_t slot = 0;
+    Key key{};
+  };
+
+  /// Returns the slot of `word`.
+  /// @param word  not empty, at most kLongestWord bytes.
+  static Place place_of(std::string_view word) {
+    Place place;
+    std::memcpy(place.key.data(), word.data(), word.size());
+    place.key.back() = static_cast<char>(word.size());
+    std::array<std::uint64_t, 4> parts{};
+    std::memcpy(parts.data(), place.key.data(), sizeof(parts));
+    std::uint64_t hash = 0;
+    for (const std::uint64_t part : parts) {
+      hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+      hash ^= hash >> 32;
+    }
+    place.slot = static_cast<std::size_t>(hash) & (kSlots - 1);
+    return place;
+  }
+
+  /// Returns the ids of the word at `place`; empty if it is not cached.
+  std::span<const std::int32_t> find(const Place& place) const {
+    const Slot& slot = slots_[place.slot];
+    if (slot.key != place.key) return {};
+    return {slot.ids.data(), counts_[place.slot]};
+  }
+
+  /// Caches `ids` if there are few enough.
+  void insert(const Place& place, std::span<const std::int32_t> ids) {
+    if (ids.empty() || ids.size() > kMostIds) return;
+    Slot& slot = slots_[place.slot];
+    slot.key = place.key;
+    std::memcpy(slot.ids.data(), ids.data(), ids.size_bytes());
+    counts_[place.slot] = static_cast<std::uint8_t>(ids.size());
+  }
+
+ private:
+  struct Slot {
+    Key key{};
+    std::array<std::int32_t, kMostIds> ids{};
+  };
+  static constexpr std::size_t kSlots = std::size_t{1} << 14;
+  static_assert(sizeof(Slot) == 64);
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint8_t> counts_;
+};
+
 /// The memory of one call.
 struct Scratch {
   PreTokenizer::Scratch pre_tokenizer;
@@ -72,7 +137,6 @@ struct Scratch {
 /// Encodes the pieces that the pre-tokenizer makes, until there are enough ids.
 class WordEncoder : public PieceConsumer {
  public:
-  /// @param cut_before  words may be cut before runs of this character; may be empty
   WordEncoder(const SubwordModel& model, std::string_view cut_before, Scratch& scratch,
               std::size_t text_bytes, std::size_t max_ids)
       : model_(model),
@@ -148,7 +212,7 @@ class HuggingFaceTokenizer : public Tokenizer {
     if (kind_ == kBpe && model_->can_cut_before(kMetaspace)) cut_before_ = kMetaspace;
     special_.assign(static_cast<std::size_t>(vocab_size()), false);
     for (const AddedToken& token : parts.added_tokens) {
-      if (token.special) special_[static_cast<std::size_t>(token.id)] = true;
+      if (token.special) special_[token.id] = true;
     }
     split_special_tokens_ = parts.split_special_tokens;
     prepare_finders(std::move(parts.added_tokens));
@@ -175,7 +239,7 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
   bool is_special(std::int32_t id) const override {
     check_id(id);
-    return special_[static_cast<std::size_t>(id)];
+    return special_[id];
   }
   std::int32_t vocab_size() const override { return vocabulary_.size(); }
   std::string_view kind() const override { return kind_; }

@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/tokenizer.h"
-#include "checkpoint/tokenizer/added_tokens.h"
-#include "checkpoint/tokenizer/models/bpe_model.h"
 #include "checkpoint/tokenizer/models/subword_model.h"
 #include "checkpoint/tokenizer/normalizer.h"
 #include "checkpoint/tokenizer/pre_tokenizer.h"
+#include "checkpoint/tokenizer/special_tokens.h"
 #include "checkpoint/tokenizer/token_decoder.h"
 
 namespace lime {
@@ -48,5 +48,17 @@ struct TokenizerParts {
 /// Thread-safe: every call borrows scratch memory and a word cache from a pool.
 /// @throws FormatError  if the parts contradict each other.
 std::unique_ptr<Tokenizer> make_hugging_face_tokenizer(TokenizerParts parts);
+
+/// Reads Hugging Face's tokenizer.json with a BPE, Unigram, WordLevel or WordPiece model.
+/// @param special  from the other files; BOS and EOS depend only on its post_processor.
+/// @throws FormatError  if the file is broken or needs a component that is not supported.
+std::unique_ptr<Tokenizer> read_tokenizer_json(const std::filesystem::path& path,
+                                               const SpecialTokens& special);
+
+/// Reads GPT-2's vocab.json and merges.txt: byte-level BPE with GPT-2's pattern.
+/// @throws FormatError  if a file is broken.
+std::unique_ptr<Tokenizer> read_gpt2_files(const std::filesystem::path& vocab_json,
+                                           const std::filesystem::path& merges_txt,
+                                           const SpecialTokens& special);
 
 }  // namespace lime

@@ -8,10 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "checkpoint/tokenizer/json_fields.h"
-#include "checkpoint/tokenizer/oniguruma_pattern.h"
+#include "checkpoint/families/key_reader.h"
 #include "checkpoint/tokenizer/regex.h"
-#include "checkpoint/tokenizer/text_maps.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "checkpoint/weights/safetensors.h"
 #include "core/errors.h"
@@ -58,9 +56,7 @@ std::uint32_t offset_of(std::uint32_t unit) { return unit >> 10U << ((unit & 0x2
 /// Source: `tokenizers` 0.23 (spm_precompiled 0.1), darts-clone's layout of a double array.
 class PrecompiledMap {
  public:
-  /// @param base64  `precompiled_charsmap`: a size, the double array, and strings that end with
-  ///                NUL.
-  /// @throws FormatError  if it is broken.
+  /// @param base64  `precompiled_charsmap`: a size, the double array, strings that end with NUL.
   PrecompiledMap(std::string_view base64, const std::string& where) {
     const auto bytes = decode_base64(base64);
     if (!bytes) throw FormatError("{}.precompiled_charsmap must be base64", where);
@@ -153,19 +149,19 @@ std::string replace_matches(std::string_view text, const Regex& regex, std::stri
 
 using Run = std::function<std::string(std::string_view, const StageWork&)>;
 
-Run replacement(const JsonFields& fields) {
-  const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
-  const std::string to = fields.optional_string("content").value_or("");
-  if (const auto literal = pattern.optional_string("String")) {
+Run replacement(const KeyReader& fields) {
+  const KeyReader pattern = fields.required_object("pattern");
+  const std::string to = fields.text("content").value_or("");
+  if (const auto literal = pattern.text("String")) {
     if (literal->empty()) throw FormatError("{}.String must not be empty", pattern.where());
     return [from = *literal, to](std::string_view text, const StageWork& work) {
       return replace_all(text, from, to, work);
     };
   }
-  return
-      [regex = Regex(pattern.string("Regex")), to](std::string_view text, const StageWork& work) {
-        return replace_matches(text, regex, to, work);
-      };
+  return [regex = Regex(pattern.required_text("Regex")), to](std::string_view text,
+                                                             const StageWork& work) {
+    return replace_matches(text, regex, to, work);
+  };
 }
 
 Run strip(bool left, bool right) {
@@ -200,7 +196,7 @@ constexpr std::pair<std::string_view, std::string (*)(std::string_view)> kMaps[]
     {"Nmt", normalize_nmt},
     {"ByteLevel", spell_bytes}};
 
-BertNormalization read_bert(const JsonFields& fields) {
+BertNormalization read_bert(const KeyReader& fields) {
   BertNormalization steps;
   steps.clean_text = fields.boolean("clean_text", true);
   steps.handle_chinese_chars = fields.boolean("handle_chinese_chars", true);
@@ -216,8 +212,8 @@ Normalizer::Normalizer(const Json& definition, const std::string& where) {
 }
 
 void Normalizer::add(const Json& definition, const std::string& where) {
-  const JsonFields fields(definition, where);
-  const std::string type = fields.string("type");
+  const KeyReader fields(definition, where, KeyStyle::kDotted);
+  const std::string type = fields.required_text("type");
   const auto add_step = [&](Run run) {
     steps_.push_back({.name = fmt::format("{}: type '{}'", where, type), .run = std::move(run)});
     check_num_stages(steps_.size(), where);
@@ -234,18 +230,19 @@ void Normalizer::add(const Json& definition, const std::string& where) {
     if (type == name) return add_mapping(map);
   }
   if (type == "Sequence") {
-    for (const Json& part : fields.array("normalizers")) add(part, where);
+    for (const Json& part : fields.required_array("normalizers")) add(part, where);
   } else if (type == "BertNormalizer") {
     add_mapping(
         [steps = read_bert(fields)](std::string_view text) { return normalize_bert(text, steps); });
   } else if (type == "Precompiled") {
-    const auto charsmap = fields.optional_string("precompiled_charsmap").value_or("");
+    const auto charsmap = fields.text("precompiled_charsmap").value_or("");
     auto rules = std::make_shared<const PrecompiledMap>(charsmap, fields.where());
     add_mapping([rules](std::string_view text) { return rules->apply(text); });
   } else if (type == "Prepend") {
-    add_step([prefix = fields.string("prepend")](std::string_view text, const StageWork& work) {
-      return prepend(prefix, text, work);
-    });
+    add_step(
+        [prefix = fields.required_text("prepend")](std::string_view text, const StageWork& work) {
+          return prepend(prefix, text, work);
+        });
   } else if (type == "Replace") {
     add_step(replacement(fields));
   } else if (type == "Strip") {

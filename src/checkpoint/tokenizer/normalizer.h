@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/tokenizer/work_budget.h"
+#include "checkpoint/tokenizer/regex.h"
 #include "core/json.h"
 
 namespace lime {
@@ -19,13 +19,11 @@ class Normalizer {
  public:
   /// Leaves every text unchanged.
   Normalizer() = default;
-  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   Normalizer(const Json& definition, const std::string& where);
 
   bool is_identity() const { return steps_.empty(); }
-  /// @param text    valid UTF-8.
-  /// @param budget  of the whole text. @throws InvalidArgument  if the steps exceed it.
+  /// @param text  valid UTF-8. @throws InvalidArgument  if the steps exceed the text's budget.
   std::string apply(std::string_view text, WorkBudget& budget) const;
 
  private:

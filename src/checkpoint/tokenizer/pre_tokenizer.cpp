@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <span>
 
-#include "checkpoint/tokenizer/json_fields.h"
-#include "checkpoint/tokenizer/oniguruma_pattern.h"
+#include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 #include "core/options.h"
@@ -37,15 +37,13 @@ constexpr std::string_view kWordOrSymbols =
     R"([\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}]+)"
     R"(|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}\s]+)";
 
-/// Selects the treatment of text that a splitting pattern matches (Hugging Face's
-/// SplitDelimiterBehavior).
+/// Selects the treatment of matches of a splitting pattern (SplitDelimiterBehavior).
 enum class SplitBehavior { kIsolated, kRemoved, kMergedWithPrevious, kMergedWithNext, kContiguous };
 
 /// Selects when Metaspace puts its character in front of a piece.
 enum class Prepend { kAlways, kFirst, kNever };
 
-/// Calls `found(part, is_match)` for the matches of a pattern and for the text between them, until
-/// `is_full()`.
+/// Calls `found(part, is_match)` for matches and the text between them, until `is_full()`.
 template <typename Found, typename IsFull>
 void for_each_part(std::string_view text, RegexMatcher& matcher, const StageWork& work,
                    const Found& found, const IsFull& is_full) {
@@ -120,8 +118,8 @@ PreTokenizer::SplitFn cut_at_matches(SplitBehavior behavior, bool invert) {
   };
 }
 
-/// Cuts a piece where the script changes (UnicodeScripts). Spaces and characters without a script
-/// belong to the part before them, and are dropped at the start.
+/// Cuts where the script changes (UnicodeScripts). Characters without a script join the part
+/// before.
 void cut_at_scripts(const TextPiece& piece, StageScratch& scratch, const StageWork& work,
                     PieceConsumer& next) {
   std::size_t begin = piece.text.size();
@@ -182,8 +180,8 @@ struct Metaspace {
   bool cuts;
 };
 
-SplitBehavior read_behavior(const JsonFields& fields) {
-  const std::string name = fields.optional_string("behavior").value_or("Isolated");
+SplitBehavior read_behavior(const KeyReader& fields) {
+  const std::string name = fields.text("behavior").value_or("Isolated");
   for (const auto& [behavior, known] : names_in_order<SplitBehavior>(
            "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")) {
     if (name == known) return behavior;
@@ -192,18 +190,18 @@ SplitBehavior read_behavior(const JsonFields& fields) {
 }
 
 /// Files before tokenizers 0.14 have add_prefix_space instead of prepend_scheme.
-Prepend read_prepend(const JsonFields& fields) {
+Prepend read_prepend(const KeyReader& fields) {
   const char* const older = fields.boolean("add_prefix_space", true) ? "always" : "never";
-  const std::string scheme = fields.optional_string("prepend_scheme").value_or(older);
+  const std::string scheme = fields.text("prepend_scheme").value_or(older);
   for (const auto& [prepend, known] : names_in_order<Prepend>("always", "first", "never")) {
     if (scheme == known) return prepend;
   }
   throw FormatError("{}: prepend_scheme '{}' is not supported", fields.where(), scheme);
 }
 
-Metaspace read_metaspace(const JsonFields& fields) {
+Metaspace read_metaspace(const KeyReader& fields) {
   const Prepend prepend = read_prepend(fields);
-  const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
+  const std::string replacement = fields.text("replacement").value_or("\u2581");
   if (replacement.empty()) throw FormatError("{}.replacement must not be empty", fields.where());
   return {replacement, prepend, fields.boolean("split", true)};
 }
@@ -239,8 +237,8 @@ PreTokenizer::PreTokenizer(const Json& definition, const std::string& where) {
 }
 
 void PreTokenizer::add(const Json& definition, const std::string& where) {
-  const JsonFields fields(definition, where);
-  const std::string type = fields.string("type");
+  const KeyReader fields(definition, where, KeyStyle::kDotted);
+  const std::string type = fields.required_text("type");
   const std::string name = fmt::format("{}: type '{}'", where, type);
   const auto add_stage = [&](SplitFn split, std::optional<Regex> regex = std::nullopt) {
     stages_.push_back({.name = name, .regex = std::move(regex), .split = std::move(split)});
@@ -251,15 +249,15 @@ void PreTokenizer::add(const Json& definition, const std::string& where) {
   };
   if (byte_level_) throw FormatError("{}: '{}' after ByteLevel is not supported", where, type);
   if (type == "Sequence") {
-    for (const Json& part : fields.array("pretokenizers")) add(part, where);
+    for (const Json& part : fields.required_array("pretokenizers")) add(part, where);
   } else if (type == "ByteLevel") {
     byte_level_ = true;
     if (fields.boolean("add_prefix_space", true)) add_stage(prepend_space);
     if (fields.boolean("use_regex", true)) add_split(kGpt2Pattern, SplitBehavior::kIsolated);
   } else if (type == "Split") {
-    const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
-    const auto literal = pattern.optional_string("String");
-    const std::string regex = literal ? quote_pattern(*literal) : pattern.string("Regex");
+    const KeyReader pattern = fields.required_object("pattern");
+    const auto literal = pattern.text("String");
+    const std::string regex = literal ? quote_pattern(*literal) : pattern.required_text("Regex");
     const SplitBehavior behavior = read_behavior(fields);
     try {
       add_split(regex, behavior, fields.boolean("invert", false));
@@ -277,11 +275,11 @@ void PreTokenizer::add(const Json& definition, const std::string& where) {
     add_split(R"(\s)", SplitBehavior::kRemoved);
     add_split(kPunctuation, SplitBehavior::kIsolated);
   } else if (type == "CharDelimiterSplit") {
-    add_split(quote_pattern(fields.string("delimiter")), SplitBehavior::kRemoved);
+    add_split(quote_pattern(fields.required_text("delimiter")), SplitBehavior::kRemoved);
   } else if (type == "UnicodeScripts") {
     add_stage(cut_at_scripts, Regex(script_pattern()));
   } else if (type == "FixedLength") {
-    const std::int64_t length = fields.integer("length", 5);
+    const std::int64_t length = fields.integer("length").value_or(5);
     throw_if<FormatError>(length < 1 || length > 65535,
                           "{}: length must be from 1 to 65535, got {}", name, length);
     add_split(fmt::format(R"([\s\S]{{1,{}}})", length), SplitBehavior::kIsolated);

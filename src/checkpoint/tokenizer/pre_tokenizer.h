@@ -28,8 +28,7 @@ class PieceConsumer {
   virtual bool is_full() const { return false; }
 };
 
-/// Cuts a text into the pieces that are encoded on their own: the `pre_tokenizer` of
-/// tokenizer.json.
+/// Cuts a text into pieces that are encoded separately: the `pre_tokenizer` of tokenizer.json.
 ///
 /// Supports ByteLevel, Split, Digits, Punctuation, Whitespace, WhitespaceSplit, BertPreTokenizer,
 /// CharDelimiterSplit, UnicodeScripts, FixedLength, Metaspace and Sequence of these. Each stage
@@ -56,7 +55,6 @@ class PreTokenizer {
 
   /// Treats every text as one piece.
   PreTokenizer() = default;
-  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   PreTokenizer(const Json& definition, const std::string& where);
 
@@ -64,10 +62,8 @@ class PreTokenizer {
   bool is_byte_level() const { return byte_level_; }
 
   Scratch make_scratch() const;
-  /// Passes the non-empty pieces of `piece` to `consumer` in order, until it is full.
-  /// @param piece    valid UTF-8.
-  /// @param scratch  from make_scratch() of this object.
-  /// @param budget   of the whole text. @throws InvalidArgument  if the stages exceed it.
+  /// Passes the non-empty pieces of `piece`, valid UTF-8, to `consumer`, until it is full.
+  /// @param scratch  from make_scratch(). @throws InvalidArgument  if the stages exceed `budget`.
   void split(const TextPiece& piece, Scratch& scratch, WorkBudget& budget,
              PieceConsumer& consumer) const;
 

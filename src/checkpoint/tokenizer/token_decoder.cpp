@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "checkpoint/tokenizer/json_fields.h"
-#include "checkpoint/tokenizer/text_maps.h"
-#include "checkpoint/tokenizer/work_budget.h"
+#include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/regex.h"
+#include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -38,10 +38,10 @@ TokenDecoder::TokenDecoder(const Json& definition, const std::string& where) {
 }
 
 void TokenDecoder::add(const Json& definition, const std::string& where) {
-  const JsonFields fields(definition, where);
-  const std::string type = fields.string("type");
+  const KeyReader fields(definition, where, KeyStyle::kDotted);
+  const std::string type = fields.required_text("type");
   if (type == "Sequence") {
-    for (const Json& part : fields.array("decoders")) add(part, where);
+    for (const Json& part : fields.required_array("decoders")) add(part, where);
   } else if (type == "ByteLevel") {
     byte_level_ = true;
   } else if (type == "ByteFallback") {
@@ -49,28 +49,28 @@ void TokenDecoder::add(const Json& definition, const std::string& where) {
   } else if (type == "Fuse") {
     fused_ = true;
   } else if (type == "Metaspace") {
-    const std::string replacement = fields.optional_string("replacement").value_or("\u2581");
+    const std::string replacement = fields.text("replacement").value_or("\u2581");
     if (replacement.empty()) throw FormatError("{}.replacement must not be empty", where);
     const bool prepended = fields.boolean("add_prefix_space", true);
     const std::string scheme =
-        fields.optional_string("prepend_scheme").value_or(prepended ? "always" : "never");
+        fields.text("prepend_scheme").value_or(prepended ? "always" : "never");
     if (scheme != "never") dropped_at_start_ = replacement;
     replacements_.emplace_back(replacement, " ");
   } else if (type == "WordPiece") {
     word_piece_ = true;
     cleans_up_ = fields.boolean("cleanup", true);
-    continuation_ = fields.optional_string("prefix").value_or("##");
+    continuation_ = fields.text("prefix").value_or("##");
   } else if (type == "BPEDecoder") {
-    const std::string suffix = fields.optional_string("suffix").value_or("</w>");
+    const std::string suffix = fields.text("suffix").value_or("</w>");
     if (suffix.empty()) throw FormatError("{}.suffix must not be empty", where);
     replacements_.emplace_back(suffix, " ");
   } else if (type == "Replace") {
-    const JsonFields pattern(fields.get("pattern"), fields.place("pattern"));
+    const KeyReader pattern = fields.required_object("pattern");
     throw_if<FormatError>(pattern.find("Regex") != nullptr,
                           "{}: type 'Replace' with a Regex is not supported", where);
-    const std::string from = pattern.string("String");
+    const std::string from = pattern.required_text("String");
     if (from.empty()) throw FormatError("{}.String must not be empty", pattern.where());
-    replacements_.emplace_back(from, fields.optional_string("content").value_or(""));
+    replacements_.emplace_back(from, fields.text("content").value_or(""));
     replacement_name_ = fmt::format("{}: type '{}'", where, type);
     check_num_stages(replacements_.size(), where);
   } else if (type == "Strip") {
@@ -81,16 +81,16 @@ void TokenDecoder::add(const Json& definition, const std::string& where) {
 }
 
 void TokenDecoder::add_strip(const Json& definition, const std::string& where) {
-  const JsonFields fields(definition, where);
-  const std::int64_t start = fields.integer("start", 0);
-  const std::int64_t stop = fields.integer("stop", 0);
+  const KeyReader fields(definition, where, KeyStyle::kDotted);
+  const std::int64_t start = fields.integer("start").value_or(0);
+  const std::int64_t stop = fields.integer("stop").value_or(0);
   if (start == 0 && stop == 0) return;
   throw_if<FormatError>(
       !fused_ || start != 1 || stop != 0 || !stripped_.empty(),
       "{}: type 'Strip' is supported only after Fuse and for one character at the start, got "
       "start {} and stop {}",
       where, start, stop);
-  stripped_ = fields.string("content");
+  stripped_ = fields.required_text("content");
 }
 
 std::string TokenDecoder::piece(std::string_view token, bool at_text_start) const {

@@ -10,22 +10,18 @@
 
 namespace lime {
 
-/// Converts the spelling of a token into the bytes that it adds to a text: the `decoder` of
-/// tokenizer.json.
+/// Converts a token's spelling into the bytes that it adds: the `decoder` of tokenizer.json.
 ///
 /// Supports ByteLevel, Metaspace, Replace (of strings), ByteFallback, Fuse, Strip of one character
 /// at the start, WordPiece, BPEDecoder, and Sequence of these. BPEDecoder writes a space behind
 /// each word, also behind the last one, which Hugging Face's omits. Immutable and thread-safe.
 class TokenDecoder {
  public:
-  /// Writes tokens unchanged, separated by spaces, as Hugging Face does without a
-  /// decoder.
+  /// Writes tokens unchanged, separated by spaces, like Hugging Face without a decoder.
   TokenDecoder() = default;
-  /// @param definition  null: none.
   /// @throws FormatError  that names the component which is broken or not supported.
   TokenDecoder(const Json& definition, const std::string& where);
 
-  /// @param at_text_start  whether the token is the first of the text.
   std::string piece(std::string_view token, bool at_text_start) const;
 
  private:

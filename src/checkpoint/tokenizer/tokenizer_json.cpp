@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/tokenizer/tokenizer_json.h"
 
 #include <algorithm>
 #include <string>
@@ -82,7 +81,6 @@ class VocabularyFilter {
 };
 
 /// @param member_path  where the vocabulary is: {"model", "vocab"}, or {} for the whole file.
-/// @throws FormatError  if the file is not JSON or an id is not an integer in [0, 2^31 - 2].
 VocabularyJson read_vocabulary_json(const fs::path& path,
                                     const std::vector<std::string_view>& member_path) {
   const MappedFile file(path);
@@ -117,12 +115,12 @@ BpeModel::MergePair read_merge(const Json& merge, const std::string& where) {
 }
 
 /// The tokens and log probabilities of a Unigram model, a list of pairs.
-void read_unigram(const JsonFields& model, TokenizerParts& parts) {
+void read_unigram(const KeyReader& model, TokenizerParts& parts) {
   parts.unigram = UnigramOptions{.byte_fallback = model.boolean("byte_fallback", false)};
   if (const Json* const id = model.find("unk_id")) {
     parts.unigram->unknown_id = read_token_id(*id, model.place("unk_id"));
   }
-  for (const Json& piece : model.array("vocab")) {
+  for (const Json& piece : model.required_array("vocab")) {
     if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number()) {
       throw FormatError("{} must have pairs of a token and its log probability, got {}",
                         model.place("vocab"), printable(piece.dump(), 120));
@@ -133,67 +131,65 @@ void read_unigram(const JsonFields& model, TokenizerParts& parts) {
   }
 }
 
-void read_word_piece(const JsonFields& model, TokenizerParts& parts) {
+void read_word_piece(const KeyReader& model, TokenizerParts& parts) {
   WordPieceOptions options;
-  options.unknown_token = model.optional_string("unk_token").value_or(options.unknown_token);
-  options.continuing_subword_prefix = model.optional_string("continuing_subword_prefix")
-                                          .value_or(options.continuing_subword_prefix);
+  options.unknown_token = model.text("unk_token").value_or(options.unknown_token);
+  options.continuing_subword_prefix =
+      model.text("continuing_subword_prefix").value_or(options.continuing_subword_prefix);
   options.max_input_chars_per_word = static_cast<std::size_t>(
-      std::max<std::int64_t>(0, model.integer("max_input_chars_per_word", 100)));
+      std::max<std::int64_t>(0, model.integer("max_input_chars_per_word").value_or(100)));
   parts.word_piece = std::move(options);
 }
 
-void read_bpe(const JsonFields& model, TokenizerParts& parts) {
+void read_bpe(const KeyReader& model, TokenizerParts& parts) {
   const Json* dropout = model.find("dropout");
-  if (dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0.0)) {
-    throw FormatError("{} is not supported; remove it to encode deterministically",
-                      model.place("dropout"));
-  }
-  const auto mark = [&](std::string_view key) { return model.optional_string(key).value_or(""); };
+  throw_if<FormatError>(
+      dropout != nullptr && !(dropout->is_number() && dropout->get<double>() == 0.0),
+      "{} is not supported; remove it to encode deterministically", model.place("dropout"));
+  const auto mark = [&](std::string_view key) { return model.text(key).value_or(""); };
   parts.model.continuing_subword_prefix = mark("continuing_subword_prefix");
   parts.model.end_of_word_suffix = mark("end_of_word_suffix");
   parts.model.byte_fallback = model.boolean("byte_fallback", false);
   parts.model.fuse_unknown = model.boolean("fuse_unk", false);
   parts.model.ignore_merges = model.boolean("ignore_merges", false);
-  for (const Json& merge : model.array("merges")) {
+  for (const Json& merge : model.required_array("merges")) {
     parts.merges.push_back(
         read_merge(merge, fmt::format("{}: merge {}", model.where(), parts.merges.size())));
   }
 }
 
-void read_model(const JsonFields& model, TokenizerParts& parts) {
-  const std::string type = model.optional_string("type").value_or("BPE");
+void read_model(const KeyReader& model, TokenizerParts& parts) {
+  const std::string type = model.text("type").value_or("BPE");
   if (type == "Unigram") return read_unigram(model, parts);
   throw_if<FormatError>(
       type != "BPE" && type != "WordLevel" && type != "WordPiece",
       "{}: type '{}' is not supported (supported: BPE, Unigram, WordLevel, WordPiece)",
       model.where(), type);
-  if (!model.get("vocab").is_object()) {
-    throw FormatError("{} must be an object", model.place("vocab"));
-  }
+  throw_if<FormatError>(!model.required("vocab").is_object(), "{} must be an object",
+                        model.place("vocab"));
   if (type == "WordPiece") return read_word_piece(model, parts);
-  parts.model.unknown_token = model.optional_string("unk_token");
+  parts.model.unknown_token = model.text("unk_token");
   parts.model.whole_words = type == "WordLevel";
   if (type == "BPE") read_bpe(model, parts);
 }
 
 /// One side of a TemplateProcessing: the ids of the special tokens before and after the text.
-void read_template(const JsonFields& fields, TokenizerParts& parts) {
-  const JsonFields special(fields.get("special_tokens"), fields.place("special_tokens"));
+void read_template(const KeyReader& fields, TokenizerParts& parts) {
+  const KeyReader special = fields.required_object("special_tokens");
   std::vector<std::int32_t> before;
   std::vector<std::int32_t> after;
   bool text_seen = false;
-  for (const Json& entry : fields.array("single")) {
-    const JsonFields piece(entry, fields.place("single"));
+  for (const Json& entry : fields.required_array("single")) {
+    const KeyReader piece(entry, fields.place("single"), KeyStyle::kDotted);
     if (piece.find("Sequence") != nullptr) {
       if (text_seen) throw FormatError("{} must contain the text exactly once", piece.where());
       text_seen = true;
       continue;
     }
-    const JsonFields reference(piece.get("SpecialToken"), piece.place("SpecialToken"));
-    const std::string name = reference.string("id");
-    const JsonFields token(special.get(name), special.place(name));
-    for (const Json& id : token.array("ids")) {
+    const KeyReader reference = piece.required_object("SpecialToken");
+    const std::string name = reference.required_text("id");
+    const KeyReader token = special.required_object(name);
+    for (const Json& id : token.required_array("ids")) {
       (text_seen ? after : before).push_back(read_token_id(id, token.place("ids")));
     }
   }
@@ -205,18 +201,19 @@ void read_template(const JsonFields& fields, TokenizerParts& parts) {
 }
 
 /// The id of a token that is written as ["[CLS]", 101].
-std::int32_t read_pair_id(const JsonFields& fields, std::string_view key) {
-  const Json& pair = fields.array(key);
+std::int32_t read_pair_id(const KeyReader& fields, std::string_view key) {
+  const Json& pair = fields.required_array(key);
   if (pair.size() != 2) throw FormatError("{} must be a token and its id", fields.place(key));
   return read_token_id(pair[1], fields.place(key));
 }
 
 void read_post_processor(const Json& definition, const std::string& where, TokenizerParts& parts) {
   if (definition.is_null()) return;
-  const JsonFields fields(definition, where);
-  const std::string type = fields.string("type");
+  const KeyReader fields(definition, where, KeyStyle::kDotted);
+  const std::string type = fields.required_text("type");
   if (type == "Sequence") {
-    for (const Json& part : fields.array("processors")) read_post_processor(part, where, parts);
+    for (const Json& part : fields.required_array("processors"))
+      read_post_processor(part, where, parts);
   } else if (type == "TemplateProcessing") {
     read_template(fields, parts);
   } else if (type == "BertProcessing" || type == "RobertaProcessing") {
@@ -227,12 +224,12 @@ void read_post_processor(const Json& definition, const std::string& where, Token
   }
 }
 
-void read_added_tokens(const JsonFields& file, TokenizerParts& parts) {
+void read_added_tokens(const KeyReader& file, TokenizerParts& parts) {
   if (file.find("added_tokens") == nullptr) return;
-  for (const Json& entry : file.array("added_tokens")) {
-    const JsonFields fields(entry, file.place("added_tokens"));
+  for (const Json& entry : file.required_array("added_tokens")) {
+    const KeyReader fields(entry, file.place("added_tokens"), KeyStyle::kDotted);
     AddedToken token = read_added_token(fields);
-    token.id = read_token_id(fields.get("id"), fields.place("id"));
+    token.id = read_token_id(fields.required("id"), fields.place("id"));
     parts.added_tokens.push_back(std::move(token));
   }
 }
@@ -307,7 +304,7 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const Speci
   VocabularyJson json = read_vocabulary_json(path, {"model", "vocab"});
   TokenizerParts parts;
   parts.where = "'" + path.string() + "'";
-  const JsonFields file(json.rest, parts.where);
+  const KeyReader file(json.rest, parts.where, KeyStyle::kDotted);
   const auto component = [&](std::string_view name) {
     const Json* definition = file.find(name);
     return definition == nullptr ? Json() : *definition;
@@ -316,7 +313,7 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const Speci
     return fmt::format("{}: {}", parts.where, name);
   };
   parts.vocabulary = std::move(json.entries);
-  read_model(JsonFields(file.get("model"), named("model")), parts);
+  read_model(KeyReader(file.required("model"), named("model"), KeyStyle::kDotted), parts);
   parts.normalizer = Normalizer(component("normalizer"), named("normalizer"));
   parts.pre_tokenizer = PreTokenizer(component("pre_tokenizer"), named("pre_tokenizer"));
   parts.decoder = TokenDecoder(component("decoder"), named("decoder"));

@@ -115,8 +115,7 @@ bool is_composed(UnicodeForm form) {
   return form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc;
 }
 
-/// Below this code point every character is in the form already, has combining class 0 and does
-/// not combine with the character before it.
+/// Below this code point every character is in the form and combines with none before it.
 std::int32_t first_changing(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0x80; }
 
 /// Code points that Hugging Face's `tokenizers` 0.23.3 does not change although Unicode 15 does:
@@ -182,8 +181,7 @@ void normalize_island(std::string_view text, UnicodeForm form, std::vector<std::
     const int options = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     count = utf8proc_normalize_utf32(codes.data(), count, static_cast<utf8proc_option_t>(options));
   }
-  for (utf8proc_ssize_t i = 0; i < count; ++i)
-    append_character(codes[static_cast<std::size_t>(i)], result);
+  for (utf8proc_ssize_t i = 0; i < count; ++i) append_character(codes[i], result);
 }
 
 }  // namespace
@@ -279,6 +277,138 @@ std::string to_unicode_form(std::string_view text, UnicodeForm form) {
     copied = previous = at = end;
   }
   return result += text.substr(copied);
+}
+
+namespace {
+
+/// Calls `map(code, result)` for each character, which appends what becomes of it.
+template <typename Map>
+std::string map_characters(std::string_view text, const Map& map) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, end] = character_at(text, at);
+    at = end;
+    map(code, result);
+  }
+  return result;
+}
+
+bool is_chinese(std::int32_t code) {
+  static constexpr CodeRange kRanges[] = {
+      {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
+      {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};
+  return is_in(kRanges, code);
+}
+
+/// Returns true for White_Space; what is a control character too, clean_text has removed.
+bool is_bert_space(std::int32_t code) {
+  const utf8proc_category_t category = utf8proc_category(code);
+  return code == '\t' || code == '\n' || code == '\r' ||
+         (category >= UTF8PROC_CATEGORY_ZS && category <= UTF8PROC_CATEGORY_ZP);
+}
+
+std::string clean_text(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    if (!is_bert_control(code)) append_character(is_bert_space(code) ? ' ' : code, result);
+  });
+}
+
+std::string separate_chinese(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    const bool is_separate = is_chinese(code);
+    if (is_separate) result += ' ';
+    append_character(code, result);
+    if (is_separate) result += ' ';
+  });
+}
+
+constexpr unsigned kFirstStandIn = 0x100;
+constexpr unsigned kEndOfAlphabet = kFirstStandIn + 68;
+
+bool stands_for_itself(unsigned byte) {
+  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+struct Alphabet {
+  std::array<std::string, 256> spellings;
+  std::array<int, kEndOfAlphabet> bytes{};
+
+  Alphabet() {
+    bytes.fill(-1);
+    unsigned stand_in = kFirstStandIn;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const unsigned code = stands_for_itself(byte) ? byte : stand_in++;
+      bytes.at(code) = static_cast<int>(byte);
+      std::string& spelling = spellings.at(byte);
+      if (code >= 0x80) spelling += static_cast<char>(0xC0 | (code >> 6));
+      spelling += static_cast<char>(code < 0x80 ? code : 0x80 | (code & 0x3F));
+    }
+  }
+};
+
+const Alphabet& alphabet() {
+  static const Alphabet instance;
+  return instance;
+}
+
+}  // namespace
+
+std::string lowercase(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    if (code == 0x130) {
+      result += "i\u0307";
+    } else {
+      append_character(utf8proc_tolower(code), result);
+    }
+  });
+}
+
+std::string strip_accents(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    if (!is_combining_mark(code)) append_character(code, result);
+  });
+}
+
+std::string normalize_nmt(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    static constexpr CodeRange kRemoved[] = {{0x01, 0x08}, {0x0B, 0x0B}, {0x0E, 0x1F},
+                                             {0x7F, 0x7F}, {0x8F, 0x8F}, {0x9F, 0x9F}};
+    static constexpr CodeRange kSpaces[] = {{0x09, 0x0A},     {0x0C, 0x0D},     {0x1680, 0x1680},
+                                            {0x200B, 0x200F}, {0x2028, 0x2029}, {0x2581, 0x2581},
+                                            {0xFEFF, 0xFEFF}, {0xFFFD, 0xFFFD}};
+    if (!is_in(kRemoved, code)) append_character(is_in(kSpaces, code) ? ' ' : code, result);
+  });
+}
+
+std::string normalize_bert(std::string_view text, const BertNormalization& steps) {
+  std::string result(text);
+  if (steps.clean_text) result = clean_text(result);
+  if (steps.handle_chinese_chars) result = separate_chinese(result);
+  if (steps.strip_accents) {
+    result = map_characters(to_unicode_form(result, UnicodeForm::kNfd),
+                            [](std::int32_t code, std::string& kept) {
+                              if (!is_nonspacing_mark(code)) append_character(code, kept);
+                            });
+  }
+  if (steps.lowercase) result = lowercase(result);
+  return result;
+}
+
+const std::string& spell_byte(unsigned char byte) { return alphabet().spellings.at(byte); }
+
+std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
+  std::string result;
+  for (std::size_t at = 0; at < spelling.size();) {
+    unsigned code = static_cast<unsigned char>(spelling[at++]);
+    if (code >= 0xC0) {
+      if (code >= 0xE0 || at >= spelling.size()) return std::nullopt;
+      code = ((code & 0x1F) << 6) | (static_cast<unsigned char>(spelling[at++]) & 0x3F);
+    }
+    if (code >= kEndOfAlphabet || alphabet().bytes.at(code) < 0) return std::nullopt;
+    result += static_cast<char>(alphabet().bytes.at(code));
+  }
+  return result;
 }
 
 }  // namespace lime

@@ -9,8 +9,7 @@
 
 namespace lime {
 
-/// Converts `from` (unaligned, little-endian elements of a weight dtype) to `to`, checking for NaN
-/// and infinity in the same pass over the source.
+/// Converts unaligned, little-endian elements to `to`, checking for NaN and infinity.
 /// @return index of the first element that is not finite, or nothing.
 std::optional<std::size_t> convert_weights(Dtype dtype, std::span<const std::byte> from,
                                            std::span<float> to);

@@ -46,10 +46,12 @@ class Unpickler {
   Unpickler(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
   Pickle run() {
-    for (std::size_t count = 0; step(); ++count) {
-      if (count < kMaxInstructions) continue;
-      throw FormatError("'{}': the pickle must have at most {} instructions, got more", where_,
-                        kMaxInstructions);
+    std::size_t count = 0;
+    for (auto next = take(1).front(); next != '.'; next = take(1).front()) {
+      throw_if<FormatError>(++count > kMaxInstructions,
+                            "'{}': the pickle must have at most {} instructions, got more", where_,
+                            kMaxInstructions);
+      execute(static_cast<unsigned char>(next));
     }
     if (stack_.size() != 1 || !marks_.empty()) refuse("must end with one value");
     result_.root = stack_.back();
@@ -96,15 +98,11 @@ class Unpickler {
     return value;
   }
 
-  bool make_integer(std::int64_t number, Kind kind = Kind::kInteger) {
+  void make_integer(std::int64_t number, Kind kind = Kind::kInteger) {
     make(kind).integer = number;
-    return true;
   }
 
-  bool make_string(std::string_view text) {
-    make(Kind::kString).text = text;
-    return true;
-  }
+  void make_string(std::string_view text) { make(Kind::kString).text = text; }
 
   PickleValue* pop() {
     if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("takes a missing value");
@@ -135,32 +133,28 @@ class Unpickler {
     return items;
   }
 
-  bool make_sequence(std::vector<const PickleValue*> items) {
+  void make_sequence(std::vector<const PickleValue*> items) {
     make(Kind::kSequence).items = std::move(items);
-    return true;
   }
 
-  bool append(Kind kind, std::vector<const PickleValue*> items) {
+  void append(Kind kind, std::vector<const PickleValue*> items) {
     if (kind == Kind::kDictionary && items.size() % 2 != 0) refuse("has a key without a value");
     PickleValue& container = top(kind);
     container.items.insert(container.items.end(), items.begin(), items.end());
-    return true;
   }
 
-  bool put(std::uint64_t index) {
+  void put(std::uint64_t index) {
     if (stack_.empty()) refuse("takes a missing value");
     memo_[index] = stack_.back();
-    return true;
   }
 
-  bool get(std::uint64_t index) {
+  void get(std::uint64_t index) {
     const auto found = memo_.find(index);
     if (found == memo_.end()) refuse("refers to an unknown value");
     stack_.push_back(found->second);
-    return true;
   }
 
-  bool make_global(std::string_view module, std::string_view name) {
+  void make_global(std::string_view module, std::string_view name) {
     PickleValue& global = make(Kind::kGlobal);
     global.text = module;
     global.name = name;
@@ -168,14 +162,14 @@ class Unpickler {
                        is_global(global, "torch._utils", "_rebuild_tensor_v2") ||
                        is_global(global, "torch._utils", "_rebuild_parameter") ||
                        storage_dtype(global);
-    if (known) return true;
+    if (known) return;
     throw FormatError(
         "'{}': the pickle asks for '{}.{}', expected tensors only; nothing in it was executed; if "
         "you trust the file, load it with torch and save its state_dict() as safetensors",
         where_, printable(module, 80), printable(name, 80));
   }
 
-  bool make_global_of_strings() {
+  void make_global_of_strings() {
     const auto names = pop_items(2);
     for (const PickleValue* const part : names) {
       if (part->kind != Kind::kString) refuse("has a name that is no string");
@@ -183,9 +177,8 @@ class Unpickler {
     return make_global(names[0]->text, names[1]->text);
   }
 
-  /// torch.save's reference to a storage: ('storage', torch.FloatStorage, key, location, elements),
-  /// and in files before PyTorch 1.6 a view, which is None.
-  bool make_storage() {
+  /// ('storage', torch.FloatStorage, key, location, elements[, None before PyTorch 1.6]).
+  void make_storage() {
     const PickleValue& id = *pop();
     const auto& items = id.items;
     const bool is_storage = id.kind == Kind::kSequence &&
@@ -200,7 +193,6 @@ class Unpickler {
     storage.text = items[2]->text;
     storage.integer = items[4]->integer;
     result_.storages.push_back(&storage);
-    return true;
   }
 
   Shape sizes_of(const PickleValue& value) const {
@@ -229,7 +221,7 @@ class Unpickler {
     make(Kind::kTensor) = std::move(tensor);
   }
 
-  bool call() {
+  void call() {
     const PickleValue& arguments = *pop();
     const PickleValue& function = *pop();
     if (arguments.kind != Kind::kSequence) refuse("calls without arguments");
@@ -243,36 +235,30 @@ class Unpickler {
     } else {
       refuse("calls something that makes no tensor");
     }
-    return true;
   }
 
-  bool set_attributes() {
+  void set_attributes() {
     pop();
     top(Kind::kDictionary);
-    return true;
   }
 
-  /// Runs one instruction. @return false after the last.
-  bool step() {
-    const auto instruction = static_cast<unsigned char>(take(1).front());
+  void execute(unsigned char instruction) {
     switch (instruction) {
       case 0x80:  // PROTO
         take(1);
-        return true;
+        return;
       case 0x95:  // FRAME
         take(8);
-        return true;
-      case '.':
-        return false;
+        return;
       case '(':
         marks_.push_back(stack_.size());
-        return true;
+        return;
       case '0':
         pop();
-        return true;
+        return;
       case 'N':
         make(Kind::kNone);
-        return true;
+        return;
       case 0x88:
         return make_integer(1, Kind::kBool);
       case 0x89:
@@ -291,18 +277,17 @@ class Unpickler {
       case 'G':
         take(8);
         make(Kind::kFloat);
-        return true;
+        return;
       case 'X':
         return make_string(take(take_unsigned(4)));
       case 0x8C:  // SHORT_BINUNICODE
         return make_string(take(take_unsigned(1)));
       case ')':
-        return make_sequence({});
       case ']':
         return make_sequence({});
       case '}':
         make(Kind::kDictionary);
-        return true;
+        return;
       case 't':
         return make_sequence(pop_items());
       case 0x85:

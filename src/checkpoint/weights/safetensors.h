@@ -48,15 +48,13 @@ using Shape = std::vector<std::int64_t>;
 
 /// Returns e.g. "[97, 48]".
 std::string shape_text(const Shape& shape);
-/// Returns the number of elements. The sizes must be non-negative and their product must not
-/// overflow.
+/// Returns the number of elements; the product of the sizes must not overflow.
 std::int64_t element_count(const Shape& shape);
 
 /// Returns the unsigned number that bytes spell, at most 8, the least significant first.
 std::uint64_t little_endian(std::span<const std::byte> bytes);
 
-/// Refers to a named tensor in memory owned by another object, little-endian and row-major.
-/// The bytes need not be aligned.
+/// A named tensor in another object's memory, little-endian, row-major, perhaps unaligned.
 struct TensorView {
   std::string name;
   Dtype dtype = Dtype::kF32;
@@ -74,8 +72,7 @@ struct TensorView {
 /// Source: the format section of https://github.com/huggingface/safetensors.
 class SafetensorsFile {
  public:
-  /// @throws IoError      if the file cannot be read.
-  /// @throws FormatError  if it is not a whole and honest safetensors file; names the tensor.
+  /// @throws IoError, FormatError  if it is not a complete safetensors file; names the tensor.
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   /// Returns all tensors by increasing offset in the file.
@@ -96,12 +93,20 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes a safetensors file completely or not at all, streaming each tensor from its memory.
-/// Wide element types come first, then by name, as Hugging Face's writer does, so that the data
-/// is aligned.
-/// @throws InvalidArgument  if a name appears twice or bytes do not fit dtype and shape.
-/// @throws IoError          if the disk refuses.
+/// Writes a safetensors file completely or not at all, streaming each tensor from its memory. Wide
+/// types come first, then by name, as Hugging Face does: the data is then aligned.
+/// @throws InvalidArgument, IoError  also if a name appears twice or bytes do not fit the shape.
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+
+/// Contains the header of a safetensors file, checked against the file.
+struct SafetensorsHeader {
+  std::vector<TensorView> tensors;  ///< by increasing offset; they view the file's bytes
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads the header of a file in memory: 8 bytes N, little-endian, N bytes of JSON, data.
+/// @throws FormatError  for every promise that SafetensorsFile lists and the file breaks.
+SafetensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view where);
 
 }  // namespace lime

@@ -23,8 +23,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Returns true for buffers that older versions of transformers saved and that follow from the
-/// config.
+/// Returns true for buffers of older transformers versions that follow from the config.
 bool is_derived_buffer(std::string_view name, const TensorNames& names) {
   if (contains(name, ".rotary_emb.")) return true;
   return std::ranges::any_of(names.ignored, [&](const std::string& ending) {
@@ -69,8 +68,7 @@ class Locator {
     }
   }
 
-  /// A base model, such as transformers' LlamaModel, lacks the prefix or its first components if it
-  /// was saved alone.
+  /// A base model that was saved alone (LlamaModel) lacks the prefix or its first components.
   void complete_prefixes() {
     const TensorNames& names = config_.spec.names;
     const std::string& prefix = names.prefix;
@@ -90,11 +88,10 @@ class Locator {
   void recognise_lime() {
     bool is_lime = false;
     for (const auto& [name, source] : stored_) {
-      if (contains(name, "self_attn.dynamic_proj")) {
-        throw FormatError(
-            "'{}': tensor '{}' belongs to a dynamic LIMe router, which this build does not support",
-            where_, printable(name, 120));
-      }
+      throw_if<FormatError>(
+          contains(name, "self_attn.dynamic_proj"),
+          "'{}': tensor '{}' belongs to a dynamic LIMe router, which this build does not support",
+          where_, printable(name, 120));
       is_lime |= is_fused(name) || contains(name, kRouter);
     }
     if (is_lime && config_.name() == "llama") {

@@ -36,8 +36,7 @@ struct TensorSources {
   std::vector<std::string> warnings;  ///< for the user, see Checkpoint::warnings()
 };
 
-/// Returns the Hugging Face name of a tensor: drops the prefixes `module.` and components
-/// `_orig_mod.` of DistributedDataParallel and torch.compile.
+/// Drops the prefixes `module.` and `_orig_mod.` of DistributedDataParallel and torch.compile.
 std::string canonical_tensor_name(std::string_view stored_name);
 
 /// Finds every tensor of the config among `stored`, as Checkpoint describes: drops prefixes and

@@ -138,12 +138,10 @@ class ZipReader {
     std::uint64_t* const fields[] = {&size, &stored, &local};
     read_zip64(extra, fields);
     const bool is_encrypted = (number(record + 8, 2) & 1U) != 0;
-    if (is_encrypted || number(record + 10, 2) != 0 || stored != size) {
-      throw FormatError(
-          "'{}': '{}' in the archive must be stored, got it {}; write it with "
-          "torch.save",
-          where_, printable(name, 120), is_encrypted ? "encrypted" : "compressed");
-    }
+    throw_if<FormatError>(is_encrypted || number(record + 10, 2) != 0 || stored != size,
+                          "'{}': '{}' in the archive must be stored, got it {}; write it with "
+                          "torch.save",
+                          where_, printable(name, 120), is_encrypted ? "encrypted" : "compressed");
     constexpr std::uint64_t kLocalHeader = 30;
     if (local > archive_.size() || number(local, 4) != 0x04034B50) {
       refuse("lacks a file that its directory names");
@@ -269,12 +267,11 @@ class TorchFile {
         tensor.integer > most - count) {
       refuse_entry(name, "does not fit its storage");
     }
-    if (!is_row_major(tensor)) {
-      throw FormatError(
-          "'{}': tensor '{}' must be row-major, got the shape {} with the strides {}; save "
-          "tensor.contiguous()",
-          where_, printable(name, 120), shape_text(tensor.shape), shape_text(tensor.strides));
-    }
+    throw_if<FormatError>(
+        !is_row_major(tensor),
+        "'{}': tensor '{}' must be row-major, got the shape {} with the strides {}; save "
+        "tensor.contiguous()",
+        where_, printable(name, 120), shape_text(tensor.shape), shape_text(tensor.strides));
     return {.name = std::string(name),
             .dtype = storage.dtype,
             .shape = tensor.shape,

@@ -24,15 +24,13 @@ void make_folder(const std::filesystem::path& folder, Parents parents = Parents:
 /// the final name and syncs the folder. Without commit() the destructor removes the temporary.
 class AtomicFile {
  public:
-  /// @throws IoError  if the folder does not exist or may not be written to, or what has the name
-  ///                  is no regular file: a device would be replaced.
+  /// @throws IoError  if the folder does not exist or is not writable, or the name is a device.
   explicit AtomicFile(std::filesystem::path final_path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  /// Returns `.NAME.part-HOST-PID` beside the final file. The constructor creates it empty, and
-  /// removes those of killed processes.
+  /// Returns `.NAME.part-HOST-PID` beside the final file; the constructor creates it empty.
   const std::filesystem::path& temporary() const { return temporary_; }
   const std::filesystem::path& path() const { return final_path_; }
 
@@ -65,8 +63,7 @@ void write_file_atomically(const std::filesystem::path& path,
 /// and a lock (OutputLock) may work on one machine only.
 void remove_stale_temporaries(const std::filesystem::path& final_path);
 
-/// Returns the name of this machine. Process ids are unique per machine, but several machines may
-/// share a folder.
+/// Returns the name of this machine, on which process ids are unique.
 std::string host_name();
 
 /// Returns the text of errno `code`, with a hint for "no space" and "permission denied".

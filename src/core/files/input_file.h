@@ -17,8 +17,7 @@ namespace lime {
 /// is refused at once, whereas the system's open() would wait for a writer. Not thread-safe.
 class InputFile {
  public:
-  /// @throws IoError  if the file does not exist, cannot be read, or is none but a folder, a FIFO
-  ///                  or a device.
+  /// @throws IoError  if the file cannot be read, or is a folder, a FIFO or a device.
   explicit InputFile(std::filesystem::path path);
   ~InputFile();
   InputFile(const InputFile&) = delete;
@@ -56,18 +55,14 @@ class MappedFile {
   std::unique_ptr<const std::byte, Unmap> data_;
 };
 
-/// Evicts the full pages inside `bytes`, a part of a mapped file, from this process's resident
-/// memory. They are read again when touched, so a large file read in parts never needs to be fully
-/// resident.
+/// Evicts the full pages of a mapped file inside `bytes` from this process's resident memory.
 void release_pages(std::span<const std::byte> bytes);
 
 /// Receives one line, without its line end, and its number, from 1. Returns false to stop.
 using TakeLine = std::function<bool(std::string_view line, std::int64_t number)>;
 
-/// Passes the non-blank lines of a text file to `take`, in order. Lines end with
-/// "\n" or "\r\n"; the last one may lack its line end.
-/// @throws IoError      if the file cannot be read.
-/// @throws FormatError  if it is not UTF-8; names the byte.
+/// Passes the non-blank lines of a text file, which end with "\n" or "\r\n", to `take`, in order.
+/// @throws IoError, FormatError  if it is not UTF-8; names the byte.
 void for_each_line(const std::filesystem::path& file, const TakeLine& take);
 
 }  // namespace lime

@@ -55,9 +55,7 @@ bool is_share(std::string_view text) {
          is_number(text.substr(at + kOf.size()));
 }
 
-/// Removes the locks that killed processes left when they shared the work. Only for a process that
-/// shares it with no other. Keeps those of outputs whose names only begin alike ("run-0" and
-/// "run-0.5").
+/// Removes the locks of killed processes that shared the work ("run-0"), not those of "run-0.5".
 void remove_locks_of_shares(const fs::path& whole) {
   constexpr std::string_view kEnding = ".lock";
   const std::string prefix = whole.stem().string() + ".";

@@ -18,8 +18,7 @@ namespace lime {
 class OutputLock {
  public:
   /// Locks at once or not at all.
-  /// @param user  the file that the output is part of, if it is another: the second process
-  ///              names it.
+  /// @param user  the file that the output is part of, if it is another
   /// @throws InvalidArgument  if another process writes the output, or the same share of it.
   explicit OutputLock(const std::filesystem::path& output, const WorkShare& share = {},
                       const std::filesystem::path& user = {});

@@ -29,8 +29,7 @@ class Sha256 {
 };
 
 std::string sha256_of(std::string_view text);
-/// @param on_read  called after every block with its bytes; what it throws ends the reading.
-/// @throws IoError  as InputFile.
+/// @param on_read  called after every block with its bytes. @throws IoError
 std::string sha256_of_file(const std::filesystem::path& path,
                            const std::function<void(std::int64_t)>& on_read = {});
 

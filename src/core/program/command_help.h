@@ -14,8 +14,7 @@ namespace lime {
 /// Returns "--layer-base" for the field "layer_base".
 std::string option_name(std::string_view field);
 
-/// Converts a value of OptionField::value for OptionField::assign: the items of a list, nothing for
-/// null, else one string.
+/// Converts OptionField::value for OptionField::assign: list items, nothing for null, else one.
 std::vector<std::string> option_texts(const Json& value);
 
 /// Describes a positional argument in the help.
@@ -51,12 +50,15 @@ std::string described_with_default(const OptionField& field);
 /// Returns the headings of the options in order; the first is empty.
 std::vector<std::string> option_groups(const CommandHelp& help);
 
-/// Returns usage, arguments, grouped options with their defaults, commands and examples, wrapped at
-/// 100 columns.
+/// Returns usage, arguments, options by group, commands and examples in 100 columns.
 std::string format_help(const CommandHelp& help);
 
 /// Returns the manual page of a program and all its commands, in troff's man macros.
 /// @param version  e.g. "lime 0.1.0".
 std::string format_man_page(const CommandTree& program, std::string_view version);
+
+/// Returns a script that completes commands, options, choices and files in bash, zsh or fish.
+/// @throws InvalidArgument  for another shell.
+std::string format_completion(const CommandTree& program, std::string_view shell);
 
 }  // namespace lime

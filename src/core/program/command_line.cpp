@@ -7,7 +7,6 @@
 #include <span>
 
 #include "core/program/command_help.h"
-#include "core/program/completion.h"
 #include "core/program/program.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"
@@ -93,8 +92,7 @@ std::string describe(const CLI::ParseError& error) {
   return text;
 }
 
-/// Returns the name that other programs or earlier versions use for the same option, which is also
-/// accepted but not in the help.
+/// Returns another name of the option, which is accepted but not in the help.
 std::string other_spelling(const std::string& name) {
   if (name == "validation_fraction") return "validation-share";
   if (name == "rendezvous_timeout") return "meeting-timeout";

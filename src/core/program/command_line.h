@@ -37,8 +37,7 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// Adds a subcommand, such as `info` in `lime-capture info`, which this object owns. The first
-  /// line of the description appears in the list of commands.
+  /// Adds a subcommand, such as `info`; the first line of its description is in the list of them.
   CommandLine& add_command(std::string name, std::string description);
 
   /// Adds every field as `--name-with-dashes`. If the struct has a `validate()` without arguments,
@@ -61,14 +60,12 @@ class CommandLine {
 
   void add_positional_field(OptionField field, bool required = false);
 
-  /// Adds a check that runs after the values are assigned, if this command was selected; an
-  /// InvalidArgument that it throws counts as wrong usage.
+  /// Adds a check that runs after the values are assigned; InvalidArgument counts as wrong usage.
   void add_check(std::function<void()> check);
 
   /// Sets the examples at the end of `--help`, one command per line.
   void set_examples(std::string examples);
-  /// Sets the remedy for an argument that is not a command, which the error shows after the
-  /// available commands, e.g. "pass text with --text".
+  /// Sets the remedy for an argument that is not a command, e.g. "pass text with --text".
   void set_stray_remedy(std::string remedy);
   /// Sets the action that run() calls if this command was selected; it returns the exit status.
   void on_run(std::function<int()> action);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/completion.h"
-
 #include <algorithm>
 
-#include "core/quoting.h"
+#include "core/program/command_help.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -31,8 +30,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
   return fmt::format("{}", fmt::join(words, between));
 }
 
-/// Returns the words that an option accepts, joined: its choices, or those that an optional type
-/// lists, "desktop|light|dark". Empty if it accepts anything.
+/// Returns the choices of an option, joined; empty if it accepts anything.
 std::string words_of(const OptionField& field) {
   if (!field.choices.empty()) return joined(field.choices, " ");
   if (field.type.find('|') == std::string::npos) return "";

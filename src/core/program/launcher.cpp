@@ -46,8 +46,7 @@ int number_or(const EnvironmentFn& variable, const char* name, int missing, int 
   return text ? environment_number(name, *text, 0, most) : missing;
 }
 
-/// Returns the number of tasks of a Slurm step on this machine: the machine's entry in a list like
-/// "4(x2),1", which means 4, 4 and 1; 0 if unknown.
+/// Returns the tasks of a Slurm step here, an entry of a list like "4(x2),1"; 0 if unknown.
 int slurm_tasks_here(const EnvironmentFn& variable) {
   int machine = number_or(variable, "SLURM_NODEID", 0, kMany);
   std::istringstream entries(variable("SLURM_STEP_TASKS_PER_NODE").value_or(""));
@@ -61,8 +60,7 @@ int slurm_tasks_here(const EnvironmentFn& variable) {
   return 0;
 }
 
-/// Returns the CPUs that Slurm assigned to each of `processes` on this machine, whether or not it
-/// binds them; `otherwise` outside of its jobs.
+/// Returns the CPUs that Slurm assigned to each of `processes`; `otherwise` outside of its jobs.
 int slurm_processors(const EnvironmentFn& variable, int processes, int otherwise) {
   const int here = number_or(variable, "SLURM_CPUS_ON_NODE", 0, kMany);
   const int each = number_or(variable, "SLURM_CPUS_PER_TASK", 0, kMany);

@@ -17,8 +17,7 @@ struct WorkShare {
   int count = 1;
 
   bool is_whole() const { return count == 1; }
-  /// Items are assigned to the processes in turn, so neighbouring items, which often have similar
-  /// cost, go to different processes.
+  /// Items are assigned in turn: neighbouring items often have similar cost.
   template <typename Integer>
   bool holds(Integer item) const {
     return item % static_cast<Integer>(count) == static_cast<Integer>(index);
@@ -95,8 +94,7 @@ std::optional<LaunchedShare> launched_share(const EnvironmentFn& variable = envi
 
 /// Returns the default number of threads of a process: all CPUs that it may run on, or its part of
 /// them if other processes of the job on this machine may use the same ones. In a Slurm job at most
-/// SLURM_CPUS_PER_TASK and its part of SLURM_CPUS_ON_NODE, because many clusters do not bind
-/// processes.
+/// SLURM_CPUS_PER_TASK and its part of SLURM_CPUS_ON_NODE: many clusters do not bind processes.
 int threads_beside_neighbours(const EnvironmentFn& variable = environment_variable);
 
 }  // namespace lime

@@ -20,8 +20,8 @@
 #include "core/files/atomic_file.h"
 #include "core/program/command_line.h"
 #include "core/program/terminal.h"
-#include "core/quoting.h"
 #include "core/threads/threads.h"
+#include "core/utf8.h"
 #include "core/version.h"
 
 namespace lime {
@@ -42,14 +42,15 @@ std::stop_source& interrupt_source() {
   return source;
 }
 
-std::string& name_storage() {
-  static std::string name = "lime";
-  return name;
-}
+/// Name and command line of this process, for messages and provenance.
+struct Invocation {
+  std::string name = "lime";
+  std::string command;
+};
 
-std::string& command_storage() {
-  static std::string command;
-  return command;
+Invocation& invocation() {
+  static Invocation known;
+  return known;
 }
 
 /// Waits for SIGINT and SIGTERM on a thread of its own: std::stop_source takes locks, which a
@@ -105,10 +106,8 @@ int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
 int run_program(CommandLine& line, int argc, const char* const* argv) {
   std::string_view program = argc > 0 ? argv[0] : "lime";
   program = program.substr(program.rfind('/') + 1);
-  name_storage() = std::string(program);
-  std::string& command = command_storage();
-  command = std::string(program);
-  for (int i = 1; i < argc; ++i) command += " " + shell_word(argv[i]);
+  invocation() = {std::string(program), std::string(program)};
+  for (int i = 1; i < argc; ++i) invocation().command += " " + shell_word(argv[i]);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
     watch_signals();
@@ -129,7 +128,7 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
 
 void print_warnings(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
-    fmt::print(stderr, "{}: warning: {}\n", name_storage(), text);
+    fmt::print(stderr, "{}: warning: {}\n", invocation().name, text);
   }
 }
 
@@ -142,7 +141,7 @@ std::stop_token interrupt_token() { return interrupt_source().get_token(); }
 
 std::string tool_version() { return std::string("lime ") + kVersion; }
 
-const std::string& program_command() { return command_storage(); }
+const std::string& program_command() { return invocation().command; }
 
 std::string utc_timestamp() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());

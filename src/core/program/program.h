@@ -8,9 +8,7 @@
 
 namespace lime {
 
-/// Returns the path of a library or helper program that is loaded or started at run time:
-/// `../lib/lime/FILE` relative to the running program, in the build folder and when installed. It
-/// need not exist.
+/// Returns `../lib/lime/FILE` relative to the running program: a library or helper program.
 std::filesystem::path plugin_path(const std::string& file);
 
 class CommandLine;

@@ -47,8 +47,7 @@ ProgressLine::ProgressLine(Options options)
     : options_(std::move(options)),
       on_terminal_(isatty(STDERR_FILENO) == 1),
       start_(std::chrono::steady_clock::now()),
-      // A program needs to know at once which stage has started; a user needs to know which one
-      // takes long.
+      // A program needs to know at once which stage has started.
       last_(is_for_program() ? start_ - kRedrawInterval : start_) {}
 
 ProgressLine::~ProgressLine() { finish(); }

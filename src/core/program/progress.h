@@ -17,8 +17,7 @@ struct Progress {
   std::string note;        ///< what is under way, e.g. "layer 7"; may be empty
 };
 
-/// Called periodically, by any thread and by several at once unless documented otherwise; must be
-/// fast.
+/// Called periodically, by any thread, several at once unless documented otherwise; must be fast.
 using ProgressFn = std::function<void(const Progress&)>;
 
 /// Shows progress on standard error: one line that is redrawn on a terminal (count, rate, time

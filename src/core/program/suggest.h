@@ -11,8 +11,8 @@ namespace lime {
 /// neighbours that turn one word into the other (optimal string alignment distance).
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns the candidate closest to `word` if it is close enough to be a typo (at most one edit per
-/// three letters), else an empty string.
+/// Returns the candidate closest to `word`, at most one edit per three letters; else an empty
+/// string.
 std::string closest_word(std::string_view word, std::span<const std::string> candidates);
 
 /// Returns "a, b, c", or "none" for an empty list.

@@ -21,12 +21,10 @@ std::string escaped(std::string_view text);
 std::string escaped_lines(std::string_view text);
 
 /// Returns `text` as one line of a message. Words of more than 240 bytes and texts of more than
-/// 1000 are shortened in the middle, so the location at the start and the remedy at the end stay
-/// readable.
+/// 1000 are shortened in the middle: location and remedy stay readable.
 std::string message_line(std::string_view text);
 
-/// Returns escaped_lines(text) if standard output is a terminal, else `text` unchanged for the
-/// program that reads it.
+/// Returns escaped_lines(text) if standard output is a terminal, else `text` unchanged.
 std::string for_standard_output(std::string text);
 
 /// Prints message_line() of the formatted text and a line break.

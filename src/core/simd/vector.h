@@ -37,8 +37,7 @@ template <typename T, int kVectors, int kColumns>
 struct RegisterTile {
   Vector<T> value[kColumns][kVectors] = {};
 
-  /// Calls visit(address, vector) for each vector and its address in a matrix whose columns are
-  /// `stride` apart.
+  /// Calls visit(address, vector) for each vector of a matrix with columns `stride` apart.
   template <typename Element, typename Visit>
   [[gnu::always_inline]] void visit(Element* matrix, std::int64_t stride, const Visit& visit) {
 #pragma GCC unroll 12

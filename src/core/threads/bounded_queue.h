@@ -20,8 +20,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// Adds an item that counts as `bytes`, waiting until there is room; an item larger than the
-  /// bound is accepted when the queue is empty.
+  /// Adds an item that counts as `bytes`, waiting until there is room or the queue is empty.
   /// @return false if the queue was closed; the item is then dropped.
   bool push(T item, std::size_t bytes) {
     std::unique_lock lock(mutex_);
@@ -35,8 +34,7 @@ class BoundedQueue {
     return true;
   }
 
-  /// Removes and returns the oldest item, waiting for one. @return nothing once the queue is closed
-  /// and empty.
+  /// Removes and returns the oldest item, waiting for one; nothing if closed and empty.
   std::optional<T> pop() {
     std::unique_lock lock(mutex_);
     const auto start = std::chrono::steady_clock::now();

@@ -19,9 +19,7 @@ int available_threads();
 /// which gives the same bits for any number of threads.
 class ThreadPool {
  public:
-  /// Behaviour of the threads between loops. Those of most pools sleep. Those of an iterative
-  /// algorithm, whose loops last a millisecond with pauses of a microsecond, spin for about
-  /// 100 microseconds first.
+  /// Behaviour of the threads between loops; spinning, for 100 microseconds, suits iterations.
   enum class Wait { kSleep, kSpin };
 
   /// @param num_threads  in [0, kMaxThreads], this thread included; 0: available_threads().

@@ -21,8 +21,7 @@ inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted("stopped on request");
 }
 
-/// Maximum of `--threads`: more than CPUs in one machine, and few enough that
-/// their stacks fit into its memory.
+/// Maximum of `--threads`: more than a machine's CPUs, and their stacks fit into its memory.
 inline constexpr int kMaxThreads = 1024;
 
 /// Checks the number of threads of an option.
@@ -44,15 +43,13 @@ auto start_thread(const Start& start) {
 }
 
 /// Starts `count` threads, which run work(0) ... work(count - 1), and appends them to `threads`.
-/// @param release  makes the started threads return; called if a later one cannot be started. They
-///                 have then been joined.
+/// @param release  makes the started threads return if a later one cannot be started.
 /// @throws IoError  if the system starts no more threads.
 void start_threads(std::vector<std::thread>& threads, int count,
                    const std::function<void(int)>& work, const std::function<void()>& release);
 
-/// Sets how many threads OpenMP libraries (BLAS, FAISS) start for calls from this thread, if the
-/// program has such a library. Worker threads have one, so that results and load do not depend on
-/// the library's choice.
+/// Sets the threads of OpenMP libraries (BLAS, FAISS) for calls from this thread, if the program
+/// has one. Worker threads have one, so that results do not depend on the library's choice.
 void set_library_threads(int num_threads);
 
 /// Runs one function at a time on several threads that wait for the next one.
@@ -61,11 +58,9 @@ void set_library_threads(int num_threads);
 /// the call ends when those that joined are done. ThreadPool and PassThreads distribute items.
 class WorkerThreads {
  public:
-  /// @param num_threads  in [1, kMaxThreads], including the calling thread.
-  /// @param num_spins    how often a thread looks for a change before it sleeps: 1000 take about
-  ///                     12 microseconds; waking up takes some 50.
-  /// @param prepare      runs first on each worker.
-  /// @throws IoError  if the system starts no more threads.
+  /// @param num_threads  in [1, kMaxThreads], including the calling thread. @param num_spins  how
+  /// often a thread looks for a change before it sleeps: 1000 take about 12 microseconds, waking up
+  /// some 50. @param prepare  runs first on each worker. @throws IoError
   WorkerThreads(int num_threads, int num_spins, const std::function<void()>& prepare = {});
   ~WorkerThreads();
   WorkerThreads(const WorkerThreads&) = delete;

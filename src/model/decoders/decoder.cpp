@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "checkpoint/parameters.h"
-#include "checkpoint/router_edit.h"
 #include "checkpoint/router_layout.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
@@ -17,14 +16,11 @@
 namespace lime {
 namespace {
 
-/// @throws InvalidArgument  if the device cannot compute in this type.
 at::TensorOptions computing_options(const DecoderOptions& options) {
   for (const c10::Device device : options.devices) check_computes(options.dtype, device);
   return at::TensorOptions().dtype(scalar_type(options.dtype)).device(options.devices.front());
 }
 
-/// @throws InvalidArgument  if there are no devices, several device types, or more devices than
-///         layers.
 std::vector<DecoderStage> make_stages(const ModelConfig& config, const DecoderOptions& options) {
   config.validate("decoder");
   check_devices(options.devices);
@@ -39,10 +35,9 @@ std::vector<DecoderStage> make_stages(const ModelConfig& config, const DecoderOp
 
 /// Checks the ids on their original device.
 void check_ids(const at::Tensor& ids, std::int64_t vocab_size) {
-  if (ids.dim() != 2 || ids.numel() == 0 || ids.scalar_type() != at::kLong) {
-    throw InvalidArgument("decoder: ids must be int64 [batch, seq] and not empty, got {} [{}]",
-                          c10::toString(ids.scalar_type()), fmt::join(ids.sizes(), ", "));
-  }
+  throw_if(ids.dim() != 2 || ids.numel() == 0 || ids.scalar_type() != at::kLong,
+           "decoder: ids must be int64 [batch, seq] and not empty, got {} [{}]",
+           c10::toString(ids.scalar_type()), fmt::join(ids.sizes(), ", "));
   const at::Tensor on_cpu = ids.to(at::kCPU).contiguous();
   const std::int64_t* const begin = on_cpu.data_ptr<std::int64_t>();
   const std::int64_t* const end = begin + on_cpu.numel();
@@ -187,11 +182,11 @@ std::unique_ptr<ForwardPass> Decoder::begin_pass(const at::Tensor& ids,
   return impl_->begin(ids, options, options.workspace);
 }
 
-void Decoder::run_stage(ForwardPass& pass, std::size_t stage, bool goes_on) const {
+void Decoder::run_stage(ForwardPass& pass, std::size_t stage, bool has_next) const {
   const at::NoGradGuard no_grad;
   if (stage > 0) pass.arrive();
   pass.run_layers(stages()[stage].layers);
-  if (goes_on) pass.depart(*impl_->links[stage]);
+  if (has_next) pass.depart(*impl_->links[stage]);
 }
 
 std::size_t Decoder::last_stage(std::optional<int> stop_after_layer) const {
@@ -247,8 +242,8 @@ void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& dec
     for (std::int64_t head = 0; head < heads; ++head) {
       for (std::int64_t place = 0; place < std::ssize(sources); ++place) {
         for (std::int64_t other = 0; other < mixed; ++other) {
-          const double scale = scales.at(layer, head, sources[static_cast<std::size_t>(place)],
-                                         config.lime.head_mixing ? other : head);
+          const double scale =
+              scales.at(layer, head, sources[place], config.lime.head_mixing ? other : head);
           if (scale != 1.0) router[head][place][other].mul_(scale);
         }
       }

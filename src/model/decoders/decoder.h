@@ -42,14 +42,12 @@ struct ForwardOptions {
   /// Ends the pass after this layer (from 0): no later layer, no final norm, no logits.
   std::optional<int> stop_after_layer = std::nullopt;
   LogitsFor logits = LogitsFor::kAllTokens;
-  /// int64 [batch, seq], the token after each of `ids` or kIgnoredTarget. If defined, the loss is
-  /// computed; it does not need the logits.
+  /// int64 [batch, seq], the token after each of `ids` or kIgnoredTarget; undefined: no loss.
   at::Tensor targets = {};
   /// Activation checkpointing: keeps only the input of each branch of a block and recomputes the
-  /// rest in the backward pass. Uses less memory and gives the same gradients. The decoder must
-  /// outlive the backward pass. Not applied to attention that reads other layers' values if it
-  /// cannot be replayed (ResFormer; routers with weights per token or per dimension), nor to any
-  /// branch if hooks are registered.
+  /// rest in the backward pass; less memory, same gradients. The decoder must outlive that pass.
+  /// Not applied to attention that cannot be replayed (ResFormer; routers with weights per token or
+  /// per dimension), nor if hooks are registered.
   bool recompute_blocks = false;
   /// Cache of the preceding tokens; `ids` continue that sequence. Inference only.
   KeyValueCache* cache = nullptr;
@@ -63,8 +61,7 @@ struct ForwardOptions {
 struct ForwardResult {
   /// [batch, seq, vocab], or [batch, 1, vocab] for kLastToken; undefined if not computed.
   at::Tensor logits;
-  /// [batch, seq, hidden]: the residual stream after the last layer that ran, before the final
-  /// norm.
+  /// [batch, seq, hidden]: residual stream after the last layer that ran, before the final norm.
   at::Tensor hidden;
   /// Summed cross-entropy of the targets, a scalar; see summed_cross_entropy().
   at::Tensor loss;
@@ -78,16 +75,14 @@ struct ForwardResult {
 /// Routings over depth change the keys and values that attention reads (LimeRouter, ValueResidual)
 /// or the residual stream (DepthAverage, HyperConnections).
 ///
-/// If gradients are enabled and a parameter requires them, forward() builds the autograd graph.
-/// Otherwise it runs without one, in reused memory. With several devices, forward() runs their
-/// stages one after another, for inference only; Pipeline keeps all of them busy. Hooks receive
-/// activations on the device of their layer. Right-padded batches need no mask: causal attention
-/// never reads later tokens. forward() is thread-safe for different workspaces, caches and hook
-/// sets.
+/// If gradients are enabled and a parameter requires them, forward() builds the autograd graph;
+/// otherwise it reuses memory. With several devices, forward() runs their stages one after another,
+/// for inference only; Pipeline keeps all of them busy. Hooks receive activations on their layer's
+/// device. Right-padded batches need no mask: causal attention never reads later tokens. forward()
+/// is thread-safe for different workspaces, caches and hook sets.
 class Decoder {
  public:
-  /// Creates a decoder with random weights for training, see initialize_weights(). The same seed
-  /// gives the same weights on every machine.
+  /// Creates a decoder with random weights, see initialize_weights().
   Decoder(const ModelConfig& config, std::uint64_t seed, const DecoderOptions& options = {});
   ~Decoder();
   Decoder(Decoder&&) noexcept;
@@ -104,15 +99,13 @@ class Decoder {
   /// The tensors share memory with the decoder: change them in place (under NoGradGuard) to train.
   /// They are leaves and can require gradients.
   const std::vector<NamedTensor>& parameters() const;
-  /// @throws InvalidArgument  if there is no such parameter.
   const at::Tensor& parameter(std::string_view name) const;
   void set_requires_grad(bool requires_grad);
 
   /// Runs the decoder.
   /// @param ids  int64 [batch, seq], on any device, each in [0, vocab_size).
-  /// @throws InvalidArgument  for ids outside the vocabulary (the first offender and its place),
-  ///         an empty input, a stop_after_layer that the model lacks, or gradients with a
-  ///         cache or several devices.
+  /// @throws InvalidArgument  for ids outside the vocabulary (names the first), no ids, a
+  /// stop_after_layer that the model lacks, or gradients with a cache or several devices.
   ForwardResult forward(const at::Tensor& ids, const ForwardOptions& options = {}) const;
 
   /// Begins an inference pass that runs in steps, each of which may be on another thread:
@@ -120,15 +113,14 @@ class Decoder {
   /// @param options  must contain a workspace, which belongs to the pass until it ends
   std::unique_ptr<ForwardPass> begin_pass(const at::Tensor& ids,
                                           const ForwardOptions& options) const;
-  /// Computes the layers of a stage. If `goes_on`, also starts copying what the next stage needs.
-  void run_stage(ForwardPass& pass, std::size_t stage, bool goes_on) const;
+  /// Computes the layers of a stage. If `has_next`, also starts copying what the next stage needs.
+  void run_stage(ForwardPass& pass, std::size_t stage, bool has_next) const;
   /// Returns the stage that contains the last layer of such a pass.
   std::size_t last_stage(std::optional<int> stop_after_layer) const;
 
-  /// Applies the final norm and the output projection to rows of ForwardResult::hidden, for callers
-  /// that need the logits of some tokens only. Inference only.
-  /// @param hidden  [rows, hidden_size]
-  /// @return [rows, vocab_size]
+  /// Applies the final norm and the output projection to rows of ForwardResult::hidden. Inference
+  /// only.
+  /// @param hidden  [rows, hidden_size] @return [rows, vocab_size]
   at::Tensor logits_of(const at::Tensor& hidden) const;
 
  private:
@@ -142,9 +134,7 @@ class Decoder {
 
 /// Loads the weights of a checkpoint. Each tensor is converted and moved to the device of its layer
 /// separately, so the whole model is never in memory twice, nor all on one of several devices.
-/// @param on_progress  in bytes of the decoder's weights.
-/// @throws FormatError  if a tensor is missing, unexpected, or does not have the shape that the
-///         config implies.
+/// @param on_progress  in bytes. @throws FormatError  if the tensors do not fit the config.
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {},
                      const ProgressFn& on_progress = {});
 

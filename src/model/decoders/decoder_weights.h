@@ -9,9 +9,35 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
-#include "model/passes/stage_plan.h"
 
 namespace lime {
+
+/// Consecutive layers of a decoder.
+struct LayerRange {
+  int first = 0;
+  int count = 0;
+
+  int end() const { return first + count; }
+  bool operator==(const LayerRange&) const = default;
+};
+
+/// Sizes of the parts of a decoder, in one unit.
+struct DecoderSizes {
+  std::int64_t embedding = 0;  ///< with the first layer
+  std::vector<std::int64_t> layers;
+  std::int64_t head = 0;  ///< final norm and output projection, with the last layer
+
+  /// Returns the size of some layers and of the parts on their device.
+  std::int64_t of(const LayerRange& range) const;
+};
+
+/// Counts parameters. A tied output projection is counted with the embedding.
+DecoderSizes decoder_sizes(const ModelConfig& config);
+
+/// Splits a decoder into stages of consecutive layers so that the largest stage is smallest; ties:
+/// the smallest sum of squares, then the fewest layers in the first stages. O(stages * layers^2).
+/// @throws InvalidArgument  if there are fewer layers than stages.
+std::vector<LayerRange> plan_stages(const DecoderSizes& sizes, int num_stages);
 
 /// A weight under its canonical (Hugging Face) name.
 struct NamedTensor {
@@ -19,24 +45,21 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
-/// Linear layer whose weight may be split into parts that are separate parameters; or a norm, whose
-/// weight is undefined, too, if it has no parameters.
+/// Linear layer, perhaps of several parts; or a norm, undefined if it has no parameters.
 struct LinearWeights {
   at::Tensor weight;  ///< [out_features, in_features], all parts concatenated by rows
   at::Tensor bias;    ///< [out_features], or undefined
 };
 using NormWeights = LinearWeights;
 
-/// LIMe router: `weights` if they are the same for all tokens, else `q` and `keys`; all undefined
-/// without a router. Shapes: parameter_specs().
+/// LIMe router: `weights` if they are the same for all tokens, else `q` and `keys`; or undefined.
 struct LimeRouterWeights {
   at::Tensor weights;
   at::Tensor q;
   at::Tensor keys;
 };
 
-/// Weights of one hyper-connection, see HyperConnections; the dynamic ones may be undefined.
-/// Shapes: parameter_specs().
+/// Weights of one hyper-connection; the dynamic ones may be undefined. Shapes: parameter_specs().
 struct HyperConnectionWeights {
   at::Tensor static_alpha;
   at::Tensor static_beta;
@@ -46,8 +69,7 @@ struct HyperConnectionWeights {
   at::Tensor dynamic_beta_scale;
 };
 
-/// Weights of one router of the residual stream, by routing; the others are undefined. Shapes:
-/// parameter_specs().
+/// Weights of one router of the residual stream, by routing, or undefined; see parameter_specs().
 struct DepthRouterWeights {
   at::Tensor projection;  ///< attn_res: the query; mhc: fn; mudd: w1
   at::Tensor gain;        ///< attn_res: of the norm of the keys; mhc: scale
@@ -55,9 +77,8 @@ struct DepthRouterWeights {
   at::Tensor expansion;   ///< mudd: w2
 };
 
-/// Weights of one layer. The query, key and value projections share one matrix, as do gate and up,
-/// so that inference needs one product for each; the parts are views of it. Weights that a family
-/// lacks are undefined.
+/// Weights of one layer; undefined if a family lacks them. Query, key and value projections share
+/// one matrix, as do gate and up: inference needs one product for each; the parts are views.
 struct LayerWeights {
   NormWeights input_norm;  ///< undefined with hyper-connections, as is mlp_norm
   NormWeights key_input_norm, value_input_norm;  ///< if keys and values have their own
@@ -102,16 +123,14 @@ struct DecoderWeights {
   NormWeights final_norm;
   LinearWeights project_out;
   at::Tensor lm_head;  ///< the embedding if the two are tied
-  /// Leaves that share memory with the tensors above, with the names and in the order of
-  /// parameter_specs().
+  /// Leaves that share memory with the tensors above, named and ordered as parameter_specs().
   std::vector<NamedTensor> parameters;
 };
 
 /// Initialises weights for training: normal(0, config.initializer_range) for matrices, 0 for
-/// biases, 1 for gains (0 for those to which 1 is added); routers, depth averages and
-/// hyper-connections by their initialize_*() functions; other routers of the residual stream as in
-/// their public code. Each parameter has its own random stream, so the same seed gives the same
-/// weights on every machine.
+/// biases, 1 for gains (0 if 1 is added to them); routers, depth averages and hyper-connections as
+/// in their public code. Each parameter has its own random stream: the same seed gives the same
+/// weights everywhere.
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed);
 
 }  // namespace lime

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoders/hyper_connections.h"
-
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 
 #include <Eigen/Core>
 #include <cmath>
 
+#include "model/decoders/residual_stream.h"
 #include "model/kernels/constrained_streams.h"
 #include "model/kernels/depth_mixture.h"
-#include "model/kernels/in_place.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 
 namespace lime {
 namespace {
@@ -54,12 +51,9 @@ void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
   }
 }
 
-/// Transforms the streams of each token into h', in place. The weights are computed in double:
-/// their errors would affect all later layers, and their cost is small compared with the products
-/// of a layer.
-/// @param streams  [tokens, rate, hidden]
-/// @param input    receives the input of the branch, [tokens, hidden]
-/// @param beta     [tokens, rate]
+/// Transforms the streams, [tokens, rate, hidden], into h', in place. The weights, which affect all
+/// later layers and cost little, are computed in double.
+/// @param input, beta  receive the input of the branch, [tokens, hidden], and [tokens, rate]
 template <typename T>
 void mix_kernel(const at::Tensor& streams, const JoinedWeights& weights, const at::Tensor& input,
                 const at::Tensor& beta) {
@@ -129,7 +123,6 @@ void add_kernel(const at::Tensor& streams, const at::Tensor& beta, const at::Ten
 /// the names and norms follow the baseline in the LIMe paper's code (src/lm/hc.py).
 class HyperConnections final : public ResidualStream {
  public:
-  /// @param in_place  use the CPU kernels in the memory of `workspace`
   HyperConnections(const DecoderWeights& weights, std::int64_t rate, Workspace* workspace,
                    bool in_place)
       : weights_(weights), rate_(rate), workspace_(workspace), in_place_(in_place) {}
@@ -147,7 +140,7 @@ class HyperConnections final : public ResidualStream {
   }
 
   at::Tensor branch_input(int layer, Branch branch) override {
-    const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(layer)];
+    const LayerWeights& weights = weights_.layers[layer];
     const HyperConnectionWeights& own =
         branch == Branch::kAttention ? weights.hyper_attention : weights.hyper_feed_forward;
     if (is_traced()) {

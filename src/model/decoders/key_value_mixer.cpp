@@ -10,8 +10,8 @@
 #include "checkpoint/router_layout.h"
 #include "model/decoders/lime_router.h"
 #include "model/kernels/depth_mixture.h"
-#include "model/kernels/in_place.h"
 #include "model/kernels/linear.h"
+#include "model/kernels/parallel_tiles.h"
 
 namespace lime {
 namespace {
@@ -21,13 +21,11 @@ namespace {
 ///
 ///   v_l <- sum_i a_i v_i,   a = softmax_i(q_l . k_i / sqrt(head_dim)),   i in the sources and l
 ///
-/// depth_attention_sources() are the layers. Queries and keys are those of attention, after their
-/// norms; the rotation of one position does not change their products. Later layers read the mixed
-/// values, and the cache stores them: it is as large as LLaMA's. Source: Zeng et al. (2026),
-/// arXiv:2606.05014.
+/// for the layers depth_attention_sources(), with queries and keys after their norms (the rotation
+/// of one position does not change their products). Later layers read the mixed values, which the
+/// cache stores. Source: Zeng et al. (2026), arXiv:2606.05014.
 class DepthAttention final : public KeyValueMixer {
  public:
-  /// @param has_graph  keys and values of the layers stay valid
   DepthAttention(const ModelConfig& config, bool has_graph)
       : config_(config), has_graph_(has_graph) {}
 
@@ -99,8 +97,6 @@ class DepthAttention final : public KeyValueMixer {
 /// coefficients fixed at 1/2 (modeling_llama_resformer.py); modeling_llama_svformer.py.
 class ValueResidual final : public KeyValueMixer {
  public:
-  /// @param first_layer_only  SVFormer
-  /// @param workspace         provides the memory; nullptr to build an autograd graph instead
   ValueResidual(bool first_layer_only, Workspace* workspace)
       : first_layer_only_(first_layer_only), workspace_(workspace) {}
 

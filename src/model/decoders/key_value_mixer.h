@@ -17,8 +17,7 @@ struct KeysAndValues {
   at::Tensor values;
 };
 
-/// Transforms the keys and values of a layer between its projections and its attention; may replace
-/// them with those of earlier layers. Lives for one pass.
+/// Transforms the keys and values of a layer before its attention. Lives for one pass.
 class KeyValueMixer {
  public:
   KeyValueMixer() = default;
@@ -31,18 +30,16 @@ class KeyValueMixer {
   /// @param own  keys and values projected by the layer
   /// @param x    input of that projection, after the norm: [batch, seq, hidden]
   /// @param queries  [batch, seq, num_heads, head_dim]
-  /// @return the keys and values for its attention, possibly in memory that the next call
-  ///         overwrites.
+  /// @return those for its attention, possibly in memory that the next call overwrites.
   virtual KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x,
                             const at::Tensor& queries) = 0;
 
-  /// Returns true if mix() compares queries with keys: it then receives both after their norms, and
-  /// only the values that it returns are used.
+  /// Returns true if mix() compares queries with keys, both after their norms, and mixes values
+  /// only.
   virtual bool reads_queries() const { return false; }
 
   /// Returns the weights of the last mix(), [batch, seq, kv_heads, (layer + 1) * heads], with which
-  /// each key-value head reads each layer (heads = 1) or each head of each layer (heads =
-  /// kv_heads).
+  /// each key-value head reads each layer (heads = 1) or each of its heads (heads = kv_heads).
   /// @param x  as for mix()
   virtual at::Tensor weights(int layer, const at::Tensor& x) const = 0;
 
@@ -51,8 +48,7 @@ class KeyValueMixer {
 
   /// Returns true if layers can be recomputed in the backward pass.
   virtual bool can_replay() const { return false; }
-  /// Returns a mixer that replays mix() in the backward pass. Call after the first mix(). Null if
-  /// unsupported.
+  /// Returns a mixer that replays mix() in the backward pass, or null. Call after the first mix().
   virtual std::unique_ptr<KeyValueMixer> replay() const { return nullptr; }
   /// Returns a scalar in the graph that represents this mixer's own weights, or undefined.
   virtual at::Tensor weights_in_graph() const { return {}; }

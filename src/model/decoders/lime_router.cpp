@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/decoders/lime_router.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
@@ -10,11 +11,206 @@
 #include <numeric>
 
 #include "checkpoint/router_layout.h"
-#include "model/kernels/in_place.h"
+#include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
+#include "model/kernels/parallel_tiles.h"
 #include "model/passes/device_link.h"
 
 namespace lime {
+namespace {
+
+void write_block(const at::Tensor& block, const at::Tensor& keys, const at::Tensor& values) {
+  const KeysAndValues place = views_of(block, keys);
+  place.keys.copy_(keys);
+  place.values.copy_(values);
+}
+
+template <typename T>
+void add_rows(WideRows<const T>& rows, const at::Tensor& memory, std::int64_t layer) {
+  const std::int64_t heads = memory.size(1);
+  for (std::int64_t head = 0; head < heads; ++head) {
+    rows.push_back(memory.data_ptr<T>() + layer * memory.stride(0) + head * memory.stride(1));
+  }
+}
+
+template <typename T>
+WideRows<T> rows_of_block(const at::Tensor& block) {
+  WideRows<T> rows;
+  for (std::int64_t head = 0; head < block.size(0); ++head) {
+    rows.push_back(block.data_ptr<T>() + head * block.stride(0));
+  }
+  return rows;
+}
+
+}  // namespace
+
+KeysAndValues views_of(const at::Tensor& block, const at::Tensor& like) {
+  const at::Tensor by_token =
+      block.view({like.size(2), like.size(0), like.size(1), 2, like.size(3)})
+          .permute({1, 2, 0, 3, 4});
+  return {by_token.select(3, 0), by_token.select(3, 1)};
+}
+
+bool RouterTape::can_route(const ModelConfig& config, const at::Tensor& x) {
+  return !config.lime.dynamic && !config.lime.per_dimension && uses_cpu_gradients(x);
+}
+
+RouterTape::RouterTape(const ModelConfig& config, const DecoderWeights& weights)
+    : heads_(config.num_key_value_heads),
+      mixes_heads_(config.lime.head_mixing && config.lime.router != RouterKind::kAverage),
+      layers_(static_cast<std::size_t>(config.num_hidden_layers)) {
+  for (std::int64_t l = 0; l < config.num_hidden_layers; ++l) {
+    Layer& layer = layers_[l];
+    layer.sources = router_sources(config.lime, l);
+    for (std::size_t place = 0; place < layer.sources.size(); ++place) {
+      layers_[layer.sources[place]].readers.push_back({l, static_cast<std::int64_t>(place)});
+    }
+    const at::Tensor& own = weights.layers[l].router.weights;
+    if (!own.defined()) continue;
+    layer.weights = own.detach();
+    layer.gradient = at::zeros(own.sizes(), layer.weights.options());
+  }
+}
+
+at::Tensor RouterTape::weights_in_graph(const DecoderWeights& weights) {
+  std::vector<at::Tensor> inputs;
+  for (const LayerWeights& layer : weights.layers) {
+    if (layer.router.weights.defined()) inputs.push_back(layer.router.weights);
+  }
+  if (inputs.empty()) return {};
+  const at::Tensor scalar = at::zeros({}, weights.embedding.options());
+  return differentiable(inputs, {scalar},
+                        [tape = shared_from_this()](const std::vector<at::Tensor>&) {
+                          std::vector<at::Tensor> gradients;
+                          for (const Layer& layer : tape->layers_) {
+                            if (layer.weights.defined()) gradients.push_back(layer.gradient);
+                          }
+                          return gradients;
+                        })[0];
+}
+
+KeysAndValues RouterTape::mix(int layer, const KeysAndValues& own, const at::Tensor& weights) {
+  const std::int64_t tokens = own.keys.size(0) * own.keys.size(1);
+  std::vector<at::Tensor> outputs;
+  {
+    const at::NoGradGuard no_grad;
+    if (!buffer_.defined()) {
+      buffer_ =
+          at::empty({std::ssize(layers_), heads_, tokens, 2, own.keys.size(3)}, own.keys.options());
+    }
+    write_block(buffer_[layer], own.keys, own.values);
+    if (layer == 0) {
+      outputs = {own.keys.detach(), own.values.detach()};
+    } else {
+      at::Tensor routed;
+      AT_DISPATCH_FLOATING_TYPES(buffer_.scalar_type(), "route",
+                                 [&] { routed = route<scalar_t>(layer); });
+      const KeysAndValues views = views_of(routed, own.keys);
+      outputs = {views.keys, views.values};
+    }
+  }
+  std::vector<at::Tensor> inputs = {own.keys, own.values};
+  if (weights.defined()) inputs.push_back(weights);
+  layers_read_ = std::max<std::int64_t>(layers_read_, layer + 1);
+  const std::vector<at::Tensor> routed =
+      differentiable(inputs, outputs,
+                     [tape = shared_from_this(), layer,
+                      count = inputs.size()](const std::vector<at::Tensor>& gradients) {
+                       std::vector<at::Tensor> all = tape->backward(layer, gradients);
+                       all.resize(count);
+                       return all;
+                     });
+  return {routed[0], routed[1]};
+}
+
+template <typename T>
+T RouterTape::weight(std::int64_t layer, std::int64_t place, std::int64_t head,
+                     std::int64_t mixed) const {
+  const Layer& own = layers_[layer];
+  if (!mixes_heads_ && head != mixed) return T{0};
+  if (!own.weights.defined()) {
+    // Layer 0 reads itself; an average is uniform.
+    if (layer == 0) return head == mixed ? T{1} : T{0};
+    return T{1} / static_cast<T>(own.sources.size());
+  }
+  const std::int64_t column = mixes_heads_ ? place * heads_ + mixed : place;
+  return own.weights.data_ptr<T>()[head * own.weights.stride(0) + column];
+}
+
+template <typename T>
+at::Tensor RouterTape::route(std::int64_t layer) const {
+  const std::vector<std::int64_t>& sources = layers_[layer].sources;
+  WideRows<const T> rows;
+  for (const std::int64_t source : sources) add_rows(rows, buffer_, source);
+  std::vector<T> left;
+  for (std::int64_t head = 0; head < heads_; ++head) {
+    for (std::int64_t place = 0; place < std::ssize(sources); ++place) {
+      for (std::int64_t mixed = 0; mixed < heads_; ++mixed) {
+        left.push_back(weight<T>(layer, place, head, mixed));
+      }
+    }
+  }
+  const at::Tensor out = at::empty(buffer_.sizes().slice(1), buffer_.options());
+  wide_rows_product(rows_of_block<T>(out), left, rows, out.stride(0));
+  return out;
+}
+
+std::vector<at::Tensor> RouterTape::backward(std::int64_t layer,
+                                             const std::vector<at::Tensor>& gradients) {
+  const at::Tensor routed = at::empty(buffer_.sizes().slice(1), buffer_.options());
+  write_block(routed, gradients[0], gradients[1]);
+  at::Tensor own;
+  AT_DISPATCH_FLOATING_TYPES(buffer_.scalar_type(), "route_backward",
+                             [&] { own = route_backward<scalar_t>(layer, routed); });
+  // Earlier layers need this layer's routed gradients; its keys and values are not read again.
+  buffer_[layer].copy_(routed);
+  const KeysAndValues views = views_of(own, gradients[0]);
+  return {views.keys.contiguous(), views.values.contiguous()};
+}
+
+template <typename T>
+at::Tensor RouterTape::route_backward(std::int64_t layer, const at::Tensor& routed) {
+  const std::vector<Source>& all_readers = layers_[layer].readers;
+  std::vector<Source> readers;
+  for (const Source& reader : all_readers) {
+    if (reader.layer < layers_read_) readers.push_back(reader);
+  }
+  const at::Tensor own = at::empty(buffer_.sizes().slice(1), buffer_.options());
+  if (readers.empty()) return own.zero_();
+  WideRows<const T> gradients;
+  for (const Source& reader : readers) {
+    if (reader.layer == layer) {
+      add_rows(gradients, routed.unsqueeze(0), 0);
+    } else {
+      add_rows(gradients, buffer_, reader.layer);
+    }
+  }
+  std::vector<T> left;
+  for (std::int64_t mixed = 0; mixed < heads_; ++mixed) {
+    for (const Source& reader : readers) {
+      for (std::int64_t head = 0; head < heads_; ++head) {
+        left.push_back(weight<T>(reader.layer, reader.place, head, mixed));
+      }
+    }
+  }
+  WideRows<const T> rows;
+  add_rows(rows, buffer_, layer);
+  const std::vector<T> dots =
+      wide_rows_backward(rows_of_block<T>(own), left, gradients, rows, own.stride(0));
+  const T* dot = dots.data();
+  for (const Source& reader : readers) {
+    const at::Tensor& to = layers_[reader.layer].gradient;
+    for (std::int64_t head = 0; head < heads_; ++head) {
+      for (std::int64_t mixed = 0; mixed < heads_; ++mixed, ++dot) {
+        if (!to.defined() || (!mixes_heads_ && head != mixed)) continue;
+        const std::int64_t column = mixes_heads_ ? reader.place * heads_ + mixed : reader.place;
+        to.data_ptr<T>()[head * to.stride(0) + column] = *dot;
+      }
+    }
+  }
+  return own;
+}
+
 namespace {
 
 std::int64_t slot_of(const LimeConfig& config, std::int64_t layer, std::int64_t num_layers) {
@@ -57,7 +253,7 @@ std::vector<SlotRange> RouterPlan::slots_read_from(std::int64_t next_layer) cons
   std::vector<bool> is_read(size, false);
   for (auto layer = static_cast<std::size_t>(next_layer); layer < layers.size(); ++layer) {
     const Layer& entry = layers[layer];
-    is_written[static_cast<std::size_t>(entry.own_slot)] = true;
+    is_written[entry.own_slot] = true;
     for (std::int64_t slot = entry.first_slot; slot < entry.first_slot + entry.num_sources;
          ++slot) {
       const auto index = static_cast<std::size_t>(slot);
@@ -66,9 +262,9 @@ std::vector<SlotRange> RouterPlan::slots_read_from(std::int64_t next_layer) cons
   }
   std::vector<SlotRange> ranges;
   for (std::int64_t slot = 0; slot < num_slots; ++slot) {
-    if (!is_read[static_cast<std::size_t>(slot)]) continue;
-    const bool goes_on = !ranges.empty() && ranges.back().first + ranges.back().count == slot;
-    if (!goes_on) ranges.push_back({slot, 0});
+    if (!is_read[slot]) continue;
+    const bool is_next = !ranges.empty() && ranges.back().first + ranges.back().count == slot;
+    if (!is_next) ranges.push_back({slot, 0});
     ++ranges.back().count;
   }
   return ranges;
@@ -77,8 +273,7 @@ std::vector<SlotRange> RouterPlan::slots_read_from(std::int64_t next_layer) cons
 RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers) {
   RouterPlan plan;
   for (std::int64_t layer = 0; layer < num_layers; ++layer) {
-    const std::vector<std::int64_t> sources =
-        layer == 0 ? std::vector<std::int64_t>{0} : router_sources(config, layer);
+    const std::vector<std::int64_t> sources = router_sources(config, layer);
     std::vector<std::int64_t> slots;
     for (const std::int64_t source : sources) slots.push_back(slot_of(config, source, num_layers));
 
@@ -91,9 +286,8 @@ RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers) {
     if (std::ranges::is_sorted(slots)) continue;
     entry.order.resize(sources.size());
     std::iota(entry.order.begin(), entry.order.end(), 0);
-    std::ranges::sort(entry.order, [&](std::int64_t a, std::int64_t b) {
-      return slots[static_cast<std::size_t>(a)] < slots[static_cast<std::size_t>(b)];
-    });
+    std::ranges::sort(entry.order,
+                      [&](std::int64_t a, std::int64_t b) { return slots[a] < slots[b]; });
   }
   return plan;
 }
@@ -135,7 +329,7 @@ at::Tensor LimeRouter::weights(int layer, const at::Tensor& x) const {
     if (weights.size(3) == 1) weights = weights * own.view({1, heads, 1, heads});
     const std::vector<std::int64_t> sources = router_sources(config_.lime, layer);
     for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
-      all.select(2, sources[static_cast<std::size_t>(i)]).copy_(weights.select(2, i));
+      all.select(2, sources[i]).copy_(weights.select(2, i));
     }
   }
   return all.view({x.size(0), x.size(1), heads, (layer + 1) * heads});
@@ -178,16 +372,15 @@ void LimeRouter::append(int layer, const KeysAndValues& own) {
     memory_ = workspace_->get(Workspace::Slot::kBuffer, {plan_.num_slots, heads, tokens, 2, dim},
                               k.options());
   }
-  const KeysAndValues place =
-      views_of(memory_.select(0, plan_.layers[static_cast<std::size_t>(layer)].own_slot), k);
+  const KeysAndValues place = views_of(memory_.select(0, plan_.layers[layer].own_slot), k);
   copy_in_place(place.keys, k);
   copy_in_place(place.values, own.values);
 }
 
 at::Tensor LimeRouter::static_weights(int layer) const {
-  const LayerWeights& weights = weights_.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = weights_.layers[layer];
   const std::int64_t heads = config_.num_key_value_heads;
-  const std::int64_t sources = plan_.layers[static_cast<std::size_t>(layer)].num_sources;
+  const std::int64_t sources = plan_.layers[layer].num_sources;
   if (config_.lime.router == RouterKind::kAverage) {
     return at::full({heads, sources, 1, 1}, 1.0 / static_cast<double>(sources),
                     weights.o.weight.options().requires_grad(false));
@@ -197,7 +390,7 @@ at::Tensor LimeRouter::static_weights(int layer) const {
 }
 
 at::Tensor LimeRouter::dynamic_weights(int layer, const at::Tensor& x) const {
-  const LimeRouterWeights& weights = weights_.layers[static_cast<std::size_t>(layer)].router;
+  const LimeRouterWeights& weights = weights_.layers[layer].router;
   const std::int64_t heads = config_.num_key_value_heads;
   const std::int64_t tokens = x.size(0) * x.size(1);
   const std::int64_t dim = config_.head_dim;
@@ -211,7 +404,7 @@ RouterMixture LimeRouter::mixture(int layer, const at::Tensor& x, bool by_slot) 
   RouterMixture mixture;
   mixture.is_dynamic = config_.lime.dynamic;
   mixture.weights = mixture.is_dynamic ? dynamic_weights(layer, x) : static_weights(layer);
-  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  const RouterPlan::Layer& plan = plan_.layers[layer];
   if (by_slot && !plan.order.empty()) {
     const at::Tensor order =
         sent_to(mixture.weights.device(), at::tensor(plan.order, at::TensorOptions(at::kLong)));
@@ -221,7 +414,7 @@ RouterMixture LimeRouter::mixture(int layer, const at::Tensor& x, bool by_slot) 
 }
 
 at::Tensor LimeRouter::route(int layer, const at::Tensor& x) {
-  const RouterPlan::Layer& plan = plan_.layers[static_cast<std::size_t>(layer)];
+  const RouterPlan::Layer& plan = plan_.layers[layer];
   const at::Tensor buffered = memory_.narrow(0, plan.first_slot, plan.num_sources);
   at::Tensor routed =
       workspace_->get(Workspace::Slot::kRouted, buffered.sizes().slice(1), buffered.options());
@@ -234,7 +427,7 @@ at::Tensor LimeRouter::route_with_gradients(int layer, const at::Tensor& x) cons
   const std::vector<std::int64_t> sources = router_sources(config_.lime, layer);
   at::Tensor routed;
   for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
-    const auto source = static_cast<std::size_t>(sources[static_cast<std::size_t>(i)]);
+    const auto source = static_cast<std::size_t>(sources[i]);
     routed = add_source(routed, weights, i, layers_[source]);
   }
   return routed;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "model/decoders/hyper_connections.h"
 #include "model/kernels/depth_mixture.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
@@ -27,7 +26,6 @@ struct TracedTensor {
 /// al. (2024), arXiv:2402.02622, sections 3.1 and 3.2; its released code.
 class DepthAverage final : public PlainStream {
  public:
-  /// @param workspace  provides the memory; nullptr to build an autograd graph instead
   DepthAverage(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace,
                bool in_place)
       : PlainStream(in_place),
@@ -38,7 +36,7 @@ class DepthAverage final : public PlainStream {
         groups_(static_cast<std::size_t>(config_.dilation), -1) {
     for (std::int64_t depth = config_.period; depth <= config.num_hidden_layers;
          depth += config_.period) {
-      std::int64_t& group = groups_[static_cast<std::size_t>(depth % config_.dilation)];
+      std::int64_t& group = groups_[depth % config_.dilation];
       if (group < 0) group = num_groups_++;
     }
   }
@@ -59,7 +57,7 @@ class DepthAverage final : public PlainStream {
   void end_block(int layer) override {
     const std::int64_t depth = layer + 1;
     keep(depth);
-    const at::Tensor& alpha = weights_.layers[static_cast<std::size_t>(layer)].depth_average;
+    const at::Tensor& alpha = weights_.layers[layer].depth_average;
     if (!alpha.defined()) return;
     if (is_traced()) trace_ = average(alpha.detach(), depth, traces_);
     if (workspace_ == nullptr) {
@@ -87,9 +85,7 @@ class DepthAverage final : public PlainStream {
   }
 
  private:
-  std::int64_t group_of(std::int64_t depth) const {
-    return groups_[static_cast<std::size_t>(depth % config_.dilation)];
-  }
+  std::int64_t group_of(std::int64_t depth) const { return groups_[depth % config_.dilation]; }
 
   void keep(std::int64_t depth) {
     if (is_traced()) traces_.push_back(trace_);
@@ -108,7 +104,7 @@ class DepthAverage final : public PlainStream {
     at::Tensor averaged;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t source = depth - (count - 1 - i) * config_.dilation;
-      const at::Tensor term = outputs[static_cast<std::size_t>(source)] * alpha[0][i];
+      const at::Tensor term = outputs[source] * alpha[0][i];
       averaged = i == 0 ? term : averaged + term;
     }
     return averaged;
@@ -130,14 +126,12 @@ class DepthAverage final : public PlainStream {
 ///   h_p = sum_i a_i x_i,   a = softmax_i(w_p . rms_norm_p(x_i) + [i is the last] bias_p)
 ///
 /// The sources x_i before part p are the embedding, the sums of the outputs of earlier blocks, and
-/// the sum of the outputs so far of the block of p (AttnResSources::kOutputs); AttnResSources lists
-/// the variants of the open implementation. value() is the input of the next part, and after the
-/// last one that of the final norm: another attention over depth or, of states, the last state.
-/// replace() replaces that input only. Source: Kimi Team (2026), arXiv:2603.15031, equations 2
-/// to 6.
+/// the partial sum of the block of p; AttnResSources lists the variants of the open implementation.
+/// value() is the input of the next part, and after the last one that of the final norm: another
+/// attention over depth or, of states, the last state. replace() replaces that input only. Source:
+/// Kimi Team (2026), arXiv:2603.15031, equations 2 to 6.
 class AttentionResiduals final : public ResidualStream {
  public:
-  /// @param has_graph  outputs of branches stay valid
   AttentionResiduals(const ModelConfig& config, const DecoderWeights& weights, bool has_graph)
       : config_(config),
         weights_(weights),
@@ -264,8 +258,7 @@ class DynamicDenseConnections final : public ResidualStream {
   }
 
   void end_block(int layer) override {
-    const DepthRouterWeights& router =
-        weights_.layers[static_cast<std::size_t>(layer)].output_router;
+    const DepthRouterWeights& router = weights_.layers[layer].output_router;
     const at::Tensor& latest = ways_.back().value;
     const at::Tensor ones =
         at::ones({latest.size(-1)}, router.projection.options().requires_grad(false));
@@ -327,7 +320,7 @@ class DynamicDenseConnections final : public ResidualStream {
 
 const DepthRouterWeights& router_before(std::int64_t part, const DecoderWeights& weights) {
   if (part == 2 * std::ssize(weights.layers)) return weights.final_router;
-  const LayerWeights& layer = weights.layers[static_cast<std::size_t>(part / 2)];
+  const LayerWeights& layer = weights.layers[part / 2];
   return part % 2 == 0 ? layer.attention_router : layer.feed_forward_router;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/decoders/decoder_weights.h"
-#include "model/kernels/in_place.h"
+#include "model/kernels/parallel_tiles.h"
 #include "model/kernels/workspace.h"
 #include "model/passes/device_link.h"
 
@@ -32,9 +32,8 @@ enum class Branch { kAttention, kFeedForward };
 /// (AttentionResiduals, DynamicDenseConnections).
 ///
 /// The input of a branch is a weighted sum of sources: the embedding, then the outputs of attention
-/// and MLP of each layer. A stream can record these weights for each token, by applying every step
-/// to them as well. A trace is [batch, seq, sources], with sizes 1 if it is the same for all
-/// tokens.
+/// and MLP of each layer. A stream can record these weights per token: it applies every step to
+/// them as well. A trace is [batch, seq, sources], with sizes 1 if all tokens have the same.
 class ResidualStream {
  public:
   ResidualStream() = default;
@@ -54,14 +53,12 @@ class ResidualStream {
     at::Tensor keys;
     at::Tensor values;
   };
-  /// Returns these inputs for the attention that branch_input() was called for; undefined if they
-  /// are the queries' input.
+  /// Returns these inputs for the last branch_input() of attention; undefined if those of queries.
   virtual KeyValueInputs key_value_inputs() const { return {}; }
   /// Returns true if some key_value_inputs() are defined.
   virtual bool splits_inputs() const { return false; }
 
-  /// Adds the output of the branch for which branch_input() was called last. Its memory may be
-  /// overwritten later if the pass has no graph.
+  /// Adds the output of the last branch; its memory may be overwritten if the pass has no graph.
   virtual void add(const at::Tensor& output) = 0;
 
   /// Ends a block, after both branches of `layer` have been added.
@@ -118,7 +115,6 @@ class ResidualStream {
 /// Plain residual stream: x <- x + output.
 class PlainStream : public ResidualStream {
  public:
-  /// @param in_place  overwrite the stream instead of allocating a new tensor for each sum.
   explicit PlainStream(bool in_place) : in_place_(in_place) {}
 
   std::unique_ptr<ResidualStream> clone() const override {
@@ -165,5 +161,14 @@ const DepthRouterWeights& router_before(std::int64_t part, const DecoderWeights&
 std::unique_ptr<ResidualStream> make_stream(const ModelConfig& config,
                                             const DecoderWeights& weights, Workspace* workspace,
                                             bool in_place);
+
+/// Returns the streams of Hyper-Connections or, by the routing, of their manifold-constrained form.
+/// @param in_place  use the CPU kernels in the memory of `workspace`
+std::unique_ptr<ResidualStream> make_hyper_connections(const ModelConfig& config,
+                                                       const DecoderWeights& weights,
+                                                       Workspace* workspace, bool in_place);
+
+/// Fills the paper's initial values: `layer` reads stream layer % rate and adds to all streams.
+void initialize_hyper_connection(const HyperConnectionWeights& weights, std::int64_t layer);
 
 }  // namespace lime

@@ -11,7 +11,6 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 
 namespace lime {
 namespace {
@@ -87,8 +86,7 @@ void swiglu_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tens
 template <typename T>
 void swiglu_backward_kernel(const at::Tensor& d_gate, const at::Tensor& d_up, const at::Tensor& dy,
                             const at::Tensor& gate, const at::Tensor& up) {
-  // A multiple of every vector length, so that each element runs the same code for any number of
-  // threads; small enough to stay in the L1 cache.
+  // A multiple of every vector length: the code per element does not depend on the threads.
   constexpr std::int64_t kChunk = 1024;
   const std::int64_t count = dy.numel();
   const auto run = [&](std::int64_t begin, std::int64_t end) {

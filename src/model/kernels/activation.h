@@ -8,12 +8,10 @@
 namespace lime {
 
 /// Applies the activation of an MLP and, for a gated one, multiplies by `up`.
-/// @param gate  [..., intermediate]
-/// @param up    of the same shape, or undefined for a plain MLP
+/// @param gate, up  [..., intermediate]; `up` is undefined for a plain MLP
 at::Tensor activate(const at::Tensor& gate, const at::Tensor& up, Activation activation);
 
-/// Computes the same into existing memory, bit-identical for any number of threads. Requires
-/// uses_cpu_kernels(gate).
+/// Computes the same into existing memory, deterministic. Requires uses_cpu_kernels(gate).
 /// @param gate, up  [rows, intermediate], may be strided views whose last dimension is dense
 /// @param out       [rows, intermediate], contiguous
 void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,

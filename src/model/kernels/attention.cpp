@@ -13,7 +13,6 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -45,7 +44,7 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, const at::Ten
   const std::int64_t past = in.k.size(1) - queries;
   const std::int64_t last = std::min(first + kBlock, queries);
   const std::int64_t kv_head = head / (in.q.size(2) / in.k.size(2));
-  const std::int64_t padding = in.padding.empty() ? 0 : in.padding[static_cast<std::size_t>(batch)];
+  const std::int64_t padding = in.padding.empty() ? 0 : in.padding[batch];
   const auto first_seen = [&](std::int64_t query) {
     const std::int64_t own = past + query;
     return std::min(own, in.window ? std::max(padding, own + 1 - *in.window) : padding);
@@ -115,8 +114,7 @@ void attention_kernel(const AttentionInput& in, const at::Tensor& out, const at:
                 make_worker);
 }
 
-/// Returns the mask [queries, keys], true where a query attends; with padding [batch, 1, queries,
-/// keys]. A padding token attends to itself.
+/// Returns the mask [queries, keys], true where a query attends; padding attends to itself.
 at::Tensor attention_mask(const AttentionInput& in) {
   const std::int64_t keys = in.k.size(1);
   const std::int64_t past = keys - in.q.size(1);
@@ -133,8 +131,7 @@ at::Tensor attention_mask(const AttentionInput& in) {
   return (mask.unsqueeze(0) & (seen | own.unsqueeze(0))).unsqueeze(1);
 }
 
-/// Repeats each head for the query heads that use it: [batch, seq, kv_heads, head_dim] -> [batch,
-/// num_heads, seq, head_dim].
+/// Repeats heads for their queries: [batch, seq, kv_heads, dim] -> [batch, num_heads, seq, dim].
 at::Tensor repeat_heads(const at::Tensor& x, std::int64_t num_heads) {
   const at::Tensor by_head = x.transpose(1, 2);
   if (x.size(2) == num_heads) return by_head;
@@ -172,9 +169,8 @@ struct PatternScratch {
   Eigen::Array<T, Eigen::Dynamic, 1> pattern, d_scores;
 };
 
-/// Adds the contribution of queries [first, ...) of one head to the gradients: with P the pattern
-/// and dP = dy v^T, dS = scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T
-/// dy.
+/// Adds queries [first, ...) of one head to the gradients: with P the pattern and dP = dy v^T, dS =
+/// scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T dy.
 template <typename T>
 void block_backward(const AttentionInput& in, const at::Tensor& dy, const AttentionGradients& out,
                     std::int64_t batch, std::int64_t head, std::int64_t first,
@@ -239,8 +235,7 @@ void attention_backward_kernel(const AttentionInput& in, const at::Tensor& dy,
   for_each_tile(in.q.size(0) * kv_heads, 5 * group * seq * seq * in.q.size(3), make_worker);
 }
 
-/// Computes attention() with a hand-written backward pass on the CPU. Requires
-/// uses_cpu_gradients(q).
+/// Computes attention() with a hand-written backward pass. Requires uses_cpu_gradients(q).
 ///
 /// The pattern is not stored: the backward pass recomputes it one block of queries at a time (Dao
 /// et al. 2022, arXiv:2205.14135, section 3). The graph keeps q, k and v only. One thread computes

@@ -11,17 +11,14 @@
 
 namespace lime {
 
-/// Input of attention(). The queries are the last `queries` of the `keys` positions. Query head h
-/// uses key-value head h / (num_heads / kv_heads).
+/// Input of attention(): the last `queries` of `keys` positions; heads are grouped in order.
 struct AttentionInput {
   at::Tensor q;  ///< [batch, queries, num_heads, head_dim], rotated
   at::Tensor k;  ///< [batch, keys, kv_heads, head_dim], rotated
   at::Tensor v;  ///< [batch, keys, kv_heads, head_dim]
-  /// Number of most recent positions that a token attends to, itself included; none: all up to
-  /// itself.
+  /// Number of latest positions that a token attends to, itself included; none: all.
   std::optional<std::int64_t> window = std::nullopt;
-  /// Number of positions at the start of each sequence that no other token attends to (left
-  /// padding), [batch]; empty: none.
+  /// Number of positions at the start of each sequence to ignore (left padding), [batch]; or empty.
   std::span<const std::int64_t> padding = {};
   /// Factor of the scores; none: 1 / sqrt(head_dim).
   std::optional<double> scale = std::nullopt;

@@ -89,10 +89,9 @@ void check_computes(ComputeType type, c10::Device device) {
 void use_threads(int num_threads) {
   check_threads(num_threads);
   const int wanted = num_threads == 0 ? available_threads() : num_threads;
-  // On trial: OpenMP ends the process where it cannot start a thread, and LibTorch waits for it
-  // forever. LibTorch makes a pool with a thread per CPU first, then, for each thread that
-  // computes, another one of the wanted threads beside the last; PassThreads and ChunkQueue have as
-  // many.
+  // On trial: OpenMP ends the process if it cannot start a thread, and LibTorch waits forever.
+  // LibTorch makes a pool with a thread per CPU, then one of the wanted threads for each thread
+  // that computes; PassThreads and ChunkQueue have as many.
   const auto num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
   const int most = std::max(1, num_cpus) + 4 * (wanted - 1);
   ThreadPool{std::min(kMaxThreads, 1 + most)};

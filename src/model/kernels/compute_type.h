@@ -46,8 +46,7 @@ void check_devices(const std::vector<c10::Device>& devices);
 /// @throws InvalidArgument  if it does not; some versions lack float16 on the CPU.
 void check_computes(ComputeType type, c10::Device device);
 
-/// Sets the number of threads of all decoders of this process; `--threads`. LibTorch's own default
-/// is half the CPUs on some machines.
+/// Sets the threads of all decoders of this process; LibTorch's default may be half the CPUs.
 /// @param num_threads  in [1, kMaxThreads], or 0 for all CPUs that this process may run on.
 /// @throws IoError  if the system does not start that many.
 void use_threads(int num_threads);

@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "model/kernels/differentiable.h"
+#include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 
 namespace lime {
 namespace {
@@ -71,13 +71,13 @@ class Sinkhorn {
   /// Replaces the gradient of the matrix of the last run() by that of its logits.
   void backward(Lanes<T>& g) {
     for (std::int64_t step = steps_ - 1; step >= 0; --step) {
-      Lanes<T>& result = results_[static_cast<std::size_t>(step + 1)];
+      Lanes<T>& result = results_[step + 1];
       for (std::int64_t a = 0; a < size_; ++a) {
         Lane<T> dot = Lane<T>::Zero();
         for (std::int64_t b = 0; b < size_; ++b) {
           dot += along(g, step, a, b) * along(result, step, a, b);
         }
-        const Lane<T>& divisor = divisors_[static_cast<std::size_t>(step * size_ + a)];
+        const Lane<T>& divisor = divisors_[step * size_ + a];
         for (std::int64_t b = 0; b < size_; ++b) {
           along(g, step, a, b) = (along(g, step, a, b) - dot) / divisor;
         }
@@ -93,7 +93,7 @@ class Sinkhorn {
 
  private:
   Lane<T>& at(Lanes<T>& c, std::int64_t row, std::int64_t column) const {
-    return c[static_cast<std::size_t>(row * size_ + column)];
+    return c[row * size_ + column];
   }
   /// Returns element b of the a-th sum of a step: of columns in even steps, of rows in odd ones.
   Lane<T>& along(Lanes<T>& c, std::int64_t step, std::int64_t a, std::int64_t b) const {
@@ -107,8 +107,7 @@ class Sinkhorn {
   Lanes<T> divisors_;
 };
 
-/// Tensors of one call. z and its inverse rms are kept tile by tile: [tiles, logits, kLanes] and
-/// [tiles, kLanes].
+/// Tensors of one call. z is [tiles, logits, kLanes] and its inverse rms [tiles, kLanes].
 struct Job {
   std::vector<at::Tensor> streams;
   at::Tensor function, scale, base;
@@ -165,8 +164,7 @@ class Tile {
       const Lane<T> post = T{2} * sigmoid<T>(logit(n_ + i, 1));
       for (std::int64_t t = 0; t < count_; ++t) {
         T* const row = mixture_row(job_.mixture, t, i);
-        for (std::int64_t j = 0; j < n_; ++j)
-          row[j] = comb_[static_cast<std::size_t>(j * n_ + i)](t);
+        for (std::int64_t j = 0; j < n_; ++j) row[j] = comb_[j * n_ + i](t);
         row[n_] = post(t);
       }
     }
@@ -207,7 +205,7 @@ class Tile {
       auto dx = rows(dstreams, i);
       dx.noalias() = dz.leftCols(count_).transpose() * part(i);
       for (std::int64_t t = 0; t < count_; ++t) {
-        dx.row(t) += pre[static_cast<std::size_t>(i)](t) * dy.row(t) - along(t) * x.row(t);
+        dx.row(t) += pre[i](t) * dy.row(t) - along(t) * x.row(t);
       }
       RowMajorView<T> dpart(sums + i * width_, z_.rows(), width_,
                             Eigen::OuterStride<>(n_ * width_));
@@ -218,7 +216,7 @@ class Tile {
  private:
   /// Returns the rows of this tile's tokens.
   Eigen::Map<RowMajor<T>> rows(const std::vector<at::Tensor>& tensors, std::int64_t index) const {
-    T* const data = tensors[static_cast<std::size_t>(index)].data_ptr<T>();
+    T* const data = tensors[index].data_ptr<T>();
     return {data + first_ * width_, count_, width_};
   }
   /// Returns the columns of fn for stream i.
@@ -239,7 +237,7 @@ class Tile {
   void compute_maps() {
     if (!job_.mixture.defined()) return;
     for (std::int64_t k = 0; k < n_ * n_; ++k) {
-      comb_[static_cast<std::size_t>(k)] = logit(2 * n_ + k, 2);
+      comb_[k] = logit(2 * n_ + k, 2);
     }
     sinkhorn_.run(comb_);
   }
@@ -250,13 +248,13 @@ class Tile {
       const Lane<T> s = sigmoid<T>(logit(n_ + i, 1));
       for (std::int64_t t = 0; t < count_; ++t) {
         const T* const row = mixture_row(dmixture, t, i);
-        for (std::int64_t j = 0; j < n_; ++j) g[static_cast<std::size_t>(j * n_ + i)](t) = row[j];
+        for (std::int64_t j = 0; j < n_; ++j) g[j * n_ + i](t) = row[j];
         dz(n_ + i, t) = T{2} * row[n_] * s(t) * (T{1} - s(t));
       }
     }
     sinkhorn_.backward(g);
     for (std::int64_t k = 0; k < n_ * n_; ++k) {
-      dz.row(2 * n_ + k) = g[static_cast<std::size_t>(k)].matrix().transpose();
+      dz.row(2 * n_ + k) = g[k].matrix().transpose();
     }
   }
 

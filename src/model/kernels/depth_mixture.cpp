@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "model/kernels/differentiable.h"
+#include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 #include "model/passes/device_link.h"
 
 namespace lime {
@@ -34,7 +34,7 @@ class SourceRows {
   }
   std::int64_t count() const { return static_cast<std::int64_t>(data_.size()); }
   Row<T> operator()(std::int64_t source, std::int64_t token) const {
-    return Row<T>(data_[static_cast<std::size_t>(source)] + token * width_, width_);
+    return Row<T>(data_[source] + token * width_, width_);
   }
 
  private:

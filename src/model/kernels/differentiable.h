@@ -38,8 +38,7 @@ at::Tensor value_of(const StepFn& step, const at::Tensor& x);
 at::Tensor recomputed(const at::Tensor& x, const at::Tensor& value, const at::Tensor& after,
                       StepFn step);
 
-/// Returns true if the hand-written backward passes of this module apply: a float or double tensor
-/// in CPU memory while an autograd graph is being built.
+/// Returns true if hand-written backward passes apply: float or double on the CPU, with a graph.
 bool uses_cpu_gradients(const at::Tensor& tensor);
 
 }  // namespace lime

@@ -3,15 +3,45 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <vector>
 
 namespace lime {
 
+/// Matrix with contiguous rows, like those of tensors.
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+/// Rows of a tensor, possibly strided.
+template <typename T>
+using RowMajorView = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
+template <typename T>
+using ConstRowMajorView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+/// Elements of one row.
+template <typename T>
+using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+template <typename T>
+using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+
+enum class Accumulate { kNo, kYes };
+
+/// Multiplies two matrices: out = a b, or out += a b. Inference only.
+///
+/// On the CPU both factors are packed into panels that fit the caches and multiplied by a kernel
+/// that keeps a tile of `out` in registers (the layout of Goto & van de Geijn 2008,
+/// doi:10.1145/1356052.1356053). The summation order depends only on the shapes: results do not
+/// depend on the threads. A LibTorch with MKL, or another device, uses LibTorch's product.
+///
+/// @param out  [rows, columns], each row dense
+/// @param a    [rows, inner], dense rows or dense columns
+/// @param b    [inner, columns], likewise
+void matrix_product_out(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b,
+                        Accumulate accumulate = Accumulate::kNo);
+
 struct LinearWeights;
 
-/// Returns true if the hand-written kernels of this module apply: a float or double tensor in CPU
-/// memory, and no autograd graph is being built.
+/// Returns true if the hand-written kernels apply: float or double on the CPU, without a graph.
 bool uses_cpu_kernels(const at::Tensor& tensor);
 
 /// Returns the grain size of a parallel loop (minimum items per thread) for items of
@@ -36,10 +66,7 @@ at::Tensor apply_linear(const at::Tensor& x, const at::Tensor& weight, const at:
 void linear_out(at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                 const at::Tensor& bias = {});
 
-/// Multiplies a small matrix by a wide one: left right. Inference only; tiled like apply_linear().
-/// @param left   [rows, inner]
-/// @param right  [inner, columns], each row dense
-/// @param out    [rows, columns], contiguous
+/// Multiplies a small matrix [rows, inner] by a wide one [inner, columns]. Inference only.
 void wide_product_out(at::Tensor& out, const at::Tensor& left, const at::Tensor& right);
 
 /// Applies linear layers that share the same input x, with gradients.

@@ -9,21 +9,19 @@
 
 #include "model/decoders/decoder_weights.h"
 #include "model/kernels/differentiable.h"
+#include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
 namespace {
 
-/// Returns true if the rows of [batch, seq, width] or [batch, seq, heads, width] are dense and the
-/// tokens equally spaced, as in a part of a fused product.
+/// Returns true if rows of [batch, seq, (heads,) width] are dense and tokens equally spaced.
 bool has_regular_rows(const at::Tensor& x) {
   return (x.dim() == 3 || x.dim() == 4) && x.stride(-1) == 1 &&
          x.stride(0) == x.size(1) * x.stride(1);
 }
 
-/// @param x  contiguous, or with regular rows
 template <typename T>
 void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                      double eps) {

@@ -39,8 +39,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, R
 /// @param out  [..., hidden], contiguous; may be x
 void rms_norm_out(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight, double eps);
 
-/// Normalises each row: divides by the root mean square, or also subtracts the mean, as `spec`
-/// says; without weight and bias.
+/// Normalises each row as `spec` says, without weight and bias.
 /// @param x  [..., width]
 at::Tensor normalize(const at::Tensor& x, const NormSpec& spec, RmsNormCast cast);
 
@@ -48,8 +47,7 @@ at::Tensor normalize(const at::Tensor& x, const NormSpec& spec, RmsNormCast cast
 at::Tensor apply_weights(const at::Tensor& normalized, const NormWeights& weights,
                          const NormSpec& spec, at::ScalarType dtype);
 
-/// Computes apply_weights(normalize(x)). A norm without weights (of hyper-connections) is a
-/// LayerNorm.
+/// Computes apply_weights(normalize(x)); a norm without weights is a LayerNorm.
 /// @param out  memory for the result, contiguous, for the kernels of the CPU; may be undefined
 at::Tensor apply_norm(const at::Tensor& x, const NormWeights& weights, const NormSpec& spec,
                       RmsNormCast cast, const at::Tensor& out = {});

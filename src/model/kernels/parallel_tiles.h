@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/Parallel.h>
+#include <ATen/core/Tensor.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,10 +23,9 @@ namespace lime {
 /// CPU until the threads stop spinning, and then the passes wait for the threads that it displaced.
 /// WorkerThreads spin for microseconds only, and no thread waits for one that has not started.
 ///
-/// Meanwhile LibTorch's own loops on the calling thread run on that thread alone, so that the
-/// OpenMP threads stay asleep. Only one thread of a process can have workers; an object on another
-/// thread does nothing, nor does one if LibTorch has a single thread or MKL, whose products need
-/// the OpenMP threads.
+/// LibTorch's own loops on the calling thread then run on that thread alone: the OpenMP threads
+/// stay asleep. Only one thread of a process can have workers; further objects do nothing, nor does
+/// one if LibTorch has a single thread or MKL, whose products need the OpenMP threads.
 class PassThreads {
  public:
   /// Uses LibTorch's number of threads, including the calling one.
@@ -90,5 +90,21 @@ void for_each_block(std::int64_t count, std::int64_t operations, const Run& run)
     return [&](std::int64_t tile) { run(tile * block, std::min(count, (tile + 1) * block)); };
   });
 }
+
+// Operations of a forward pass on whole activations other than products, parallel over tokens with
+// the loops of parallel_tiles.h. All tensors are [batch, seq, ...]; inference only.
+
+/// Computes x <- x + y.
+void add_in_place(const at::Tensor& x, const at::Tensor& y);
+
+/// Copies `from` into `to`.
+void copy_in_place(const at::Tensor& to, const at::Tensor& from);
+
+/// Calls `run(begin, length)` for ranges of tokens; for one unless uses_cpu_kernels(x).
+void for_each_token_range(const at::Tensor& x,
+                          const std::function<void(std::int64_t, std::int64_t)>& run);
+
+/// Looks up rows of the embedding: [vocab, hidden], [batch, seq] -> [batch, seq, hidden].
+at::Tensor embed(const at::Tensor& table, const at::Tensor& ids);
 
 }  // namespace lime

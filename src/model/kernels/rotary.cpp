@@ -10,8 +10,8 @@
 #include <numbers>
 
 #include "model/kernels/differentiable.h"
+#include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 #include "model/passes/device_link.h"
 
 namespace lime {
@@ -65,8 +65,7 @@ class YarnRamp {
   double high_ = 1.0;
 };
 
-/// Rotates x, [batch, seq, heads, head_dim] with a dense last dimension, into `out`, which may be
-/// x; applies the inverse rotation if `sign` is -1.
+/// Rotates x, [batch, seq, heads, head_dim], into `out`, which may be x; `sign` -1: inversely.
 template <typename T>
 void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles, T sign) {
   const std::int64_t seq = x.size(1);

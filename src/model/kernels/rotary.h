@@ -20,8 +20,7 @@ namespace lime {
 std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim,
                                        std::int64_t length = 0);
 
-/// Returns true if sequences of these two lengths are rotated by different frequencies, so that
-/// keys cached for the first do not fit the second.
+/// Returns true if cached keys of one length do not fit sequences of the other.
 bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other);
 
 /// Cosine and sine of position times frequency, each [seq, rotary_dim / 2]; undefined: no rotation.
@@ -38,8 +37,7 @@ RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attent
                            std::int64_t first, std::int64_t count,
                            const at::TensorOptions& options);
 
-/// Applies the rotation in Hugging Face's rotate-half form: dimension i is paired with i +
-/// rotary_dim / 2.
+/// Applies Hugging Face's rotate-half form: dimension i is paired with i + rotary_dim / 2.
 ///
 ///   (a, b) -> (a cos - b sin, b cos + a sin)
 ///
@@ -47,8 +45,7 @@ RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attent
 /// @param x  [batch, seq, heads, head_dim]
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles);
 
-/// Rotates in place; x may be a strided view whose last dimension is dense. Requires
-/// uses_cpu_kernels(x).
+/// Rotates in place; the last dimension must be dense. Requires uses_cpu_kernels(x).
 void rotate_in_place(const at::Tensor& x, const RotaryAngles& angles);
 
 }  // namespace lime

@@ -12,7 +12,6 @@
 #include "core/simd/vector.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 
 namespace lime {
 namespace {
@@ -32,8 +31,7 @@ struct Sizes {
   std::int64_t first_head(std::int64_t head) const { return mixed == 1 ? head : 0; }
 };
 
-/// Mixes with weights per dimension: out[h, n, :] = sum over s, g of w[h, s, g, :] * buffered[s, g,
-/// n, :], by blocks of tokens.
+/// Mixes with weights per dimension: out[h, n] = sum_s,g w[h, s, g] x[s, g, n].
 template <typename T>
 void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
                           const at::Tensor& buffered, const Sizes& sizes) {
@@ -65,8 +63,7 @@ void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
   for_each_block(sizes.heads * blocks, 4 * kTokens * sizes.dim * sizes.sources * sizes.mixed, run);
 }
 
-/// Mixes with weights per token: for each token a small product of [heads, sources * mixed] with
-/// its buffered keys and values.
+/// Mixes with weights per token: products of [heads, sources * mixed] with its keys and values.
 template <typename T>
 void per_token_kernel(const at::Tensor& out, const at::Tensor& weights, const at::Tensor& buffered,
                       const Sizes& sizes) {
@@ -182,7 +179,7 @@ void multiply_columns(const WideRows<T>& out, const std::vector<T>& left,
 template <typename T>
 T sum_of_lanes(const simd::Vector<T>& vector) {
   T sum{0};
-  for (std::int64_t i = 0; i < simd::kLanes<T>; ++i) sum += vector[static_cast<std::size_t>(i)];
+  for (std::int64_t i = 0; i < simd::kLanes<T>; ++i) sum += vector[i];
   return sum;
 }
 

@@ -8,8 +8,7 @@
 
 namespace lime {
 
-/// Weights of a router for one pass, in one shape for every kind. `mixed` is kv_heads if a routed
-/// head reads all buffered heads, 1 if it reads its own.
+/// Weights of a router for one pass; `mixed` is kv_heads if a head reads all buffered heads, or 1.
 struct RouterMixture {
   /// [kv_heads, sources, mixed, dims], dims = head_dim if each dimension has its own weight, else
   /// 1; or, if the weights depend on the token, [kv_heads, tokens, sources, mixed].
@@ -17,10 +16,8 @@ struct RouterMixture {
   bool is_dynamic = false;
 };
 
-/// Adds the contribution of one source to the routed keys and values; differentiable.
-/// @param sum    over the previous sources, [kv_heads, tokens, 2, head_dim]; undefined for the
-///               first
-/// @param block  keys and values of the buffered layer, of the same shape
+/// Adds one source, [kv_heads, tokens, 2, head_dim], to the routed keys and values; differentiable.
+/// @param sum  over the previous sources; undefined for the first
 at::Tensor add_source(const at::Tensor& sum, const RouterMixture& mixture, std::int64_t source,
                       const at::Tensor& block);
 

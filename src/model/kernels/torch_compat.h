@@ -6,15 +6,9 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 #include <ATen/autocast_mode.h>
-#include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <torch/version.h>
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
-#include <c10/core/CachingDeviceAllocator.h>
-#endif
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <thread>
 
@@ -26,8 +20,6 @@ constexpr bool torch_is_at_least(int major, int minor) {
          (TORCH_VERSION_MAJOR == major && TORCH_VERSION_MINOR >= minor);
 }
 inline constexpr bool kHasFusedAttention = torch_is_at_least(2, 0);
-inline constexpr bool kHasEventTimes = torch_is_at_least(2, 5);
-inline constexpr bool kHasAllocatorStatistics = torch_is_at_least(2, 9);
 
 #if TORCH_VERSION_MAJOR >= 2
 using OptionalTensor = std::optional<at::Tensor>;
@@ -40,10 +32,8 @@ inline OptionalTensor optional_tensor(const at::Tensor& tensor) {
   return tensor.defined() ? OptionalTensor(tensor) : OptionalTensor();
 }
 
-/// Computes softmax(q k^T / sqrt(head_dim) + mask) v with LibTorch's fused kernels. Requires
-/// kHasFusedAttention.
-/// @param q, k, v  [batch, num_heads, seq, head_dim]
-/// @param mask     bool [queries, keys], true where a query attends; undefined for none
+/// Computes attention with LibTorch's fused kernels. Requires kHasFusedAttention.
+/// @param q, k, v  [batch, num_heads, seq, head_dim]; `mask` is bool [queries, keys] or undefined
 inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
                                   [[maybe_unused]] const at::Tensor& k,
                                   [[maybe_unused]] const at::Tensor& v,
@@ -62,28 +52,6 @@ inline void wait_for_event(const c10::Event& event) {
   event.synchronize();
 #else
   while (!event.query()) std::this_thread::yield();
-#endif
-}
-
-/// Returns the seconds of device time between two events. Requires kHasEventTimes.
-/// @param first, last  recorded with EventFlag::BACKEND_DEFAULT and already reached by the device
-inline double seconds_between([[maybe_unused]] const c10::Event& first,
-                              [[maybe_unused]] const c10::Event& last) {
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
-  return first.elapsedTime(last) * 1e-3;
-#else
-  return 0.0;
-#endif
-}
-
-/// Returns the peak tensor memory of this process on a GPU in bytes, as torch.cuda's
-/// max_memory_allocated(). Requires kHasAllocatorStatistics.
-inline std::int64_t peak_tensor_memory([[maybe_unused]] c10::Device gpu) {
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 9)
-  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return at::getDeviceAllocator(gpu.type())->getDeviceStats(gpu.index()).allocated_bytes[kAll].peak;
-#else
-  return 0;
 #endif
 }
 

@@ -15,13 +15,11 @@
 namespace lime {
 
 // Asynchronous work of a GPU, in LibTorch's device-independent streams and events: needs no CUDA
-// header, which a CPU build of LibTorch lacks. On the CPU, which runs everything synchronously, all
-// of this does nothing.
+// header, which a CPU build lacks. On the CPU, which is synchronous, all of this does nothing.
 
 class StreamMark;
 
-/// Queue of work on one device; queues of a device run concurrently. A copy refers to the same
-/// queue.
+/// Queue of work on one device; queues run concurrently. A copy refers to the same queue.
 class SideStream {
  public:
   /// Creates a new queue.
@@ -29,13 +27,11 @@ class SideStream {
   /// Returns the current stream of the calling thread.
   static SideStream current(c10::Device device);
 
-  /// Makes later work of this stream wait for the work submitted to another one so far. The calling
-  /// thread does not wait.
+  /// Makes later work of this stream wait for the work submitted to another one so far.
   void follow(const SideStream& other) const;
   void follow(const StreamMark& mark) const;
 
-  /// Records that work of this stream uses the tensor: its memory is not reused before that work is
-  /// done.
+  /// Keeps the tensor's memory from being reused before the work of this stream is done.
   void keep(const at::Tensor& tensor) const;
 
  private:
@@ -74,8 +70,7 @@ class SideStreamScope {
 /// Copies a tensor from CPU memory to a device without waiting for the device.
 at::Tensor sent_to(c10::Device device, const at::Tensor& tensor);
 
-/// Connection from one stage of a decoder to the next. It has its own streams on both devices, so
-/// that copies overlap with computation. Thread-safe.
+/// Connection between two stages, whose copies overlap with computation. Thread-safe.
 class DeviceLink {
  public:
   DeviceLink(c10::Device from, c10::Device to);
@@ -115,8 +110,7 @@ class Crossing {
 
   /// Returns a copy on the target device; undefined for an undefined tensor.
   at::Tensor carry(const at::Tensor& tensor);
-  /// Returns uninitialised memory of the same shape on the target device, to be filled by
-  /// carry_into().
+  /// Returns uninitialised memory of the same shape on the target device, for carry_into().
   at::Tensor place_for(const at::Tensor& tensor);
   /// Copies `from` into `to`, memory returned by place_for().
   void carry_into(at::Tensor to, const at::Tensor& from);

@@ -8,9 +8,9 @@
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/differentiable.h"
-#include "model/kernels/in_place.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
+#include "model/kernels/parallel_tiles.h"
 #include "model/passes/output_head.h"
 
 namespace lime {
@@ -43,12 +43,11 @@ void ForwardPass::begin_rotation(std::int64_t seen) {
   const std::int64_t length = seen + num_tokens_;
   for (std::size_t i = 0; i < config.spec.ropes.size(); ++i) {
     const RopeSpec& rope = config.spec.ropes[i];
-    if (seen > 0 && rotates_differently(rope, seen, length)) {
-      throw InvalidArgument(
-          "decoder: the rotary embedding '{}' of {} tokens does not fit the {} cached ones; clear "
-          "the cache and pass the whole sequence",
-          enum_name(rope.kind), length, seen);
-    }
+    throw_if(
+        seen > 0 && rotates_differently(rope, seen, length),
+        "decoder: the rotary embedding '{}' of {} tokens does not fit the {} cached ones; clear "
+        "the cache and pass the whole sequence",
+        enum_name(rope.kind), length, seen);
     const bool is_usual = !rotates_differently(rope, 0, length);
     angles_.push_back(rotary_angles(
         is_usual ? model_.rotary_frequencies[i]
@@ -69,10 +68,8 @@ void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
   x = hook_owned(HookKind::kEmbed, 0, x);
   if (spec.learned_position_offset) {
     const std::int64_t most = model_.config.max_position_embeddings;
-    if (seen + num_tokens_ > most) {
-      throw InvalidArgument("decoder: sequences of '{}' have at most {} tokens, got {}",
-                            model_.config.family, most, seen + num_tokens_);
-    }
+    throw_if(seen + num_tokens_ > most, "decoder: sequences of '{}' have at most {} tokens, got {}",
+             model_.config.family, most, seen + num_tokens_);
     x = x + weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_);
   }
   stream_->begin(x);
@@ -139,13 +136,15 @@ ForwardResult ForwardPass::end() {
 
 void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPre, layer);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const bool is_parallel = model_.config.spec.parallel_residual;
   const at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
-  at::Tensor beside = x;
+  at::Tensor beside;
+  if (is_parallel) beside = stream_->branch_input(layer, Branch::kFeedForward);
   if (is_parallel && in_place_) {
-    beside = workspace_->get(Slot::kParallel, x.sizes(), x.options());
-    copy_in_place(beside, x);
+    const at::Tensor own = workspace_->get(Slot::kParallel, x.sizes(), x.options());
+    copy_in_place(own, beside);
+    beside = own;
   }
   add_to_stream(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)),
                 weights.attention_norm);
@@ -164,7 +163,6 @@ void ForwardPass::show_depth_weights(int layer) {
   std::vector<at::Tensor> traces = stream_->take_traces(is_last);
   if (!wants(HookKind::kDepthWeights, layer)) return;
   const at::Tensor like = stream_->value();
-  if (config.spec.parallel_residual) traces.insert(traces.begin(), traces.front());
   for (at::Tensor& trace : traces) {
     trace = trace.expand({like.size(0), like.size(1), -1})
                 .narrow(2, 0, num_depth_sources(config, layer));
@@ -218,7 +216,7 @@ at::Tensor ForwardPass::branch(BranchFn function, int layer, const at::Tensor& x
 }
 
 at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const std::int64_t dim = model_.config.head_dim;
   const auto by_head = [&](const at::Tensor& projection) {
     return projection.unflatten(-1, {projection.size(-1) / dim, dim});
@@ -249,7 +247,7 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
 
 std::vector<at::Tensor> ForwardPass::project_attention(int layer,
                                                        const at::Tensor& normalized) const {
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const ResidualStream::KeyValueInputs others = stream_->key_value_inputs();
   if (!others.keys.defined()) {
     std::vector<const LinearWeights*> parts = {&weights.q, &weights.k};
@@ -270,7 +268,7 @@ std::vector<at::Tensor> ForwardPass::project_attention(int layer,
 KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                                  const at::Tensor& normalized) {
   if (!mixer_->reads_queries()) return mixer_->mix(layer, own, normalized, q);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const KeysAndValues read{head_norm(Slot::kKeyNorm, own.keys, weights.k_norm), own.values};
   return {
       own.keys,
@@ -280,7 +278,7 @@ KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndVa
 at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValues& read) {
   const DecoderSpec& spec = model_.config.spec;
   const LayerSpec& own = spec.layer(layer);
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   const at::Tensor queries = head_norm(Slot::kQueryNorm, q, weights.q_norm);
   const at::Tensor keys = head_norm(Slot::kKeyNorm, read.keys, weights.k_norm);
   AttentionInput input{.q = hook(HookKind::kRotQ, layer, rotated(layer, queries)),
@@ -318,7 +316,7 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
 
 at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
   const DecoderSpec& spec = model_.config.spec;
-  const LayerWeights& weights = model_.weights.layers[static_cast<std::size_t>(layer)];
+  const LayerWeights& weights = model_.weights.layers[layer];
   std::vector<const LinearWeights*> parts = {&weights.up};
   if (spec.gated_mlp) parts = {&weights.gate, &weights.up};
   const std::vector<at::Tensor> projections = project_parts(
@@ -365,8 +363,9 @@ at::Tensor ForwardPass::head_norm(Slot slot, const at::Tensor& x,
   const auto shaped = [&](const at::Tensor& y) {
     return spec.qk_norm == QkNorm::kPerHead ? y : y.flatten(2);
   };
+  const NormSpec& norm = spec.head_norm ? *spec.head_norm : spec.norm;
   if (in_place_) out = shaped(workspace_->get(slot, x.sizes(), x.options()));
-  return apply_norm(shaped(x), weights, spec.norm, model_.options.rms_norm_cast, out).view_as(x);
+  return apply_norm(shaped(x), weights, norm, model_.options.rms_norm_cast, out).view_as(x);
 }
 
 at::Tensor ForwardPass::project(Slot slot, const at::Tensor& x,

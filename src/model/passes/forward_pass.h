@@ -36,7 +36,6 @@ class ForwardPass {
     const std::vector<std::vector<double>>& rotary_frequencies;
   };
 
-  /// @param workspace  memory to work in; nullptr to build an autograd graph
   ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
 
   /// @param ids  int64 [batch, seq] on the first stage's device, within the vocabulary
@@ -48,16 +47,14 @@ class ForwardPass {
   void arrive();
   ForwardResult end();
 
-  /// Returns a pass that continues from here with its own copy of what later layers need, so that
-  /// both can go on in the same workspace, one after the other. Between layers, for inference.
-  /// @param hooks  of the new pass
+  /// Returns a pass with hooks of its own that continues from here, between layers, for inference.
+  /// Both can continue in the same workspace, one after the other.
   std::unique_ptr<ForwardPass> fork(const HookSet* hooks) const;
 
  private:
   /// Runs the hooks of a point.
   at::Tensor hook(HookKind kind, int layer, const at::Tensor& activation) const;
-  /// Runs the hooks for an activation that the pass will overwrite; never returns a hook's own
-  /// tensor.
+  /// Runs the hooks for an activation that the pass will overwrite; copies a hook's own tensor.
   at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
   bool wants(HookKind kind, int layer) const;
   /// Runs the hooks of a point that cannot be replaced.

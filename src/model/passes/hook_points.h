@@ -28,9 +28,8 @@ namespace lime {
 ///
 /// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
-/// resid_mid and resid_post. In a block whose MLP runs beside attention (GPT-NeoX), where
-/// TransformerLens has no resid_mid, it is the sum of resid_pre and attn_out; the MLP does not read
-/// it. A plain MLP has no pre_linear.
+/// resid_mid and resid_post. If the MLP runs beside attention (GPT-NeoX), resid_mid, which
+/// TransformerLens lacks, is resid_pre + attn_out. A plain MLP has no pre_linear.
 enum class HookKind : std::uint8_t {
   kEmbed,            ///< hook_embed: token embedding, scaled; before learned positions
   kResidPre,         ///< blocks.{l}.hook_resid_pre: input of the block
@@ -74,14 +73,12 @@ bool is_per_layer(HookKind kind);
 /// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
 std::string hook_name(const HookPoint& point);
 
-/// Short name for one kind of point in every layer. It is accepted by `--sites` and names the
-/// groups of capture files.
+/// Short name for one kind of point in every layer, for `--sites` and groups of capture files.
 struct HookSite {
   std::string_view name;  ///< "values", "routed_values" or "hidden"
   HookKind kind;
 };
-/// Returns all sites: values = attn.hook_v, routed_values = attn.hook_routed_v,
-/// hidden = hook_resid_post.
+/// Returns the sites values (attn.hook_v), routed_values (attn.hook_routed_v), hidden (resid_post).
 std::span<const HookSite> hook_sites();
 
 }  // namespace lime

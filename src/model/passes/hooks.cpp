@@ -21,7 +21,7 @@ struct HookSet::Listeners {
     std::erase_if(found->second, [id](const Listener& listener) { return listener.id == id; });
     if (!found->second.empty()) return;
     by_point.erase(found);
-    wanted[static_cast<std::size_t>(point.layer)] &= ~(1U << static_cast<unsigned>(point.kind));
+    wanted[point.layer] &= ~(1U << static_cast<unsigned>(point.kind));
   }
 
   std::map<HookPoint, std::vector<Listener>> by_point;

@@ -13,16 +13,14 @@
 
 namespace lime {
 
-/// Reads an activation. The tensor is valid only during the call and may be a strided view. The
-/// pass later overwrites its memory, so copy what you keep.
+/// Reads an activation. The tensor, perhaps a strided view, is valid only during the call.
 using HookReader = std::function<void(const HookPoint&, const at::Tensor&)>;
 
 /// Returns the replacement of an activation: a tensor of the same shape, dtype and device, or an
 /// undefined tensor to leave the activation unchanged. Must not modify its argument.
 using HookEditor = std::function<at::Tensor(const HookPoint&, const at::Tensor&)>;
 
-/// Keeps one hook registered, as do its copies, and removes it with the last of them. May outlive
-/// the HookSet.
+/// Removes a hook with its last copy. May outlive the HookSet.
 class [[nodiscard]] ScopedHook {
  public:
   ScopedHook() = default;
@@ -51,8 +49,7 @@ class HookSet {
 
   ScopedHook read(const HookPoint& point, HookReader reader);
   ScopedHook edit(const HookPoint& point, HookEditor editor);
-  /// Sets what is called at the begin of every pass, with its ids and the number of cached tokens
-  /// before them.
+  /// Sets what is called at the begin of a pass, with its ids and the number of cached tokens.
   void on_begin(std::function<void(const at::Tensor& ids, std::int64_t cached)> begin) {
     begin_ = std::move(begin);
   }
@@ -66,8 +63,7 @@ class HookSet {
     return index < wanted_->size() && ((*wanted_)[index] >> static_cast<unsigned>(kind) & 1U) != 0;
   }
 
-  /// Calls the hooks of a point.
-  /// @return the activation, or its replacement by an editor.
+  /// Calls the hooks of a point. @return the activation, or its replacement by an editor.
   /// @throws InvalidArgument  if a replacement has another shape, dtype or device.
   at::Tensor run(HookKind kind, int layer, const at::Tensor& activation) const;
 

@@ -10,8 +10,7 @@
 namespace lime {
 namespace {
 
-/// Reserves memory for `needed` tokens, keeping the contents. The capacity doubles, so that
-/// appending one token has constant amortised cost.
+/// Reserves memory for `needed` tokens; the capacity doubles.
 void reserve(at::Tensor& store, std::int64_t used, std::int64_t needed, const at::Tensor& like) {
   constexpr std::int64_t kSmallest = 64;
   const std::int64_t capacity = store.defined() ? store.size(2) : 0;
@@ -79,13 +78,12 @@ std::pair<at::Tensor, at::Tensor> KeyValueCache::append(int layer, const at::Ten
   if (layers_.size() <= index) layers_.resize(index + 1);
   auto& [stored_keys, stored_values] = layers_[index];
   const at::Tensor seen_keys = append_one(stored_keys, length_, keys);
-  const at::Tensor& first_values = layers_[static_cast<std::size_t>(holder)].second;
+  const at::Tensor& first_values = layers_[holder].second;
   if (shares_values && !stored_values.defined()) {
     const std::int64_t seen = length_ + values.size(1);
     return {seen_keys, first_values.narrow(2, 0, seen).transpose(1, 2)};
   }
-  // A layer that shared values until now but had them replaced by a hook needs its own from here
-  // on.
+  // A hook replaced values that this layer shared until now: it needs its own from here on.
   if (!stored_values.defined() && length_ > 0) stored_values = first_values.clone();
   return {seen_keys, append_one(stored_values, length_, values)};
 }

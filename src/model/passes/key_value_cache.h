@@ -28,8 +28,7 @@ class KeyValueCache {
   /// Removes the tokens from `length` on; length <= length(). Sequences go on from there.
   void rewind(std::int64_t length) { length_ = length; }
 
-  /// Returns a cache of `count` sequences that all begin with the one sequence of this cache, with
-  /// memory for `more_tokens` tokens after it. Both caches can be continued.
+  /// Returns a cache of `count` copies of this one sequence, with memory for `more_tokens` each.
   KeyValueCache repeated(std::int64_t count, std::int64_t more_tokens) const;
 
   /// Keeps these sequences only, in this order; the others are finished.

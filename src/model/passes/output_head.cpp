@@ -10,15 +10,12 @@
 #include "model/kernels/activation.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
-#include "model/kernels/matrix_product.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/kernels/row_major.h"
 
 namespace lime {
 namespace {
 
-/// Turns each row of logits into its gradient, softmax minus one at the target, and returns the
-/// loss, summed in row order for any number of threads.
+/// Turns logits into their gradient, softmax minus one at the target; returns the summed loss.
 template <typename T>
 double losses_and_gradients(const at::Tensor& logits, const at::Tensor& targets) {
   const std::int64_t rows = logits.size(0);
@@ -35,9 +32,8 @@ double losses_and_gradients(const at::Tensor& logits, const at::Tensor& targets)
       const T sum = z.sum();
       z *= T{1} / sum;
       z[target[row]] -= T{1};
-      losses[static_cast<std::size_t>(row)] =
-          std::log(static_cast<double>(sum)) +
-          (static_cast<double>(largest) - static_cast<double>(at_target));
+      losses[row] = std::log(static_cast<double>(sum)) +
+                    (static_cast<double>(largest) - static_cast<double>(at_target));
     }
   };
   for_each_block(rows, vocab * 16, run);
@@ -90,8 +86,7 @@ at::Tensor summed_by_kernel(const at::Tensor& x, const at::Tensor& weight,
   })[0];
 }
 
-/// Returns the input of the output projection, on its device: a tied projection is on that of the
-/// embedding.
+/// Returns the input of the output projection, on its device; tied: that of the embedding.
 at::Tensor head_input(const at::Tensor& normalized, const DecoderWeights& weights) {
   const at::Tensor x = weights.project_out.weight.defined()
                            ? apply_linear(normalized, weights.project_out.weight)

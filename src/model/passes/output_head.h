@@ -17,9 +17,8 @@ inline constexpr std::int64_t kIgnoredTarget = -100;
 ///
 ///   sum over rows i of log(sum_j exp(z_ij)) - z_i,target(i),    z = x W^T
 ///
-/// On the CPU only rows with a target are multiplied. If gradients are required, the gradient of
-/// the logits overwrites them: memory is one matrix [targets, vocab], while LibTorch's autograd
-/// keeps three.
+/// On the CPU only rows with a target are multiplied. The gradient of the logits overwrites them:
+/// memory is one matrix [targets, vocab], while LibTorch's autograd keeps three.
 /// @param x        [rows, hidden]
 /// @param weight   [vocab, hidden], the output projection
 /// @param targets  int64 [rows], in [0, vocab) or kIgnoredTarget
@@ -27,9 +26,7 @@ inline constexpr std::int64_t kIgnoredTarget = -100;
 at::Tensor summed_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets);
 
-/// Computes logits from the normalised residual stream: projection, divisor and soft cap.
-/// @param normalized  [..., hidden]
-/// @return [..., vocab], on the device of the output projection
+/// Computes logits [..., vocab] from the normalised residual stream: projection, divisor, soft cap.
 at::Tensor output_logits(const at::Tensor& normalized, const DecoderWeights& weights,
                          const DecoderSpec& spec);
 

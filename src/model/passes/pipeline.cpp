@@ -68,14 +68,14 @@ void Pipeline::serve(std::size_t stage) {
 }
 
 void Pipeline::work(std::size_t stage) {
-  const bool goes_on = stage < last_stage_;
+  const bool has_next = stage < last_stage_;
   while (std::optional<Batch> batch = stage == 0 ? begin_batch() : handovers_[stage - 1]->pop()) {
-    decoder_.run_stage(*batch->pass, stage, goes_on);
+    decoder_.run_stage(*batch->pass, stage, has_next);
     const bool is_wanted =
-        goes_on ? handovers_[stage]->push(std::move(*batch), 1) : finish(std::move(*batch));
+        has_next ? handovers_[stage]->push(std::move(*batch), 1) : finish(std::move(*batch));
     if (!is_wanted) return;
   }
-  if (goes_on) {
+  if (has_next) {
     handovers_[stage]->close();
   } else {
     results_.close();

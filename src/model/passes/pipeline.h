@@ -29,11 +29,9 @@ namespace lime {
 /// concurrently; on a GPU they use that thread's current stream. Inference only.
 class Pipeline {
  public:
-  /// @param options  for every pass; workspace, cache and targets must not be set
-  /// @param next     returns the ids of the next batch, undefined after the last; called on a
-  ///                 pipeline thread
-  /// @param on_end   called when passes in flight are cancelled, because one failed or because the
-  ///                 pipeline is destroyed: must wake hooks that wait for the owner
+  /// @param options  without workspace, cache and targets. @param next  returns the ids of the next
+  /// batch, undefined after the last; called on a thread. @param on_end  called when passes in
+  /// flight are cancelled: must wake hooks that wait for the owner.
   Pipeline(const Decoder& decoder, const ForwardOptions& options, std::function<at::Tensor()> next,
            std::function<void()> on_end = {});
   /// Cancels passes in flight.
@@ -42,8 +40,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// Waits for the next result and returns it; none after the last.
-  /// @throws the first exception of `next`, a hook or a pass; the other stages have then been
-  ///         stopped.
+  /// @throws the first exception of `next`, a hook or a pass, after which the stages stop.
   std::optional<ForwardResult> pop();
 
  private:

@@ -170,8 +170,7 @@ void ChunkReader::index_chunks(hid_t dataset) {
   if (count <= kMaxListed) list_places(dataset);
 }
 
-/// Returns true if a chunk may have this stored size: at least the values at deflate's maximum
-/// compression, and not much larger than the values.
+/// Returns true if a chunk may have this stored size.
 bool ChunkReader::can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const {
   if (filters_ != Filters::kDeflate) return skipped_filters == 0 && size == stored_bytes_;
   if (skipped_filters == kDeflateSkipped) return size == stored_bytes_;

@@ -31,8 +31,7 @@ class ChunkQueue {
  public:
   using Write = std::function<void(const StoredChunk&)>;
 
-  /// @param num_threads  >= 1, in addition to the calling one.
-  /// @throws IoError  if one cannot be started.
+  /// @param num_threads  >= 1, in addition to the calling one. @throws IoError
   explicit ChunkQueue(int num_threads);
   ~ChunkQueue();
   ChunkQueue(const ChunkQueue&) = delete;
@@ -76,7 +75,6 @@ class ChunkWriter {
   ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
               std::int64_t chunk_bytes, ChunkQueue* queue = nullptr);
 
-  /// @param rows  [num_rows, dim]
   void append(const ConstMatrixRef& rows);
   /// Ends the last, partial chunk: no more rows follow.
   void end_rows();

@@ -72,8 +72,7 @@ std::uint32_t fletcher32(std::span<const std::byte> bytes) {
                                               std::to_integer<unsigned>(bytes[at + 1]) << 8));
   }
   if (at < bytes.size()) add_word(sums, std::to_integer<std::uint16_t>(bytes[at]));
-  // The sums above are over little-endian words. Swapping a word's bytes multiplies it, and so the
-  // sums, by 256 modulo 65535.
+  // Swapping the bytes of little-endian words multiplies them, and the sums, by 256 modulo 65535.
   const auto finish = [&](std::uint64_t sum) {
     const std::uint64_t swapped = sum * 256 % kModulus;
     return static_cast<std::uint32_t>(swapped == 0 && sums.any ? kModulus : swapped);

@@ -30,8 +30,7 @@ void set_up_library() {
   H5PLset_loading_state(0);
 }
 
-/// Content of HDF5's error stack: the description closest to the cause, errno if present, and
-/// whether an allocation failed.
+/// Content of HDF5's error stack: the description closest to the cause, errno if present.
 struct ErrorDetail {
   std::string text;
   int code = 0;
@@ -69,8 +68,7 @@ void check_errno(const fs::path& path, std::string_view what, const ErrorDetail&
 Id access_properties() {
   Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(properties.get(), H5F_LIBVER_V110, H5F_LIBVER_V110);
-  // Finished files are never written again and unfinished ones have unique names, so locks would
-  // only fail on file systems without them.
+  // Files are written once and unfinished ones have unique names, so locks would only fail.
   H5Pset_file_locking(properties.get(), false, true);
   H5Pset_meta_block_size(properties.get(), hsize_t{32} * 1024);
   // No pool for small data: a chunk is then at the end of the file (see ChunkWriter::write_chunk).
@@ -105,8 +103,7 @@ std::recursive_mutex& library_mutex() {
   return mutex;
 }
 
-/// Checks the size of a chunk. HDF5 reads a chunk whole, and allocates its memory before it looks
-/// for its bytes.
+/// Checks the size of a chunk: HDF5 allocates memory for it before it looks for its bytes.
 void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t dataset,
                       hid_t properties) {
   if (H5Pget_layout(properties) != H5D_CHUNKED) return;
@@ -117,8 +114,7 @@ void check_chunk_size(const Hdf5File& file, const std::string& name, hid_t datas
   const hsize_t limit = fs::file_size(file.path(), ignored) * static_cast<hsize_t>(kMaxCompression);
   hsize_t bytes = H5Tget_size(type.get());
   for (int i = 0; i < rank; ++i) {
-    if (__builtin_mul_overflow(bytes, chunk[static_cast<std::size_t>(i)], &bytes))
-      bytes = limit + 1;
+    if (__builtin_mul_overflow(bytes, chunk[i], &bytes)) bytes = limit + 1;
     if (bytes <= limit) continue;
     throw FormatError("store: '{}': the chunks of '{}' are larger than the file",
                       file.path().string(), name);

@@ -19,8 +19,7 @@
 
 namespace lime::hdf5 {
 
-/// Maximum compression ratio of deflate; a dataset that claims a larger one is malicious or
-/// corrupt.
+/// Maximum compression ratio of deflate; a larger one is malicious or corrupt.
 inline constexpr std::int64_t kMaxCompression = 1032;
 
 /// Held during every call into HDF5, which Debian builds without thread safety. Recursive, so that
@@ -60,9 +59,8 @@ class OutOfMemory : public FormatError {
   using FormatError::FormatError;
 };
 
-/// Converts HDF5's error stack to an exception "store: 'PATH': what: detail" and clears it: IoError
-/// for errors of the operating system, else FormatError while reading (OutOfMemory if HDF5 reports
-/// it), IoError while writing.
+/// Clears HDF5's error stack and throws "store: 'PATH': what: detail": IoError for errors of the
+/// system and while writing, else FormatError (OutOfMemory if HDF5 reports it).
 [[noreturn]] void fail_reading(const std::filesystem::path& path, std::string_view what);
 [[noreturn]] void fail_writing(const std::filesystem::path& path, std::string_view what);
 
@@ -72,8 +70,7 @@ Id open_file(const std::filesystem::path& path);
 /// calls give equal bytes: no times are stored.
 /// @param shown  file name for error messages: the final path. @throws IoError
 Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
-/// Closes a file that could not be written, without further writes: HDF5 would otherwise retry
-/// forever to flush the rest.
+/// Closes a file that could not be written; HDF5 would otherwise retry forever to flush the rest.
 void discard_file(Id& file);
 
 /// Opens `name`, each part of which must be a hard link: others could lead out of the file.
@@ -126,9 +123,8 @@ class Hdf5Access {
 /// all memory. Here this only terminates the helper, which is limited to the CPU time and memory
 /// that a file of this size can need, and the file is rejected. Errors that HDF5 reports are left
 /// to the next read. If the helper cannot be started, the file is not tried.
-/// @throws FormatError  if the helper crashed, or exceeded its time or memory.
-/// Thread-safe. Cost, once per process and file state: starting the helper, and reading the
-/// capture's tables once more.
+/// @throws FormatError  if the helper crashed, or exceeded its time or memory. Thread-safe. Cost,
+/// once per process and file state: starting the helper, reading the tables.
 void try_reading(const std::filesystem::path& path);
 
 /// Exit statuses of the helper, besides 0.

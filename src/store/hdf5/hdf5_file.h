@@ -39,8 +39,7 @@ struct NumberType {
 /// never loaded. Thread-safe: all calls lock one global mutex, because HDF5 itself is not.
 class Hdf5File {
  public:
-  /// @throws IoError      if the file is missing or cannot be read.
-  /// @throws FormatError  if it is not HDF5, is truncated, or makes HDF5 crash.
+  /// @throws IoError, FormatError  if it is missing, not HDF5, truncated, or makes HDF5 crash.
   explicit Hdf5File(const std::filesystem::path& path, Hdf5Trial trial = Hdf5Trial::kFirst);
   ~Hdf5File();
   Hdf5File(Hdf5File&&) noexcept;
@@ -70,8 +69,7 @@ class Hdf5File {
     });
     return values;
   }
-  /// Reads a dataset as a matrix [rows, columns]. One dimension becomes [1, columns]; of more than
-  /// two, the last becomes the columns and the others are flattened.
+  /// Reads a dataset as a matrix, [1, columns] for one dimension; leading dimensions are flattened.
   MatrixF read_matrix(const std::string& dataset) const;
   MatrixD read_matrix_double(const std::string& dataset) const;
   std::vector<std::string> read_strings(const std::string& dataset) const;

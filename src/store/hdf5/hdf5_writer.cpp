@@ -90,20 +90,19 @@ std::vector<const char*> text_pointers(std::span<const std::string> texts) {
   return pointers;
 }
 
-Id open_for_attribute(const Hdf5Writer& writer, const std::string& object) {
-  Id id(H5Oopen(Hdf5Access::id(writer), object.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!id) throw InvalidArgument("store: no object '{}' to attach an attribute to", object);
-  return id;
-}
-
-/// Creates an attribute of the given type: scalar, or one-dimensional with `count` entries.
-Id create_attribute(const Id& owner, const std::string& name, hid_t type, const hsize_t* count) {
+/// Writes an attribute of the given type: scalar, or one-dimensional with `count` entries.
+void write_attribute(const Hdf5Writer& writer, const std::string& object, const std::string& name,
+                     hid_t type, const void* data, const hsize_t* count = nullptr) {
+  const Id owner(H5Oopen(Hdf5Access::id(writer), object.c_str(), H5P_DEFAULT), H5Oclose);
+  throw_if(!owner, "store: no object '{}' to attach an attribute to", object);
   const Id space(count == nullptr ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, count, nullptr),
                  H5Sclose);
   H5Adelete(owner.get(), name.c_str());
   H5Eclear2(H5E_DEFAULT);
-  return {H5Acreate2(owner.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-          H5Aclose};
+  const Id attribute(
+      H5Acreate2(owner.get(), name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  if (count != nullptr && *count == 0) return;
+  hdf5::check_written(writer, H5Awrite(attribute.get(), type, data) >= 0, name);
 }
 
 template <typename Matrix, typename Ref>
@@ -194,34 +193,23 @@ void Hdf5Writer::write_strings(const std::string& dataset, std::span<const std::
 
 void Hdf5Writer::set_attribute(const std::string& name, std::string_view text,
                                const std::string& object) {
-  const std::vector<std::string> one = {std::string(text)};
   const Lock lock;
-  const Id owner = open_for_attribute(*this, object);
-  const Id type = text_type();
-  const Id attribute = create_attribute(owner, name, type.get(), nullptr);
-  hdf5::check_written(*this, H5Awrite(attribute.get(), type.get(), text_pointers(one).data()) >= 0,
-                      name);
+  const std::string one(text);
+  const char* const pointer = one.c_str();
+  write_attribute(*this, object, name, text_type().get(), &pointer);
 }
 
 void Hdf5Writer::set_attribute(const std::string& name, std::span<const std::string> texts,
                                const std::string& object) {
   const Lock lock;
-  const Id owner = open_for_attribute(*this, object);
-  const Id type = text_type();
   const hsize_t count = texts.size();
-  const Id attribute = create_attribute(owner, name, type.get(), &count);
-  if (count == 0) return;
-  hdf5::check_written(
-      *this, H5Awrite(attribute.get(), type.get(), text_pointers(texts).data()) >= 0, name);
+  write_attribute(*this, object, name, text_type().get(), text_pointers(texts).data(), &count);
 }
 
 void Hdf5Writer::set_number(const std::string& name, NumberType type, const void* value,
                             const std::string& object) {
   const Lock lock;
-  const Id owner = open_for_attribute(*this, object);
-  const hid_t native = hdf5::native_type(type);
-  const Id attribute = create_attribute(owner, name, native, nullptr);
-  hdf5::check_written(*this, H5Awrite(attribute.get(), native, value) >= 0, name);
+  write_attribute(*this, object, name, hdf5::native_type(type), value);
 }
 
 void Hdf5Writer::commit() {

@@ -21,7 +21,6 @@ namespace lime {
 /// Thread-safe like Hdf5File, but intended for one thread.
 class Hdf5Writer {
  public:
-  /// @throws IoError
   explicit Hdf5Writer(const std::filesystem::path& path);
   ~Hdf5Writer();
 

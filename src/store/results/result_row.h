@@ -80,8 +80,7 @@ Json cell_of(const T& value) {
   }
 }
 
-/// A row of results: cells under columns, in the order in which they were set. Its JSON text gives
-/// back an equal row.
+/// A row of results: cells under columns, in the order in which they were set.
 class ResultRow {
  public:
   /// A cell of an initializer list: `ResultRow{{col::kKind, "layer"}, {col::kHead, 3}}`.

@@ -23,17 +23,14 @@ namespace {
 
 constexpr int kMaxDepth = 8;
 constexpr int kMaxObjects = 100'000;
-/// Limit of waiting for anything but the CPU, such as a slow disk. This is not the file's fault, so
-/// the file then counts as not tried.
+/// Limit of waiting for anything but the CPU; the file then counts as not tried.
 constexpr unsigned kMostSeconds = 10;
-/// A process that used this much CPU time since the last alarm was waiting for the CPU, and
-/// continues.
+/// A process that used this much CPU time since the last alarm was waiting for the CPU.
 constexpr std::int64_t kComputing = 1'000'000;  // nanoseconds
 constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes each
 
-/// Walks through a file. Errors that HDF5 reports are ignored, except in listings: an
-/// object missing there could still be opened by name, untried.
+/// Walks through a file. HDF5's errors are ignored, except in listings, which must be complete.
 class TrialWalk {
  public:
   explicit TrialWalk(const Hdf5File& file) : file_(file) {}

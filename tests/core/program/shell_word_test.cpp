@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "core/quoting.h"
+#include "core/utf8.h"
 #include "support/test_data.h"
 
 namespace lime {

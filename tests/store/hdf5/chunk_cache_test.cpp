@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/hdf5/chunk_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "store/hdf5/chunk_reader.h"
 
 namespace lime {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,9 +19,8 @@ namespace lime {
 class Vocabulary {
  public:
   Vocabulary() = default;
-  /// @param entries  token and id, in any order.
-  /// @param where    the file, for errors.
-  /// @throws FormatError  if a token or id occurs twice or the ids leave holes.
+  /// @param entries  token and id, in any order. @throws FormatError  if a token or id occurs twice
+  /// or the ids have gaps; begins with `where`.
   Vocabulary(std::vector<std::pair<std::string, std::int32_t>> entries, const std::string& where);
   Vocabulary(Vocabulary&&) noexcept = default;
   Vocabulary& operator=(Vocabulary&&) noexcept = default;
@@ -28,8 +29,7 @@ class Vocabulary {
 
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   std::optional<std::int32_t> find(std::string_view token) const;
-  /// @param id  in [0, size()).
-  const std::string& token(std::int32_t id) const { return tokens_[static_cast<std::size_t>(id)]; }
+  const std::string& token(std::int32_t id) const { return tokens_[id]; }
 
  private:
   std::vector<std::string> tokens_;
@@ -38,13 +38,11 @@ class Vocabulary {
 
 struct BpeScratch;
 
-/// The `model` of tokenizer.json: cuts the pieces of the pre-tokenizer into tokens.
-/// Immutable and thread-safe.
+/// The `model` of tokenizer.json: cuts pieces into tokens. Immutable and thread-safe.
 class SubwordModel {
  public:
   virtual ~SubwordModel() = default;
-  /// Appends the ids of `word` to `ids`.
-  /// @param scratch  memory of the calling thread.
+  /// Appends the ids of `word` to `ids`; `scratch` is the calling thread's.
   /// @throws InvalidArgument  if the word has no tokens and the model no unknown token.
   virtual void encode(std::string_view word, BpeScratch& scratch,
                       std::vector<std::int32_t>& ids) const = 0;
@@ -54,8 +52,7 @@ class SubwordModel {
 
 struct UnigramOptions {
   std::optional<std::int32_t> unknown_id = std::nullopt;
-  /// Unknown text becomes tokens such as `<0xE2>`, one per byte, where the vocabulary has all of
-  /// them.
+  /// Unknown text becomes tokens such as `<0xE2>`, one per byte, if the vocabulary has all of them.
   bool byte_fallback = false;
 };
 
@@ -127,6 +124,147 @@ class WordPieceModel : public SubwordModel {
   WordPieceOptions options_;
   std::unordered_map<std::string, std::int32_t> ids_;
   std::size_t longest_ = 0;  // bytes of the longest token
+};
+
+struct BpeOptions {
+  /// The vocabulary is spelt in GPT-2's byte alphabet and words are plain bytes.
+  bool byte_level = false;
+  /// Characters without a token become tokens such as `<0xE2>`, one per byte.
+  bool byte_fallback = false;
+  /// Several unknown characters in a row become one unknown token.
+  bool fuse_unknown = false;
+  /// A word that is a token as a whole is not cut (LLaMA 3).
+  bool ignore_merges = false;
+  /// Words are never cut (Hugging Face's WordLevel); others become `unknown_token`.
+  bool whole_words = false;
+  /// In front of the characters of a word but the first, and of tokens that begin with them.
+  std::string continuing_subword_prefix = {};
+  /// Behind the last character of a word, and tokens that end with it.
+  std::string end_of_word_suffix = {};
+  /// The token for characters that have none; without it they are dropped.
+  std::optional<std::string> unknown_token = std::nullopt;
+};
+
+/// Describes the token that two neighbouring tokens merge into, and its rank (lower merges first).
+struct Merge {
+  static constexpr std::int32_t kNone = -1;
+  std::int32_t rank = kNone;
+  std::int32_t result = kNone;
+
+  bool exists() const { return rank != kNone; }
+};
+
+/// The merges of a BPE model by the pair of tokens: a hash table with open addressing, at most half
+/// full, because encoding spends its time on look-ups. Thread-safe once filled.
+class MergeTable {
+ public:
+  explicit MergeTable(std::size_t capacity = 0)
+      : entries_(std::bit_ceil(2 * capacity + 2)),
+        shift_(64 - static_cast<int>(std::bit_width(entries_.size() - 1))) {}
+
+  /// Adds the merge of a pair, or replaces it.
+  void insert(std::int32_t left, std::int32_t right, Merge merge) {
+    Entry& entry = entries_[slot_of(key_of(left, right))];
+    entry = {.key = key_of(left, right), .merge = merge};
+  }
+
+  /// @return a merge that does not exist() if the pair does not merge.
+  Merge find(std::int32_t left, std::int32_t right) const {
+    return entries_[slot_of(key_of(left, right))].merge;
+  }
+
+ private:
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};  // no pair of ids >= 0 has this key
+  struct Entry {
+    std::uint64_t key = kEmpty;
+    Merge merge;
+  };
+
+  static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
+           static_cast<std::uint32_t>(right);
+  }
+
+  /// Returns the slot of `key`, or the empty one for it.
+  std::size_t slot_of(std::uint64_t key) const {
+    const std::uint64_t folded = key ^ (key >> 29);
+    std::size_t slot = static_cast<std::size_t>((folded * 0x9E3779B97F4A7C15ULL) >> shift_);
+    while (entries_[slot].key != key && entries_[slot].key != kEmpty) {
+      slot = (slot + 1) & (entries_.size() - 1);
+    }
+    return slot;
+  }
+
+  std::vector<Entry> entries_;
+  int shift_;
+};
+
+/// Scratch memory for encoding words, one per thread. Tests read the count of operations.
+struct BpeScratch {
+  struct Symbol {
+    std::int32_t id = 0;
+    std::int32_t previous = 0;
+    std::int32_t next = 0;
+  };
+  struct Candidate {
+    std::int32_t rank = 0;
+    std::int32_t left = 0;  ///< index of the left symbol
+    std::int32_t result = 0;
+    /// Earlier rank first, then further left.
+    bool operator>(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank : left > other.left;
+    }
+  };
+  std::vector<std::int32_t> ids;
+  std::vector<Merge> merges;
+  std::vector<Symbol> symbols;
+  std::vector<Candidate> heap;
+  std::uint64_t operations = 0;
+};
+
+/// Byte-pair encoding of one word: repeatedly joins the neighbouring pair of tokens whose merge was
+/// learnt first, the leftmost of equals, until none is left.
+///
+/// Immutable and thread-safe. Time O(n log n) for a word of n characters; short words take a
+/// simple O(n^2) loop that is faster for them.
+/// Source: Sennrich, Haddow & Birch (2016), arXiv:1508.07909.
+class BpeModel : public SubwordModel {
+ public:
+  using MergePair = std::pair<std::string, std::string>;
+
+  /// @param merges  in the order learnt; `vocabulary` must outlive this object. @throws FormatError
+  /// if a merge names a token that the vocabulary lacks; begins with `where`.
+  BpeModel(const Vocabulary& vocabulary, const std::vector<MergePair>& merges,
+           const BpeOptions& options, const std::string& where);
+
+  void encode(std::string_view word, BpeScratch& scratch,
+              std::vector<std::int32_t>& ids) const override;
+
+  /// Returns true if `token` never follows another character inside a merged token.
+  bool can_cut_before(std::string_view token) const override;
+
+ private:
+  class UnknownRun;
+  void add_merges(const std::vector<MergePair>& merges, const std::string& where);
+  void prepare_bytes();
+  std::optional<std::int32_t> whole_word(std::string_view word) const;
+  std::int32_t only_word(std::string_view word) const;
+  void split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const;
+  void split_marked_word(std::string_view word, std::vector<std::int32_t>& symbols) const;
+  void fall_back(std::string_view written, UnknownRun& unknown,
+                 std::vector<std::int32_t>& symbols) const;
+  void merge_short(BpeScratch& scratch) const;
+  void merge_long(BpeScratch& scratch) const;
+  void push_candidate(BpeScratch& scratch, std::int32_t left) const;
+
+  const Vocabulary& vocabulary_;
+  BpeOptions options_;
+  std::optional<std::int32_t> unknown_id_;
+  MergeTable merges_;
+  std::vector<std::int32_t> merged_ids_;          // every id that a merge makes
+  std::array<std::int32_t, 256> byte_ids_{};      // byte level: the token of each byte, or -1
+  std::array<std::int32_t, 256> fallback_ids_{};  // the token <0xXX> of each byte, or -1
+  std::unordered_map<std::string, std::int32_t> whole_words_;  // ignore_merges, by plain bytes
 };
 
 }  // namespace lime
