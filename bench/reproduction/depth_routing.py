@@ -86,6 +86,7 @@ class Bench:
             "task": "lm", "text": self.data / "text", "validation-share": 0.02, "vocab-size": 4096,
             "tokens": self.out / "tokens", "sequence-length": 256, "steps": self.own.steps,
             "batch-size": 2, "learning-rate": 1e-3, "threads": 1, "log-every": 20,
+            "warmup-steps": min(100, self.own.steps // 10),
             "save-every": 250, "validate-every": self.own.steps, "seed": seed}
         run([self.program("lime-train"), *words(options), "-o", folder, "--resume"],
             folder.with_suffix(".log"))
@@ -93,7 +94,7 @@ class Bench:
         return [event for event in events if event["event"] == "validation"][-1]["loss"]
 
     def measure(self, size, name, seed):
-        """Returns entropy and effective rank, and writes what is read of each source."""
+        """Returns entropy, effective rank and what is read of the embedding; writes the router maps."""
         folder = self.folder(size, name, seed)
         capture = folder.with_suffix(".h5")
         site = {"ResFormer", "Depth-Attention", "LIMe dynamic"}
@@ -109,6 +110,8 @@ class Bench:
             return json.loads(table.read_text())["rows"]
 
         entropy = rows("entropy", capture, "--site", "routed_values,hidden", "--label", name)
+        ranks = rows("geometry", capture, "--measure", "rank", "--ranks", "sequences", "--site",
+                     "hidden", "--label", name)
         router = rows("router", folder, *([] if name.startswith("LIMe f") else [capture]),
                       "--label", name)
 
@@ -120,6 +123,8 @@ class Bench:
                                     if row["site"] == "routed_values" and "mean" in row]),
             "hidden entropy": mean([row["mean"] for row in entropy
                                     if row["site"] == "hidden" and "mean" in row]),
+            "effective rank": mean([row["mean"] for row in ranks
+                                    if row["measure"] == "effective_rank"]),
             "read of embedding": mean(
                 [row["share"] for row in router
                  if row["kind"] == "source_map" and row["source"] == 0 and row["layer"] > 0]
@@ -185,8 +190,8 @@ class Bench:
         def cell(row, key, form):
             return form.format(row[key]) if key in row else ""
 
-        lines = ["| decoder | loss | parameters | MACs | step / LLaMA | memory | cache | "
-                 "values entropy | hidden entropy | read of embedding |", "|" + "---|" * 10]
+        lines = ["| decoder | loss | parameters | MACs | step / LLaMA | memory | cache | values entropy "
+                 "| hidden entropy | effective rank | read of embedding |", "|" + "---|" * 11]
         for row in rows:
             interval = cell(row, "interval", " ± {:.4f}")
             memory = row.get("peak_memory_bytes", 0) / 2**20
@@ -194,7 +199,8 @@ class Bench:
                 f"| {row['decoder']} | {row['loss']:.4f}{interval} | {row['parameters']:,} | "
                 f"{row['MACs'] / 1e9:.3f} G | {cell(row, 'step / LLaMA', '{:.3f}')} | "
                 f"{memory:.0f} MiB | {row['cache'] / 2**10:.0f} KiB | {row['values entropy']:.3f} | "
-                f"{row['hidden entropy']:.3f} | {100 * row['read of embedding']:.1f} % |")
+                f"{row['hidden entropy']:.3f} | {row['effective rank']:.1f} | "
+                f"{100 * row['read of embedding']:.1f} % |")
         (self.out / f"table-{size}.md").write_text("\n".join(lines) + "\n")
         print(f"\n{size}, {self.own.steps} steps, seeds {self.own.seeds}")
         print("\n".join(lines), flush=True)

@@ -63,7 +63,7 @@ const Family& read_family(const KeyReader& keys, ModelConfig& config) {
   return *family;
 }
 
-// What a key of config.json may hold; an absent key leaves the value as it is.
+// Allowed values of a key of config.json; an absent key leaves the value as it is.
 
 void read_value(const KeyReader& keys, const char* key, std::int64_t& value) {
   value = keys.integer(key).value_or(value);

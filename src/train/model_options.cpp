@@ -145,7 +145,7 @@ void ModelOptions::describe(OptionList& list) {
            "routers have one weight for each dimension of a head");
   list.add("dynamic_router", lime.dynamic, "routers compute their weights from the token");
   list.add("router_initializer_scale", lime.initializer_scale,
-           "scale of the random initialization of LIMe routers, relative to the paper, >= 0; 0 "
+           "scale of the random initialisation of LIMe routers, relative to the paper, >= 0; 0 "
            "starts as a LLaMA");
   list.add("dwa_dilation", denseformer.dilation,
            "denseformer: averages read every N-th output, >= 1");

@@ -25,7 +25,7 @@ struct ModelOptions {
   MhcConfig mhc;
   DepthAttentionConfig depth_attention;
   MuddConfig mudd;
-  // Of all:
+  // Options of all decoders:
   std::int64_t num_hidden_layers = 4;
   std::int64_t num_attention_heads = 4;
   std::optional<std::int64_t> num_key_value_heads = std::nullopt;  ///< divides the query heads

@@ -68,7 +68,7 @@ struct FigureSize {
   std::optional<double> max_height_mm = {};  ///< of a page; unset: unlimited
 };
 
-/// Where a figure is shown: its widths, text font and font size.
+/// Medium of a figure: its widths, text font and font size.
 enum class Venue { kAcl, kNeurips, kIcml, kIclr, kSlides, kPoster };
 
 constexpr auto names_of(Venue) {

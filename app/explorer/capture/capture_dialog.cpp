@@ -36,7 +36,8 @@ CaptureDialog::CaptureDialog(CaptureRun& run, CaptureRequest request, QWidget* p
                                         QFileDialog::DontConfirmOverwrite);
   });
   output_->setText(request_.output);
-  output_->setToolTip(u"Several checkpoints write a file each, with the label in its name"_s);
+  output_->setToolTip(
+      u"With several checkpoints, each has its own file with its label in the name"_s);
   addForm(new OptionForm(option_fields(request_.form)), QDialogButtonBox::Ok);
   findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->setText(u"&Capture"_s);
   text_->setFocus();

@@ -72,7 +72,8 @@ void CaptureForm::describe(OptionList& list) {
   list.add("hidden", hidden, "the residual stream: Collapse, Embeddings, Text, Probes");
   list.add("attention_patterns", attention_patterns,
            "a number per head, query and key, for the Attention tab of Text: large");
-  list.add("only_words", only_words, "stores only the tokens of some words, the classes of Probes");
+  list.add("only_words", only_words,
+           "stores only the tokens of the given words, which are the classes of the Probes view");
   list.add("words", words,
            "words that are one token each, spaces included, e.g. ' is, are, was, were'; the four "
            "most frequent ones of the text if not given");
@@ -119,7 +120,7 @@ CaptureRun::CaptureRun(JobRunner& jobs) : jobs_(jobs) {
 void CaptureRun::start(const CaptureRequest& request) {
   if (isRunning()) {
     throw InvalidArgument(
-        "capture: another one is running; wait, or cancel it in the list of jobs");
+        "capture: a capture is already running; wait, or cancel it in the list of jobs");
   }
   request.validate();
   QString text = request.text_file;

@@ -79,7 +79,7 @@ class CaptureRun : public QObject {
 
   JobRunner& jobs_;
   std::deque<Step> waiting_;
-  JobId job_ = 0;  ///< 0: none under way
+  JobId job_ = 0;  ///< 0: no job is running
   QStringList written_;
 };
 

@@ -43,7 +43,7 @@ QVariant tokenData(const SelectedToken& row, int role) {
 constexpr std::size_t kMostListed = 2000;  // in the list
 
 const QString kHint =
-    u"Draw around points to select their tokens, or click one for its neighbours"_s;
+    u"Drag a lasso around points to select their tokens, or click a point for its neighbours"_s;
 
 QString titleOf(const EmbeddingSet& set, const TokenSelection& selected, std::size_t num_points,
                 std::size_t model) {

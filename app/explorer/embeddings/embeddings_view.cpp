@@ -49,11 +49,11 @@ QWidget* EmbeddingsView::makeControls() {
       u"t-SNE (van der Maaten & Hinton 2008) of 2000 rows of each open capture, layer by layer"_s);
   bar->addWidget(compute_);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
-  colour_ = addChoiceBox(*bar, u"Co&lour"_s, u"Meaning of the colours"_s);
+  colour_ = addChoiceBox(*bar, u"Co&lour"_s, u"Quantity shown by the colours"_s);
   for (const QString& name : {u"class"_s, u"token"_s, u"position"_s, u"sequence"_s}) {
     colour_->addItem(name, name);  // in the order of EmbeddingColour
   }
-  search_ = makeSearch(u"find a token"_s, u"Selects the points of a token"_s);
+  search_ = makeSearch(u"find a token"_s, u"Select the points of a token"_s);
   bar->addWidget(search_);
   bar->addWidget(layers_, 1);
   connect(search_, &QLineEdit::textEdited, this, [this](const QString& text) {
@@ -433,7 +433,7 @@ QStringList EmbeddingsView::commandLines() const {
 std::vector<Shortcut> EmbeddingsView::shortcuts() const {
   return {{u"Move from point to point"_s, u"Arrows"_s},
           {u"Move and select points"_s, u"Shift+Arrows"_s},
-          {u"Neighbours of a point, of a listed token"_s, u"Click, double click"_s},
+          {u"Neighbours of a point or of a listed token"_s, u"Click, double click"_s},
           {u"Select points, add points"_s, u"Drag, Ctrl+Drag"_s}};
 }
 

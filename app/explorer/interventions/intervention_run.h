@@ -191,7 +191,7 @@ class InterventionRun : public QObject {
   std::deque<Step> waiting_;
   Step current_ = Step::kReadOriginal;
   int num_steps_ = 0;  ///< of the present run
-  JobId job_ = 0;      ///< 0: none under way
+  JobId job_ = 0;      ///< 0: no job is running
   QString problem_;
   QHash<QByteArray, LineReading> readings_;
   std::optional<Captured> original_;

@@ -87,7 +87,7 @@ int ScoredLines::rowOfLine(int line) const {
 RunBar::RunBar()
     : run_(new QPushButton),
       max_lines_(new QComboBox),
-      live_(new QCheckBox(u"at &every edit"_s)),
+      live_(new QCheckBox(u"run at &every edit"_s)),
       under_way_(new QWidget),
       step_(new QLabel),
       progress_(new QProgressBar) {
@@ -100,7 +100,7 @@ RunBar::RunBar()
   max_lines_->addItem(u"all lines"_s, 0);
   max_lines_->setAccessibleName(u"number of lines"_s);
   max_lines_->setToolTip(u"More lines need more time and disk space"_s);
-  live_->setToolTip(u"Rerun as soon as an edit changes"_s);
+  live_->setToolTip(u"Rerun after every edit"_s);
   step_->setForegroundRole(QPalette::PlaceholderText);
   step_->setMinimumWidth(40);
   step_->setAccessibleName(u"step of the run"_s);

@@ -327,7 +327,7 @@ void InterventionsView::addActions() {
         if (!path.isEmpty()) loadEdits(path);
       });
   add("Save edits...", QKeySequence(Qt::CTRL | Qt::Key_S),
-      "Write the edits into a file for lime-capture and lime-generate --router-edit", true, [this] {
+      "Write the edits to a file for lime-capture and lime-generate --router-edit", true, [this] {
         const QString path = QFileDialog::getSaveFileName(
             this, u"Save edits"_s, QDir(lastFolder()).filePath("edit.json"), kEditFilter);
         if (!path.isEmpty()) saveEdits(path);
@@ -366,7 +366,7 @@ void InterventionsView::loadEdits(const QString& path) {
 void InterventionsView::saveEdits(const QString& path) {
   attempt([&] {
     if (edits_.edits().empty()) {
-      throw InvalidArgument("save edits: there must be an edit, got none; ablate a route first");
+      throw InvalidArgument("save edits: there are no edits to save; ablate a route first");
     }
     write_file_atomically(toPath(path), router_edits_to_json(edits_.edits()).dump(1) + "\n");
     edit_file_ = path;
@@ -418,11 +418,11 @@ void InterventionsView::run() {
 }
 
 std::vector<Shortcut> InterventionsView::shortcuts() const {
-  return {{u"Previous layer or head, next one"_s, u"Up, Down"_s},
+  return {{u"Previous or next layer or head"_s, u"Up, Down"_s},
           {u"Previous source, next source"_s, u"Left, Right"_s},
-          {u"More or fewer routes around the cell"_s, u"Space, Shift+Space"_s},
+          {u"Extend or reduce the selected routes"_s, u"Space, Shift+Space"_s},
           {u"Ablate the selected routes"_s, u"0, Delete"_s},
-          {u"Restore them, double them"_s, u"1, 2"_s},
+          {u"Restore or double them"_s, u"1, 2"_s},
           {u"Scale them down, up"_s, u"[, ]"_s}};
 }
 

@@ -154,7 +154,7 @@ class JobRunner : public QObject {
 /// A value that a job computes, or the reason why there is none.
 template <typename Result>
 struct Answer {
-  JobId job = 0;  ///< 0: none under way
+  JobId job = 0;  ///< 0: no job is running
   std::optional<Result> result{};
   QString problem{};  ///< why there is no result
 };

@@ -18,7 +18,7 @@ enum class ProbeQuestion { kSeparability, kBlimp };
 /// Returns the metric of lime-metrics: "separability", "blimp".
 std::string metricOf(ProbeQuestion question);
 
-/// A model that has probes, in open results, or can be probed, an open capture.
+/// A model whose probes are in open results, or an open capture that can be probed.
 struct ProbeSource {
   int document = 0;               ///< in the workspace
   QString label;                  ///< that no other source has

@@ -82,9 +82,10 @@ ProbesView::ProbesView(const ViewContext& context)
 QWidget* ProbesView::makeControls() {
   auto* const widget = new QWidget;
   QHBoxLayout* const bar = makeBar(*widget);
-  question_ = addChoiceBox(*bar, u"&Probe"_s,
-                           u"Target of a linear classifier of the activations of a layer (Alain & "
-                           u"Bengio 2016, arXiv:1610.01644)"_s);
+  question_ = addChoiceBox(
+      *bar, u"&Probe"_s,
+      u"Property that a linear classifier predicts from a layer's activations (Alain & "
+      u"Bengio 2016, arXiv:1610.01644)"_s);
   addChoice(*question_, u"words"_s, toQString(metricOf(ProbeQuestion::kSeparability)),
             u"Class of a token among the words of lime-capture --only: multinomial logistic "
             u"regression, 5 folds"_s);
@@ -92,7 +93,7 @@ QWidget* ProbesView::makeControls() {
             u"The good sentence of a pair: logistic regression of pooled sentences, pairs stay "
             u"within a fold (BLiMP, Warstadt et al. 2020, arXiv:1912.00582)"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
-  model_ = addChoiceBox(*bar, u"&Model"_s, u"Model of the tasks and predictions"_s);
+  model_ = addChoiceBox(*bar, u"&Model"_s, u"Model whose tasks and predictions are shown"_s);
   numbers_ = addChoiceBox(*bar, u"&Confusion"_s, u"Values of the confusion matrix"_s);
   numbers_->addItem(u"counts"_s, false);
   numbers_->addItem(u"fractions of the true class"_s, true);

@@ -78,7 +78,7 @@ ResultsView::ResultsView(const ViewContext& context)
       documents_(new CheckMenu(u"&Documents"_s, u"Results to draw"_s)),
       labels_(new CheckMenu(u"M&odels"_s, u"Models to draw"_s)),
       sites_(new CheckMenu(u"S&ites"_s, u"Sites to draw"_s)),
-      problems_(makeNote(u"results that are left out"_s)),
+      problems_(makeNote(u"omitted results"_s)),
       pane_(new FigurePane(u"figure of results"_s)) {
   auto* const controls = new QWidget;
   QHBoxLayout* const bar = makeBar(*controls);

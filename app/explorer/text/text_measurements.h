@@ -62,7 +62,7 @@ Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
 /// Summarises the mean attention of a head in a line, and explains its numbers.
 QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base = 0);
 
-/// The attention that is shown, for its commands.
+/// Attention pattern on display, for the copied commands.
 struct AttentionCommand {
   std::filesystem::path capture;
   QString label;

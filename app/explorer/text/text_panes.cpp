@@ -163,11 +163,11 @@ void AttentionPanes::drawRouted() {
                   answer.job != 0 ? u"Computing routed attention ..."_s : answer.problem);
     return;
   }
-  routed_->show(routedAttentionFigure(*answer.result, query_, texts_, layer_base_), {},
-                u"Buffered layers read by %1 (head %2, %3)"_s.arg(tokenName(texts_, query_))
-                    .arg(attention.result->routed_head(head_) + layer_base_)
-                    .arg(answer.result->of_values ? u"by its values"_s
-                                                  : u"by the mean values of the text"_s));
+  routed_->show(
+      routedAttentionFigure(*answer.result, query_, texts_, layer_base_), {},
+      u"Buffered layers read by %1 (head %2, %3)"_s.arg(tokenName(texts_, query_))
+          .arg(attention.result->routed_head(head_) + layer_base_)
+          .arg(answer.result->of_values ? u"by its values"_s : u"by the RMS of the values"_s));
 }
 
 QString AttentionPanes::describePattern(const FigureHit& hit) const {

@@ -18,7 +18,7 @@ class QPushButton;
 
 namespace lime::explorer {
 
-/// Makes a layout in a column that fills `page`, without margins or gaps.
+/// Adds a vertical layout without margins or spacing to `page`.
 QVBoxLayout* fillWithColumn(QWidget& page);
 
 QHBoxLayout* makeBar(QWidget& bar);

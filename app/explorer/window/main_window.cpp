@@ -59,7 +59,7 @@ class RenameCommand : public QUndoCommand {
 QString freeName(const QString& name, const QString& extension) {
   const QDir folder(QFileInfo(lastFolder()).isWritable() ? lastFolder() : QDir::homePath());
   QString free = name;
-  // Several checkpoints write a file each, with the label in its name.
+  // With several checkpoints, each has its own file with its label in the name.
   for (int number = 2; !folder.entryList({free + u".*"_s, free + u"-*.*"_s}).isEmpty(); ++number) {
     free = u"%1-%2"_s.arg(name).arg(number);
   }

@@ -133,7 +133,7 @@ void StartPage::setDemo(const QStringList& paths) {
   auto* const button = addLink(*demo_, u"Open the demo"_s, paths.join(u'\n'));
   connect(button, &QLabel::linkActivated, this, [this, paths] { Q_EMIT openPaths(paths); });
   addText(*demo_,
-          u"a LLaMA and a LIMe of arithmetic, the same two of English, and their measurements"_s,
+          u"LLaMA and LIMe trained on arithmetic and on English, with their captures and results"_s,
           1.0, true);
 }
 

@@ -55,7 +55,7 @@ const std::vector<ViewKind>& allViews() {
        makeView<RouterView>,
        {u"Each cell is the fraction of a layer's router weight on one buffered layer: the keys and "
         u"values that this or an earlier layer computed. Buffered layer 0 is projected from the "
-        u"embeddings, and a router without preferences gives each of the n layers that it can read "
+        u"embeddings, and a uniform router gives each of the n layers that it can read "
         u"1/n."_s,
         u"M<sub>l,l'</sub> = &Sigma;<sub>h,h'</sub> |R<sub>l</sub>[h, (l', h')]| / its sum over l'"_s,
         u"|R| is not scale-invariant: multiplying W<sub>K</sub> and W<sub>V</sub> of a buffered "
@@ -126,7 +126,7 @@ const std::vector<ViewKind>& allViews() {
        Need::kRoutes,
        InterventionsView::shows,
        makeView<InterventionsView>,
-       {u"The text is predicted twice, by the original model and with edited routers. A route "
+       {u"The text is scored twice, by the original model and with edited routers. A route "
         u"whose removal leaves the loss unchanged is not needed for this text."_s,
         u"&Delta; loss = mean over t of log p(x<sub>t</sub> | x<sub>&lt;t</sub>) &minus; "
         u"log p<sub>edited</sub>(x<sub>t</sub> | x<sub>&lt;t</sub>)"_s,
@@ -135,7 +135,7 @@ const std::vector<ViewKind>& allViews() {
         u"explorer.md"_s, u"Interventions"_s}},
       {u"results"_s,
        u"Results"_s,
-       u"What are the results, as figures of a paper?"_s,
+       u"How do the results look as figures of a paper?"_s,
        Need::kResults,
        [](const Document& document) { return document.results != nullptr; },
        makeView<ResultsView>,

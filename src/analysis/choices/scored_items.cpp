@@ -155,7 +155,7 @@ std::vector<double> shares(const AnsweredTask& task, const auto& choice_of) {
   return counts;
 }
 
-/// Where a tokenizer of a model was met.
+/// First place of a model's tokenizer.
 struct SeenTokenizer {
   std::string sha256;
   std::string where;

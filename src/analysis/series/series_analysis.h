@@ -20,8 +20,8 @@ struct SeriesOptions {
   std::vector<std::int64_t> steps;            ///< of each input; empty: from the names
   std::vector<std::string> model;             ///< model of each input; empty: from the names
   std::vector<SeriesMetric> metric;           ///< of captures; empty: drift and entropy
-  /// Of the drift. Its layers and sites are also those of the other metrics; its captures, labels
-  /// and maps are not described.
+  /// Options of the drift. Its layers and sites are also those of the other metrics; its captures,
+  /// labels and maps are not described.
   SimilarityAnalysisOptions drift;
 
   void describe_inputs(OptionList& list);

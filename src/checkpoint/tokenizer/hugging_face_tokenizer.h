@@ -32,7 +32,7 @@ struct TokenizerParts {
   TokenDecoder decoder;
   /// Tokens matched as a whole; those that `vocabulary` lacks extend it.
   std::vector<AddedToken> added_tokens;
-  /// Special tokens that are spelled out in a text are ordinary text.
+  /// Treats special tokens spelled out in a text as ordinary text.
   bool split_special_tokens = false;
   std::optional<std::int32_t> bos_id = std::nullopt;
   std::optional<std::int32_t> eos_id = std::nullopt;

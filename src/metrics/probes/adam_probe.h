@@ -51,7 +51,7 @@ class AdamTraining {
   std::unique_ptr<State> state_;
 };
 
-/// One fold of the LIMe code.
+/// Result of one fold of the LIMe code's probe.
 struct AdamProbeFold {
   /// Unweighted mean of the batch accuracies, including the last, short one.
   double accuracy = 0.0;

@@ -73,7 +73,7 @@ void softmax(Array<T>& scores) {
   scores /= scores.sum();
 }
 
-/// What attend_over_depth() needs of a router.
+/// Router data for attend_over_depth().
 struct DepthQuery {
   at::Tensor query;  // w * g, [hidden]
   double bias = 0.0;

@@ -370,7 +370,7 @@ Figure series_figure(FigureSources sources, const FigureOptions& options) {
   const std::vector<int> layers = layers_to_draw(options, there, kMostCurves);
   std::vector<std::string> measures = distinct(rows, col::kMeasure);
   if (options.measure.empty()) {
-    // Of the measures of the drift, one.
+    // One measure of the drift.
     const std::vector<std::string> drift =
         distinct(rows_with(rows, {{col::kQuantity, "drift"}}), col::kMeasure);
     std::erase_if(measures, [&](const std::string& measure) {

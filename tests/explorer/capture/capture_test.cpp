@@ -115,7 +115,7 @@ TEST_F(CaptureTest, SeveralCheckpointsWriteAFileEach) {
   QObject::connect(&run, &CaptureRun::finished, [&](const QStringList& files) { written = files; });
   run.start(request({checkpointFolder("one"), checkpointFolder("two")}));
   EXPECT_EQ(lime::testing::refusal_of<InvalidArgument>([&] { run.start(request({})); }),
-            "capture: another one is running; wait, or cancel it in the list of jobs");
+            "capture: a capture is already running; wait, or cancel it in the list of jobs");
   ASSERT_TRUE(waitUntil([&] { return jobs_.isIdle() && !run.isRunning(); }));
   EXPECT_EQ(written, (QStringList{at("text-one.h5"), at("text-two.h5")}));
   EXPECT_EQ(CaptureReader(folder_ / "text-two.h5").sites(),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/families/family.h"
+
+namespace lime {
+namespace {
+
+void read_granite(const KeyReader& keys, ModelConfig& config) {
+  read_llama(keys, config);
+  DecoderSpec& spec = config.spec;
+  spec.embedding_multiplier = keys.number("embedding_multiplier").value_or(1.0);
+  spec.residual_multiplier = keys.number("residual_multiplier").value_or(1.0);
+  spec.logits_divisor = keys.number("logits_scaling").value_or(1.0);
+  spec.layers.front().attention_scale = keys.number("attention_multiplier").value_or(1.0);
+}
+
+}  // namespace
+
+const Family kGranite = {
+    .model_type = "granite", .architecture = "GraniteForCausalLM", .read = read_granite};
+
+}  // namespace lime
