@@ -3,8 +3,8 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
-#include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 #include "checkpoint/tokenizer/special_tokens.h"
+#include "checkpoint/tokenizer/tokenizer_json.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"

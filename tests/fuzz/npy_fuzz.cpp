@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A .npy file of token ids.
-#include "capture/input/input.h"
+#include "capture/input/input_tokens.h"
 #include "fuzz/fuzz_target.h"
 
 using namespace lime;

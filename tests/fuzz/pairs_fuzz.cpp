@@ -2,7 +2,7 @@
 // Minimal pairs in BLiMP's format, one JSON object per line.
 #include <memory>
 
-#include "capture/input/input.h"
+#include "capture/input/input_text.h"
 #include "checkpoint/tokenizer.h"
 #include "fuzz/fuzz_target.h"
 #include "support/tiny_checkpoint.h"

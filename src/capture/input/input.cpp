@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "capture/input/input_text.h"
+#include "capture/input/input_tokens.h"
 #include "core/files/sha256.h"
 
 namespace lime {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/input/input_text.h"
+
 #include <algorithm>
 #include <limits>
 
-#include "capture/input/input.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/input/input_tokens.h"
+
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "capture/input/input.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
 

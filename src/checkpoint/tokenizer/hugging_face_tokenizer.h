@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,17 +47,5 @@ struct TokenizerParts {
 /// Thread-safe: every call borrows scratch memory and a word cache from a pool.
 /// @throws FormatError  if the parts contradict each other.
 std::unique_ptr<Tokenizer> make_hugging_face_tokenizer(TokenizerParts parts);
-
-/// Reads Hugging Face's tokenizer.json with a BPE, Unigram, WordLevel or WordPiece model.
-/// @param special  from the other files; BOS and EOS depend only on its post_processor.
-/// @throws FormatError  if the file is broken or needs a component that is not supported.
-std::unique_ptr<Tokenizer> read_tokenizer_json(const std::filesystem::path& path,
-                                               const SpecialTokens& special);
-
-/// Reads GPT-2's vocab.json and merges.txt: byte-level BPE with GPT-2's pattern.
-/// @throws FormatError  if a file is broken.
-std::unique_ptr<Tokenizer> read_gpt2_files(const std::filesystem::path& vocab_json,
-                                           const std::filesystem::path& merges_txt,
-                                           const SpecialTokens& special);
 
 }  // namespace lime

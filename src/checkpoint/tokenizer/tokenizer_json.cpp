@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/tokenizer_json.h"
 
 #include <algorithm>
 #include <string>

@@ -57,8 +57,4 @@ std::string format_help(const CommandHelp& help);
 /// @param version  e.g. "lime 0.1.0".
 std::string format_man_page(const CommandTree& program, std::string_view version);
 
-/// Returns a script that completes commands, options, choices and files in bash, zsh or fish.
-/// @throws InvalidArgument  for another shell.
-std::string format_completion(const CommandTree& program, std::string_view shell);
-
 }  // namespace lime

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/program/command_help.h"
+#include "core/program/completion.h"
 #include "core/program/program.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/program/completion.h"
+
 #include <algorithm>
 
-#include "core/program/command_help.h"
 #include "core/utf8.h"
 
 namespace lime {

@@ -14,6 +14,7 @@
 
 #include "checkpoint/parameters.h"
 #include "core/random.h"
+#include "model/decoders/hyper_connections.h"
 #include "model/decoders/lime_router.h"
 #include "model/decoders/residual_stream.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/decoders/hyper_connections.h"
+
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 
 #include <Eigen/Core>
 #include <cmath>
 
-#include "model/decoders/residual_stream.h"
 #include "model/kernels/constrained_streams.h"
 #include "model/kernels/depth_mixture.h"
 #include "model/kernels/linear.h"

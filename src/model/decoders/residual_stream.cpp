@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/decoders/hyper_connections.h"
 #include "model/kernels/depth_mixture.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"

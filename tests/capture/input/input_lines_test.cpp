@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "capture/input/input.h"
+#include "capture/input/input_text.h"
 #include "capture/toy_tokenizer.h"
 #include "core/errors.h"
 #include "support/refusal.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "capture/input/input.h"
+#include "capture/input/input_tokens.h"
 #include "capture/npy_file.h"
 #include "core/errors.h"
 #include "support/refusal.h"

@@ -6,6 +6,7 @@
 
 #include "core/errors.h"
 #include "core/program/command_help.h"
+#include "core/program/completion.h"
 
 namespace lime {
 namespace {
