@@ -35,7 +35,9 @@ struct OwnedOptions {
 
 std::vector<std::string> family_names() {
   std::vector<std::string> names;
-  for (const Family* family : all_families()) names.emplace_back(family->model_type);
+  for (const Family* family : all_families()) {
+    if (family->is_for_new_models) names.emplace_back(family->model_type);
+  }
   return names;
 }
 
