@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "analysis/engine/analysis.h"
-#include "capture/capture_sizes.h"
 #include "capture/capture_options.h"
+#include "capture/capture_sizes.h"
 #include "capture/sweep.h"
 #include "model/kernels/parallel_tiles.h"
 

@@ -18,7 +18,7 @@
 
 #include "bench/device_timing.h"
 #include "capture/capture.h"
-#include "capture/input/input.h"
+#include "capture/input/input_tokens.h"
 #include "core/errors.h"
 #include "core/program/command_line.h"
 #include "core/program/program.h"

@@ -181,9 +181,8 @@ TEST_F(SeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   SmallCapture capture = words_capture();
   capture.activations[1].rows(7, 2) = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(refusal(capture),
-            "'words.h5': site 'values', layer 1: separability: sequence 1: representations must be "
-            "finite, got nan at token 3, dimension 2; check the model for overflow, or capture in "
-            "a wider type");
+            "'words.h5': site 'values', layer 1: rows must be finite, got nan in sequence 1, position "
+            "3, dimension 2; check the model for overflow, or capture in a wider type");
 }
 
 TEST_F(SeparabilityTest, RefusesUnfitOptions) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/capture_sizes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "capture/capture_sizes.h"
 #include "core/errors.h"
 #include "core/json.h"
 #include "store/capture_writer.h"

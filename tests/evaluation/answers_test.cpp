@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluation/text_generator.h"
-
 #include <gtest/gtest.h>
 
 #include "core/files/input_file.h"
 #include "core/json.h"
+#include "evaluation/text_generator.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -3,8 +3,8 @@
 
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/controls.h"
-#include "viz/figure.h"
 #include "explorer/widgets/figure_view.h"
+#include "viz/figure.h"
 
 class QCheckBox;
 class QSlider;

@@ -6,8 +6,8 @@
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
-#include "viz/figure.h"
 #include "explorer/widgets/figure_view.h"
+#include "viz/figure.h"
 
 namespace lime {
 class CaptureReader;

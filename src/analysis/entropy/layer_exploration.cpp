@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "analysis/engine/capture_rows.h"
-#include "metrics/entropy/entropy_calculator.h"
 #include "core/options.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"

@@ -83,9 +83,9 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
   std::size_t model = 0;
   for (const std::string& part : distinct(rows, col::kPart)) {
     const FigureRows own = rows_with(rows, {{col::kPart, part}});
-    curves.curves.push_back(
-        layer_curve(own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
-                    options.layer_base, part, model_style(model)));
+    curves.curves.push_back(layer_curve(
+        own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
+        options.layer_base, part, model_style(model)));
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
                                         options.layer_base, part + ", first order",
                                         {model++, LinePattern::kDashed, MarkerShape::kNone, true}));

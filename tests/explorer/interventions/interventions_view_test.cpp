@@ -136,7 +136,7 @@ TEST_F(InterventionsViewTest, LoadsAndSavesEditsAndSaysWhatIsWrongWithAFile) {
   EXPECT_TRUE(note().contains("/absent")) << note().toStdString();
   action("Reset").trigger();
   view_.saveEdits(path);
-  EXPECT_TRUE(note().contains("there must be an edit")) << note().toStdString();
+  EXPECT_TRUE(note().contains("there are no edits to save")) << note().toStdString();
 }
 
 TEST_F(InterventionsViewTest, ExportsThePaneThatWasUsedLast) {

@@ -59,7 +59,7 @@ TEST_F(ResultsViewTest, SaysWhichResultsAreOfDifferentTexts) {
   const std::vector<Curve> curves = std::get<CurvePanel>(view_.figure()->panels[0].content).curves;
   ASSERT_EQ(curves.size(), 1U);
   EXPECT_EQ(curves[0].label, "b");
-  const QString said = childCalled<QLabel>(view_, "results that are left out").text();
+  const QString said = childCalled<QLabel>(view_, "omitted results").text();
   EXPECT_TRUE(said.startsWith("a is left out: ")) << said.toStdString();
   EXPECT_TRUE(said.contains("must be from the same text")) << said.toStdString();
   EXPECT_FALSE(said.contains("--")) << said.toStdString();
