@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/lens/lens_analysis.h"
 
-#include <Eigen/Cholesky>
 #include <array>
-#include <cmath>
 
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"
 #include "core/program/suggest.h"
+#include "metrics/lens/tuned_lens.h"
 
 namespace lime {
 namespace {
@@ -16,30 +15,7 @@ namespace {
 /// Measures of a sequence; the first five are the stored columns.
 constexpr std::array kMeasures = {"kl_to_final", "entropy", "agreement",
                                   "loss",        "rank",    "accuracy"};
-constexpr std::size_t kStored = 5;
-
-/// The final norm and the output projection of a decoder.
-struct OutputHead {
-  DecoderSpec spec;
-  Eigen::RowVectorXf weight, bias;  ///< of the norm; empty: none
-  MatrixF projection;               ///< [vocab, hidden]
-
-  /// Returns the logits of residual streams, [rows, vocab].
-  MatrixF logits(MatrixF rows) const {
-    if (spec.has_final_norm) {
-      if (spec.norm.kind == NormKind::kLayerNorm) rows.colwise() -= rows.rowwise().mean().eval();
-      const auto squares = rows.cast<double>().rowwise().squaredNorm().array();
-      const Eigen::ArrayXd sizes = (squares / double(rows.cols()) + spec.norm.eps).sqrt();
-      rows.array().colwise() /= sizes.cast<float>();
-    }
-    if (weight.size() > 0) rows.array().rowwise() *= weight.array();
-    if (bias.size() > 0) rows.rowwise() += bias;
-    MatrixF logits = rows * projection.transpose() / static_cast<float>(spec.logits_divisor);
-    if (!spec.logits_softcap) return logits;
-    const auto cap = static_cast<float>(*spec.logits_softcap);
-    return (logits.array() / cap).tanh() * cap;
-  }
-};
+constexpr auto kStored = static_cast<std::size_t>(kLensMeasures);
 
 /// @throws InvalidArgument  if the final norm does not read the last layer's residual stream.
 OutputHead head_of(const std::filesystem::path& folder,
@@ -53,7 +29,18 @@ OutputHead head_of(const std::filesystem::path& folder,
              "{}: lacks hidden of layer {}, the last one; capture again with --layers all",
              quoted_path(capture.reader), config.num_hidden_layers - 1);
   }
-  OutputHead head{config.spec, {}, {}, {}};
+  const DecoderSpec& spec = config.spec;
+  OutputHead head{.norm = OutputHead::Norm::kNone,
+                  .eps = spec.norm.eps,
+                  .weight = {},
+                  .bias = {},
+                  .projection = {},
+                  .divisor = spec.logits_divisor,
+                  .softcap = spec.logits_softcap};
+  if (spec.has_final_norm) {
+    head.norm = spec.norm.kind == NormKind::kLayerNorm ? OutputHead::Norm::kLayerNorm
+                                                       : OutputHead::Norm::kRms;
+  }
   const Part head_part = config.tie_word_embeddings ? Part::kEmbedding : Part::kHead;
   for (const ParameterSpec& parameter : parameter_specs(config)) {
     throw_if(parameter.part == Part::kFinalRouter || parameter.part == Part::kProjectOut ||
@@ -66,7 +53,7 @@ OutputHead head_of(const std::filesystem::path& folder,
     values.resize(config.hidden_size);
     checkpoint.read(parameter.name, {values.data(), static_cast<std::size_t>(values.size())});
   }
-  if (config.spec.norm.kind == NormKind::kRmsPlusOne) head.weight.array() += 1.0F;
+  if (spec.norm.kind == NormKind::kRmsPlusOne) head.weight.array() += 1.0F;
   return head;
 }
 
@@ -76,56 +63,9 @@ using RowsOf = std::function<MatrixD(std::int64_t sequence)>;
 /// Rows whose logits are computed at once.
 constexpr Eigen::Index kBlockRows = 32;
 
-/// Sums over the tokens of some sequences.
-struct Moments {
-  double count = 0.0;
-  VectorD x, y;
-  MatrixD xx, xy;
-
-  void add(const MatrixD& from, const MatrixD& to) {
-    if (count == 0.0) {
-      x = y = VectorD::Zero(from.cols());
-      xx = xy = MatrixD::Zero(from.cols(), from.cols());
-    }
-    count += static_cast<double>(from.rows());
-    x += from.colwise().sum();
-    y += to.colwise().sum();
-    xx.noalias() += from.transpose() * from;
-    xy.noalias() += from.transpose() * to;
-  }
-};
-
-struct AffineMap {
-  MatrixD matrix;
-  VectorD offset;
-
-  AffineMap(const Moments& sums, double ridge) {
-    const VectorD mean = sums.x / sums.count;
-    MatrixD covariance = sums.xx - sums.x * mean.transpose();
-    covariance.diagonal().array() += ridge * covariance.trace() / static_cast<double>(mean.size());
-    matrix = covariance.ldlt().solve(sums.xy - mean * sums.y.transpose());
-    offset = sums.y / sums.count - matrix.transpose() * mean;
-  }
-  MatrixF apply(const MatrixF& rows) const {
-    return ((rows.cast<double>() * matrix).rowwise() + offset.transpose()).cast<float>();
-  }
-};
-
-struct Distribution {
-  Eigen::ArrayXd logs;
-  Eigen::Index largest = 0;
-
-  explicit Distribution(const Eigen::Ref<const Eigen::RowVectorXf>& logits) {
-    logs = logits.transpose().cast<double>().array() - double(logits.maxCoeff(&largest));
-    logs -= std::log(logs.exp().sum());
-  }
-};
-
 /// Returns what reads the measures of a tuned lens for the tokens of a sequence that have a next
-/// one, in the order of the stored columns: of the logits of X A + b, the affine map from the
-/// `hidden` states X of a layer to those of the last one, Y, with the least squared error,
-///
-///   A = (C + ridge tr(C) / hidden I)^-1 Xc^T Yc,    C = Xc^T Xc,    Xc, Yc: centred
+/// one, in the order of the stored columns: of the logits of an AffineMap from the `hidden` states
+/// of a layer to those of the last one.
 ///
 /// Sequences with even and odd numbers are measured with the map fitted to the others; the map of
 /// the last layer is the identity.
@@ -136,14 +76,14 @@ RowsOf tuned_lens(const ChosenCapture& capture, int layer, const OutputHead& hea
   const int last = capture.reader.layers("hidden").back();
   const SequenceSource from = token_sequences(capture.reader, "hidden", layer, count);
   const SequenceSource to = token_sequences(capture.reader, "hidden", last, count);
-  std::array<Moments, 2> others;  // for sequences with even and odd numbers
+  std::array<AffineMoments, 2> others;  // for sequences with even and odd numbers
   context.pool.parallel_for(2, [&](std::int64_t parity) {
     MatrixF x, y;
     for (std::int64_t i = 1 - parity; i < count; i += 2) {
       throw_if_stopped(context.stop);
       from.read(i, x);
       to.read(i, y);
-      others[static_cast<std::size_t>(parity)].add(x.cast<double>(), y.cast<double>());
+      others[static_cast<std::size_t>(parity)].add(x, y);
     }
   });
   const std::array maps = {AffineMap(others[0], ridge), AffineMap(others[1], ridge)};
@@ -152,21 +92,17 @@ RowsOf tuned_lens(const ChosenCapture& capture, int layer, const OutputHead& hea
     from.read(i, x);
     to.read(i, y);
     MatrixD measures(x.rows() - 1, kStored);
+    const std::span<const std::int32_t> tokens(capture.reader.rows().token);
     const std::int64_t first = capture.reader.offsets()[static_cast<std::size_t>(i)];
     for (Eigen::Index begin = 0; begin < measures.rows(); begin += kBlockRows) {
       const Eigen::Index rows = std::min(kBlockRows, measures.rows() - begin);
       const AffineMap& map = maps[static_cast<std::size_t>(i % 2)];
       const MatrixF final = head.logits(y.middleRows(begin, rows));
       const MatrixF own = layer == last ? final : head.logits(map.apply(x.middleRows(begin, rows)));
-      for (Eigen::Index r = 0; r < rows; ++r) {
-        const Distribution q(own.row(r));
-        const Distribution p(final.row(r));
-        const auto next_row = static_cast<std::size_t>(first + begin + r + 1);
-        const double right = q.logs(capture.reader.rows().token[next_row]);
-        measures.row(begin + r) << std::max(0.0, (p.logs.exp() * (p.logs - q.logs)).sum()),
-            -(q.logs.exp() * q.logs).sum(), q.largest == p.largest ? 1.0 : 0.0, -right,
-            1.0 + double((q.logs > right).count());
-      }
+      measures.middleRows(begin, rows) =
+          lens_measures(own, final,
+                        tokens.subspan(static_cast<std::size_t>(first + begin + 1),
+                                       static_cast<std::size_t>(rows)));
     }
     return measures;
   };

@@ -19,7 +19,7 @@ MatrixD centred(const MatrixF& points) {
 
 /// Returns the rotation or reflection Q that minimises the distance of `points` Q to `target`.
 Eigen::Matrix2d nearest_turn(const MatrixD& points, const MatrixD& target) {
-  const Eigen::Matrix2d m = points.transpose() * target;
+  const Eigen::Matrix2d m = points.transpose().lazyProduct(target);
   // The best rotation (a, b) -> a I + b J or the best reflection, by inner product.
   const double rotation_a = m(0, 0) + m(1, 1);
   const double rotation_b = m(0, 1) - m(1, 0);
@@ -57,7 +57,7 @@ void align_layers(CaptureEmbeddings& capture) {
     if (previous != before.end()) {
       const double radius = radius_of(points);
       if (radius > 0.0) points *= radius_of(previous->second) / radius;
-      points = (points * nearest_turn(points, previous->second)).eval();
+      points = points.lazyProduct(nearest_turn(points, previous->second)).eval();
     }
     layer.coordinates = points.cast<float>();
     before[layer.site] = std::move(points);
