@@ -11,6 +11,7 @@
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
+#include "viz/figure_pgfplots.h"
 #include "viz/figure_scene.h"
 #include "viz/plots/plot_theme.h"
 

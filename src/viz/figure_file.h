@@ -41,7 +41,4 @@ std::vector<std::vector<std::string>> figure_table(const Figure& figure);
 /// Returns them as CSV.
 std::string figure_to_csv(const Figure& figure);
 
-/// Returns a standalone LaTeX document that draws `figure` with pgfplots.
-std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style);
-
 }  // namespace lime

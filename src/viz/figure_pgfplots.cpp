@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/figure_pgfplots.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "viz/figure_file.h"
 #include "viz/pgfplots_plots.h"
 
 namespace lime {

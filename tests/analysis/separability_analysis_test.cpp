@@ -180,9 +180,10 @@ TEST_F(SeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
 TEST_F(SeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
   SmallCapture capture = words_capture();
   capture.activations[1].rows(7, 2) = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(capture),
-            "'words.h5': site 'values', layer 1: rows must be finite, got nan in sequence 1, position "
-            "3, dimension 2; check the model for overflow, or capture in a wider type");
+  EXPECT_EQ(
+      refusal(capture),
+      "'words.h5': site 'values', layer 1: rows must be finite, got nan in sequence 1, position "
+      "3, dimension 2; check the model for overflow, or capture in a wider type");
 }
 
 TEST_F(SeparabilityTest, RefusesUnfitOptions) {

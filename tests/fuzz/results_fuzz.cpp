@@ -5,6 +5,7 @@
 #include "fuzz/fuzz_target.h"
 #include "store/results_file.h"
 #include "viz/figure_file.h"
+#include "viz/figure_pgfplots.h"
 #include "viz/recipes/recipe.h"
 
 using namespace lime;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "viz/figure_file.h"
+#include "viz/figure_pgfplots.h"
 #include "viz/figure_refusal.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"

@@ -10,6 +10,7 @@
 #include "core/errors.h"
 #include "support/refusal.h"
 #include "viz/figure_fixture.h"
+#include "viz/figure_pgfplots.h"
 #include "viz/recipes/attention_figures.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"

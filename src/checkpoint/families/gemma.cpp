@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/families/gemma.h"
+
 #include <cmath>
 #include <optional>
-
-#include "checkpoint/families/family.h"
 
 namespace lime {
 namespace {

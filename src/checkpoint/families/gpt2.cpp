@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include "checkpoint/families/gpt2.h"
 
-#include "checkpoint/families/family.h"
+#include <cmath>
 
 namespace lime {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
+#include "checkpoint/families/gpt_neox.h"
 
-#include "checkpoint/families/family.h"
+#include <fmt/format.h>
 
 namespace lime {
 namespace {

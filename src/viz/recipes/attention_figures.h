@@ -7,6 +7,7 @@
 
 #include "core/matrix.h"
 #include "viz/figure.h"
+#include "viz/recipes/recipe.h"
 
 // Attention heatmaps, for recipes and the explorer.
 
@@ -25,5 +26,11 @@ FigurePanel routed_attention_panel(const MatrixD& shares, std::int64_t query,
 /// Returns a figure of such panels with a common colour scale.
 Figure figure_of_attention(std::vector<FigurePanel> panels);
 Figure figure_of_routed_attention(std::vector<FigurePanel> panels);
+
+// Recipes; all_recipes() has their descriptions.
+
+Figure attention_figure(FigureSources sources, const FigureOptions& options);
+Figure attention_heads_figure(FigureSources sources, const FigureOptions& options);
+Figure attention_routed_figure(FigureSources sources, const FigureOptions& options);
 
 }  // namespace lime

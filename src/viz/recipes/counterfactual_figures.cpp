@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/counterfactual_figures.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>

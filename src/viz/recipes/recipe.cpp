@@ -6,7 +6,15 @@
 
 #include "core/program/command_help.h"
 #include "core/program/suggest.h"
+#include "viz/recipes/accuracy_figures.h"
+#include "viz/recipes/attention_figures.h"
+#include "viz/recipes/cost_figure.h"
+#include "viz/recipes/counterfactual_figures.h"
+#include "viz/recipes/embedding_figure.h"
 #include "viz/recipes/figure_row.h"
+#include "viz/recipes/heatmap_figures.h"
+#include "viz/recipes/layer_figures.h"
+#include "viz/recipes/router_figures.h"
 
 namespace lime {
 namespace {

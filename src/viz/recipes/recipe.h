@@ -94,33 +94,4 @@ class NothingToShow : public InvalidArgument {
 ///         a non-default option is not used by the recipe; NothingToShow if there are no such rows.
 Figure make_figure(FigureSources sources, const FigureOptions& options);
 
-// One function per figure; all_recipes() has their descriptions.
-
-Figure entropy_figure(FigureSources sources, const FigureOptions& options);
-Figure separability_figure(FigureSources sources, const FigureOptions& options);
-Figure embedding_figure(FigureSources sources, const FigureOptions& options);
-Figure geometry_figure(FigureSources sources, const FigureOptions& options);
-Figure similarity_figure(FigureSources sources, const FigureOptions& options);
-Figure router_mean_figure(FigureSources sources, const FigureOptions& options);
-Figure router_heads_figure(FigureSources sources, const FigureOptions& options);
-Figure router_signed_figure(FigureSources sources, const FigureOptions& options);
-Figure router_sources_figure(FigureSources sources, const FigureOptions& options);
-Figure counterfactual_figure(FigureSources sources, const FigureOptions& options);
-Figure counterfactual_change_figure(FigureSources sources, const FigureOptions& options);
-Figure counterfactual_gap_figure(FigureSources sources, const FigureOptions& options);
-Figure blimp_figure(FigureSources sources, const FigureOptions& options);
-Figure choices_figure(FigureSources sources, const FigureOptions& options);
-/// Draws the accuracy of the logit lens and of probes over the layers, a panel per task.
-Figure choices_layers_figure(FigureSources sources, const FigureOptions& options);
-Figure blimp_table(FigureSources sources, const FigureOptions& options);
-Figure tokens_figure(FigureSources sources, const FigureOptions& options);
-Figure attention_figure(FigureSources sources, const FigureOptions& options);
-Figure attention_heads_figure(FigureSources sources, const FigureOptions& options);
-Figure attention_routed_figure(FigureSources sources, const FigureOptions& options);
-Figure sweep_figure(FigureSources sources, const FigureOptions& options);
-Figure series_figure(FigureSources sources, const FigureOptions& options);
-Figure loss_figure(FigureSources sources, const FigureOptions& options);
-Figure cost_table(FigureSources sources, const FigureOptions& options);
-Figure comparison_figure(FigureSources sources, const FigureOptions& options);
-
 }  // namespace lime
