@@ -12,6 +12,7 @@
 
 #include "bench/device_timing.h"
 #include "bench/timing.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/files/atomic_file.h"
 #include "core/program/command_line.h"
 #include "core/program/program.h"

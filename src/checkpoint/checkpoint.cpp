@@ -10,6 +10,7 @@
 
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/float_reader.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"

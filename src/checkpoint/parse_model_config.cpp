@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing of model_config.h: the keys that all families of transformers share.
+#include "checkpoint/parse_model_config.h"
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -8,7 +9,6 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/families/key_reader.h"
-#include "checkpoint/model_config.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/options.h"

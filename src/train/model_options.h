@@ -7,6 +7,7 @@
 #include <string>
 
 #include "checkpoint/model_config.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/options.h"
 
 namespace lime {

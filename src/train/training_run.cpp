@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/program/program.h"

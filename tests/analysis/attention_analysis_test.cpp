@@ -12,6 +12,7 @@
 #include "analysis/attention/attention_exploration.h"
 #include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
 #include "support/refusal.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "support/efficiency_table.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/write_capture.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "support/refusal.h"
 #include "support/test_data.h"

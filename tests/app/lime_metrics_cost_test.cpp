@@ -8,6 +8,7 @@
 
 #include "app/lime_metrics_fixture.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/test_model.h"
 #include "support/efficiency_table.h"
 #include "support/tiny_checkpoint.h"

@@ -7,6 +7,7 @@
 
 #include "analysis/write_capture.h"
 #include "app/lime_metrics_fixture.h"
+#include "checkpoint/parse_model_config.h"
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "support/statistics.h"

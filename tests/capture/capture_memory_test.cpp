@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capture/capture_sizes.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "core/json.h"
 #include "store/capture_writer.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capture/capture_fixture.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "store/capture_reader.h"
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "support/refusal.h"

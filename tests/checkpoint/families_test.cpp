@@ -8,6 +8,7 @@
 
 #include "checkpoint/families/family.h"
 #include "checkpoint/model_config.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "support/refusal.h"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "core/program/suggest.h"

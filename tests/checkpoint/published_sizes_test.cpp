@@ -5,6 +5,7 @@
 
 #include "checkpoint/model_config.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/json.h"
 #include "support/test_data.h"
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "checkpoint/parameters.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/half.h"
 #include "core/random.h"
 #include "support/test_data.h"

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "core/random.h"
 #include "store/hdf5/hdf5_file.h"

@@ -9,6 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "support/test_data.h"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "train/tasks/sequence_task.h"
 #include "train/tiny_run.h"

@@ -10,6 +10,7 @@
 
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parse_model_config.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/recipe.h"

@@ -7,6 +7,7 @@
 #include "analysis/router/routers.h"
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/model_config.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "metrics/attention/attention_profile.h"

@@ -8,6 +8,7 @@
 #include "analysis/cost/decoder_cost.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/program/suggest.h"
 
 namespace lime {

@@ -7,6 +7,7 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"
 

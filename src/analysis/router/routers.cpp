@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/router_layout.h"
 
 namespace lime {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/sentencepiece/plugin.h"
+
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -145,15 +140,12 @@ std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
 }  // namespace
 }  // namespace lime
 
-/// A new model, or nullptr if `data` is not one.
-extern "C" [[gnu::visibility("default")]] lime::SentencePieceModel* lime_parse_sentencepiece_model(
-    const char* data, std::size_t size) {
+lime::SentencePieceModel* lime_parse_sentencepiece_model(const char* data, std::size_t size) {
   auto model = std::make_unique<lime::LoadedModel>();
   return model->parse({data, size}) ? model.release() : nullptr;
 }
 
-/// Writes the content of a tokenizer.model to `model`.
-extern "C" [[gnu::visibility("default")]] void lime_train_sentencepiece_model(
-    std::int32_t vocab_size, const lime::Lines::NextLine& next_line, std::string& model) {
+void lime_train_sentencepiece_model(std::int32_t vocab_size, const lime::Lines::NextLine& next_line,
+                                    std::string& model) {
   model = lime::train(vocab_size, next_line);
 }

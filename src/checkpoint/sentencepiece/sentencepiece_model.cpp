@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 
+#include "checkpoint/sentencepiece/plugin.h"
 #include "core/errors.h"
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
@@ -19,8 +20,8 @@ using NextLine = std::function<std::optional<std::string_view>()>;
 
 /// The functions of the plug-in.
 struct Plugin {
-  SentencePieceModel* (*parse)(const char* data, std::size_t size);
-  void (*train)(std::int32_t vocab_size, const NextLine& next_line, std::string& model);
+  decltype(&lime_parse_sentencepiece_model) parse;
+  decltype(&lime_train_sentencepiece_model) train;
 };
 
 /// The sanitizers' runtimes do not allow RTLD_DEEPBIND.

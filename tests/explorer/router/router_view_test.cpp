@@ -14,6 +14,7 @@
 
 #include "analysis/write_capture.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parse_model_config.h"
 #include "core/json.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "analysis/write_capture.h"
+#include "checkpoint/parse_model_config.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/text.h"
