@@ -94,7 +94,8 @@ FigureLayout::FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTh
     add_row(new_note(&plot_, title, theme_.title_font(), theme_.ink(), text_width));
   }
   if (const std::vector<LegendEntry> entries = legend_of(figure_); entries.size() > 1) {
-    add_row(new_legend(&plot_, entries, num_colours_, theme_, text_width));
+    legend_ = new LegendElement(&plot_, entries, num_colours_, theme_, text_width);
+    add_row(legend_);
   }
   add_panels();
   if (!figure_.note.empty()) {

@@ -13,6 +13,8 @@
 
 namespace lime {
 
+class LegendElement;
+
 /// Lays out a figure in a plot: title, legend, panels on a grid, colour bar, note.
 ///
 /// Panels are aligned in rows and columns; all axis areas have the same width.
@@ -29,6 +31,8 @@ class FigureLayout {
   bool is_readable() const;
   /// Returns the axis area of a panel; null for tables, which have none.
   QCPAxisRect* axes_of(std::size_t panel) const;
+  /// Returns the legend; null where one entry or none would be in it.
+  const LegendElement* legend() const { return legend_; }
 
  private:
   void add_row(QCPLayoutElement* element);
@@ -67,6 +71,7 @@ class FigureLayout {
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
   std::vector<PanelTitle> titles_;
+  LegendElement* legend_ = nullptr;
   TickForm form_below_ = TickForm::kLevel;  ///< of the tick labels below all panels
   TickForm form_beside_ = TickForm::kLevel;
 };

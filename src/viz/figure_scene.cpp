@@ -4,6 +4,7 @@
 #include <qcustomplot.h>
 
 #include "viz/figure_layout.h"
+#include "viz/plots/panel_builder.h"
 #include "viz/plots/plot_theme.h"
 #include "viz/plots/plottables.h"
 
@@ -179,6 +180,12 @@ QPointF FigureScene::to_axes(std::size_t panel, const QPointF& place) const {
 QPointF FigureScene::to_scene(std::size_t panel, const QPointF& point) const {
   return {impl_->axis(panel, QCPAxis::atBottom)->coordToPixel(point.x()),
           impl_->axis(panel, QCPAxis::atLeft)->coordToPixel(point.y())};
+}
+
+std::string FigureScene::legend_label(const QPointF& place) const {
+  const LegendElement* const legend = impl_->layout->legend();
+  const std::string* const label = legend == nullptr ? nullptr : legend->label_at(place);
+  return label == nullptr ? std::string() : *label;
 }
 
 std::optional<FigureHit> FigureScene::hit(const QPointF& place, double reach) const {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "viz/figure.h"
 #include "viz/figure_style.h"
@@ -57,6 +58,9 @@ class FigureScene {
   /// Returns the element at `place`, or nothing outside the panels' axis areas.
   /// @param reach  maximum distance of a hit from a point.
   std::optional<FigureHit> hit(const QPointF& place, double reach) const;
+
+  /// Returns the label of the legend's entry at `place`; empty beside all entries.
+  std::string legend_label(const QPointF& place) const;
 
   /// Updates the cells and marks of a heatmap after they changed in the figure.
   void refresh_map(std::size_t panel);

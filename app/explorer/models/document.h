@@ -87,6 +87,7 @@ struct Document {
   QString label;               ///< in legends and lists
   int colour = -1;             ///< of the model, see Workspace::colourOf(); of results -1
   DocumentState state = DocumentState::kPresent;
+  bool is_shown = true;  ///< in the views
   std::vector<Fact> outline = {};
   /// Numbers of the inputs of results that are captures and no longer exist.
   std::vector<std::size_t> missing_captures = {};

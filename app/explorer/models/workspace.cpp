@@ -151,6 +151,7 @@ void Workspace::reload(int id) {
         fresh.id = id;
         fresh.colour = old->colour;
         fresh.label = old->label;
+        fresh.is_shown = old->is_shown;
         *old = std::move(fresh);
         watch(*old);
         Q_EMIT documentChanged(id);
@@ -188,6 +189,19 @@ void Workspace::rename(int id, const QString& label) {
   Q_EMIT documentChanged(id);
 }
 
+void Workspace::setShown(int id, bool is_shown) {
+  const auto found = std::ranges::find(documents_, id, &Document::id);
+  if (found == documents_.end() || found->is_shown == is_shown) return;
+  found->is_shown = is_shown;
+  Q_EMIT documentChanged(id);
+}
+
+void Workspace::hide(const QString& label) {
+  for (const Document& document : documents_) {
+    if (uniqueLabel(document) == label) setShown(document.id, false);
+  }
+}
+
 const Document* Workspace::find(int id) const {
   const auto found = std::ranges::find(documents_, id, &Document::id);
   return found == documents_.end() ? nullptr : &*found;
@@ -196,7 +210,7 @@ const Document* Workspace::find(int id) const {
 std::vector<const Document*> Workspace::documentsOf(DocumentKind kind) const {
   std::vector<const Document*> found;
   for (const Document& document : documents_) {
-    if (document.kind == kind) found.push_back(&document);
+    if (document.kind == kind && document.is_shown) found.push_back(&document);
   }
   return found;
 }

@@ -36,9 +36,14 @@ class Workspace : public QObject {
   /// Sets the captures that were located in earlier sessions.
   void setMoves(const CaptureLocator::Moves& moves) { locator_.moves = moves; }
   void rename(int id, const QString& label);
+  /// Shows a document in the views, or hides it there; it stays open.
+  void setShown(int id, bool is_shown);
+  /// Hides the documents with this uniqueLabel(): the curves of a model.
+  void hide(const QString& label);
 
   const std::vector<Document>& documents() const { return documents_; }  ///< as opened
   const Document* find(int id) const;
+  /// Lists the documents of a kind that are shown, as opened.
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
   /// Returns the number of the colour that a model has in every view; -1 if no document names it.
   int colourOf(const QString& model) const { return colours_.value(model, -1); }

@@ -177,6 +177,7 @@ void FigureView::leaveEvent(QEvent*) { Q_EMIT status({}); }
 
 void FigureView::clickAt(const QPointF& position, Qt::KeyboardModifiers modifiers) {
   if (const std::optional<FigureHit> hit = hitAt(position)) Q_EMIT clicked(*hit, modifiers);
+  if (const QString label = legendLabelAt(position); !label.isEmpty()) Q_EMIT legendClicked(label);
 }
 
 bool FigureView::zoomAt(const QPointF& position, double factor, Qt::KeyboardModifiers modifiers) {
@@ -227,6 +228,10 @@ QPointF FigureView::toUnits(const QPointF& position) const { return (position - 
 std::optional<FigureHit> FigureView::hitAt(const QPointF& position) {
   if (scene() == nullptr) return std::nullopt;
   return scene_->hit(toUnits(position), kReachPx / scale_);
+}
+
+QString FigureView::legendLabelAt(const QPointF& position) {
+  return scene() == nullptr ? QString() : toQString(scene_->legend_label(toUnits(position)));
 }
 
 QPointF FigureView::toPixel(std::size_t panel, const QPointF& point) {
@@ -348,6 +353,7 @@ void PaneGroup::add(FigurePane& pane) {
   panes_.push_back(&pane);
   connect(&pane, &FigurePane::activated, this, [this, &pane] { activate(&pane); });
   connect(&pane.plot(), &FigureView::status, this, &PaneGroup::status);
+  connect(&pane.plot(), &FigureView::legendClicked, this, &PaneGroup::legendClicked);
   if (panes_.size() == 1) activate(&pane);
 }
 

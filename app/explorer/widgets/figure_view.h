@@ -64,12 +64,15 @@ class FigureView : public Canvas {
   QPointF toPixel(std::size_t panel, const QPointF& point);
   /// Returns the panel's axis area in pixels of the widget; empty for tables.
   QRectF panelArea(std::size_t panel);
+  /// Returns the label of the legend's entry at `position`; empty beside all entries.
+  QString legendLabelAt(const QPointF& position);
 
  Q_SIGNALS:
   void hovered(const lime::FigureHit& hit);
   /// The pointer moved: the text of the describer, empty beside the panels.
   void status(const QString& text);
   void clicked(const lime::FigureHit& hit, Qt::KeyboardModifiers modifiers);
+  void legendClicked(const QString& label);
   /// The user zoomed or moved, from `before` to windows(). @param what  names it for undo
   void windowsChanged(const QString& what, const lime::explorer::FigureWindows& before);
 
@@ -175,6 +178,7 @@ class PaneGroup : public QObject {
  Q_SIGNALS:
   void activated();
   void status(const QString& text);
+  void legendClicked(const QString& label);
 
  private:
   std::vector<FigurePane*> panes_;

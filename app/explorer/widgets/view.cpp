@@ -124,6 +124,7 @@ View::View(QString title, const ViewContext& context)
   setAccessibleName(u"%1 view"_s.arg(title_));
   connect(&panes_, &PaneGroup::activated, this, &View::figureChanged);
   connect(&panes_, &PaneGroup::status, this, &View::status);
+  connect(&panes_, &PaneGroup::legendClicked, &workspace(), &Workspace::hide);
 }
 
 Json View::provenance() const {

@@ -26,6 +26,8 @@ void describe(const Document& document, QStandardItem& item) {
   const auto state = QString::fromUtf8(kStates[static_cast<std::size_t>(document.state)]);
   QString tool_tip = toQString(document.path);
   item.setText(document.label);
+  item.setCheckable(true);
+  item.setCheckState(document.is_shown ? Qt::Checked : Qt::Unchecked);
   item.setRowCount(static_cast<int>(document.outline.size()));
   for (int row = 0; row < item.rowCount(); ++row) {
     const Fact& fact = document.outline[static_cast<std::size_t>(row)];
@@ -159,6 +161,10 @@ bool NavigatorModel::setData(const QModelIndex& index, const QVariant& value, in
   const bool is_document = index.data(PathRole).isValid();
   const Document* const document =
       is_document ? workspace_.find(index.data(IdRole).toInt()) : nullptr;
+  if (role == Qt::CheckStateRole && document != nullptr) {
+    workspace_.setShown(document->id, value.toInt() == Qt::Checked);
+    return true;
+  }
   const QString label = value.toString().trimmed();
   if (role != Qt::EditRole || document == nullptr || label.isEmpty()) return false;
   const QString before = document->label;

@@ -278,46 +278,63 @@ void add_content(const PanelPlace& place, const BarPanel& panel) {
   place.y()->grid()->setVisible(false);
 }
 
-QCPLayoutElement* new_legend(QCustomPlot* plot, std::vector<LegendEntry> entries,
-                             std::size_t num_colours, const PlotTheme& theme, int width) {
+LegendElement::LegendElement(QCustomPlot* plot, const std::vector<LegendEntry>& entries,
+                             std::size_t num_colours, const PlotTheme& theme, int width)
+    : QCPLayoutElement(plot), num_colours_(num_colours), theme_(theme) {
   const QFontMetricsF metrics(theme.tick_font());
-  const auto width_of = [metrics](const LegendEntry& entry) {
-    return sample_width(entry) + kSampleGap + metrics.horizontalAdvance(text_of(entry.label));
-  };
-  struct Line {
-    std::vector<LegendEntry> entries;
-    double width = 0.0;
-  };
-  std::vector<Line> lines;
-  for (LegendEntry& entry : entries) {
-    const double room = width - sample_width(entry) - kSampleGap;
-    entry.label = metrics.elidedText(text_of(entry.label), Qt::ElideMiddle, room).toStdString();
-    const double own = width_of(entry);
-    if (lines.empty() || lines.back().width + kEntryGap + own > width) {
-      lines.push_back({{entry}, own});
-    } else {
-      lines.back().entries.push_back(entry);
-      lines.back().width += kEntryGap + own;
+  const double height = theme.line_height();
+  double x = 0.0;
+  double y = 0.0;
+  std::size_t first = 0;  // of the line
+  const auto centre = [&] {
+    for (std::size_t i = first; i < placed_.size(); ++i) {
+      placed_[i].area.translate(-0.5 * (x - kEntryGap), 0.0);
     }
+    first = placed_.size();
+  };
+  for (const LegendEntry& entry : entries) {
+    const double sample = sample_width(entry) + kSampleGap;
+    const QString text = metrics.elidedText(text_of(entry.label), Qt::ElideMiddle, width - sample);
+    const double own = sample + metrics.horizontalAdvance(text);
+    if (x > 0.0 && x + own > width) {
+      centre();
+      x = 0.0;
+      y += height;
+    }
+    placed_.push_back({entry, text, QRectF(x, y, own, height)});
+    x += own + kEntryGap;
   }
-  const int height = static_cast<int>(lines.size()) * theme.line_height();
-  return new PaintedElement(plot, height, true, [=](QCPPainter& painter, const QRectF& area) {
-    painter.setFont(theme.tick_font());
-    const double line_height = theme.line_height();
-    double y = area.top();
-    for (const Line& line : lines) {
-      double x = area.center().x() - line.width / 2.0;
-      for (const LegendEntry& entry : line.entries) {
-        const double sample = sample_width(entry);
-        draw_sample(painter, entry, num_colours, theme, {x, y, sample, line_height});
-        painter.setPen(theme.ink());
-        painter.drawText(QRectF(x + sample + kSampleGap, y, 1e5, line_height),
-                         Qt::AlignLeft | Qt::AlignVCenter, text_of(entry.label));
-        x += width_of(entry) + kEntryGap;
-      }
-      y += line_height;
-    }
-  });
+  centre();
+  setMinimumSize(0, static_cast<int>(y + height));
+  setMaximumSize(QWIDGETSIZE_MAX, static_cast<int>(y + height));
+}
+
+const std::string* LegendElement::label_at(const QPointF& place) const {
+  const auto found = std::ranges::find_if(
+      placed_, [&](const Placed& one) { return one.area.translated(origin()).contains(place); });
+  return found == placed_.end() ? nullptr : &found->entry.label;
+}
+
+QPointF LegendElement::origin() const {
+  const QRectF area(rect());
+  return {area.center().x(), area.top()};
+}
+
+void LegendElement::draw(QCPPainter* painter) {
+  painter->setFont(theme_.tick_font());
+  for (const Placed& one : placed_) {
+    const QRectF area = one.area.translated(origin());
+    const double sample = sample_width(one.entry);
+    draw_sample(*painter, one.entry, num_colours_, theme_,
+                {area.left(), area.top(), sample, area.height()});
+    painter->setPen(theme_.ink());
+    painter->drawText(area.adjusted(sample + kSampleGap, 0.0, 1e5, 0.0),
+                      Qt::AlignLeft | Qt::AlignVCenter, one.text);
+  }
+}
+
+void LegendElement::applyDefaultAntialiasingHint(QCPPainter* painter) const {
+  painter->setAntialiasing(true);
 }
 
 QCPLayoutElement* new_table(QCustomPlot* plot, const TablePanel& table, const PlotTheme& theme) {

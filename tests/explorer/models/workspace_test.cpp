@@ -153,6 +153,10 @@ TEST_F(WorkspaceTest, NavigatorStaysAModelWhateverHappens) {
   EXPECT_EQ(capture.data().toString(), "LIMe");
   EXPECT_FALSE(model.setData(capture, "  ", Qt::EditRole));
   const int id = capture.data(NavigatorModel::IdRole).toInt();
+  EXPECT_EQ(workspace_.documentsOf(DocumentKind::kCapture).size(), 1U);
+  EXPECT_TRUE(model.setData(capture, Qt::Unchecked, Qt::CheckStateRole));
+  EXPECT_TRUE(workspace_.documentsOf(DocumentKind::kCapture).empty());
+  EXPECT_EQ(capture.data(Qt::CheckStateRole).toInt(), Qt::Unchecked);
   EXPECT_EQ(model.indexOfDocument(id), capture);
   workspace_.reload(id);
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
