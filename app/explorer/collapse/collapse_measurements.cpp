@@ -25,6 +25,8 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
   return prepare_geometry(options, run);
 }
 
+const QString kNeedsTwo = u"A difference needs two captures: open or tick another one."_s;
+
 bool hasRows(const Results& results, const std::string& site) {
   return std::any_of(results.rows.begin(), results.rows.end(),
                      [&](const ResultRow& row) { return row.text(col::kSite) == site; });
@@ -63,25 +65,38 @@ void CollapseMeasurements::setMaxSequences(std::int64_t count) {
   layers_.dropIf([count](const LayerKey& key) { return key.max_sequences != count; });
 }
 
-void CollapseMeasurements::measure(Kind kind) {
+void CollapseMeasurements::measure(Kind kind, bool compares) {
+  const std::vector<const Document*> documents = captures();
+  if (compares) {
+    if (documents.size() > 1) request(documents, kind);
+    return;
+  }
+  for (const Document* const document : documents) request({document}, kind);
+}
+
+void CollapseMeasurements::request(const std::vector<const Document*>& documents, Kind kind) {
   const QString name = kind == Kind::kEntropy ? u"Entropy"_s : u"Geometry"_s;
   RunOptions run;
   run.threads = preferences_.threads;
-  for (const Document* const document : captures()) {
-    const QString label = workspace_.uniqueLabel(*document);
-    CaptureSetOptions set;
-    set.captures = {document->path};
-    set.label = {label.toStdString()};
-    curves_.request({document->capture, kind, max_sequences_},
-                    {.title = u"%1 of %2"_s.arg(name, label),
-                     .key = u"collapse/%1/%2"_s.arg(name).arg(document->id),
-                     .lane = JobLane::kLong},
-                    [kind, set, most = max_sequences_, run](const JobContext& context) {
-                      return run_analysis(prepared(kind, set, most, run), run, context.on_progress,
-                                          context.stop)
-                          .results;
-                    });
+  CurveKey key{.captures = {}, .kind = kind, .max_sequences = max_sequences_};
+  CaptureSetOptions set;
+  set.captures.clear();  // of the default
+  QStringList labels;
+  for (const Document* const document : documents) {
+    key.captures.push_back(document->capture);
+    set.captures.push_back(document->path);
+    labels << workspace_.uniqueLabel(*document);
+    set.label.push_back(labels.back().toStdString());
   }
+  const auto pairs = documents.size() > 1 ? ComparePairs::kFirst : ComparePairs::kNone;
+  const QString title = u"%1 of %2"_s.arg(name, labels.join(u", "_s));
+  curves_.request(
+      key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
+      [kind, set, most = max_sequences_, run, pairs](const JobContext& context) {
+        Analysis analysis = prepared(kind, set, most, run);
+        analysis.compare.compare = pairs;
+        return run_analysis(std::move(analysis), run, context.on_progress, context.stop).results;
+      });
 }
 
 CollapseMeasurements::LayerKey CollapseMeasurements::layerKey(const Document& document) const {
@@ -118,13 +133,19 @@ void CollapseMeasurements::recompute() {
 }
 
 void CollapseMeasurements::dropClosed() {
-  const auto is_closed = [this](const auto& key) { return !workspace_.isOpen(key.capture); };
-  curves_.dropIf(is_closed);
-  layers_.dropIf(is_closed);
+  const auto is_closed = [this](const Capture& capture) { return !workspace_.isOpen(capture); };
+  curves_.dropIf([&](const CurveKey& key) { return std::ranges::any_of(key.captures, is_closed); });
+  layers_.dropIf([&](const LayerKey& key) { return is_closed(key.capture); });
 }
 
 const Answer<Results>& CollapseMeasurements::curves(const Document& document, Kind kind) const {
-  return curves_.at({document.capture, kind, max_sequences_});
+  return curves_.at({{document.capture}, kind, max_sequences_});
+}
+
+const Answer<Results>& CollapseMeasurements::differences(Kind kind) const {
+  CurveKey key{.captures = {}, .kind = kind, .max_sequences = max_sequences_};
+  for (const Document* const document : captures()) key.captures.push_back(document->capture);
+  return curves_.at(key);
 }
 
 const Answer<LayerExploration>& CollapseMeasurements::layerOf(const Document& document) const {
@@ -170,14 +191,22 @@ std::vector<const Document*> drawnCaptures(const CollapseMeasurements& measureme
 }
 
 FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const Workspace& workspace,
-                               const std::string& site, const std::string& measure,
+                               const std::string& site, const std::string& measure, bool compares,
                                int layer_base) {
   const CollapseMeasurements::Kind kind = kindOf(measure);
   std::vector<FigureSource> sources;
-  for (const Document* const document : drawnCaptures(measurements, site, kind)) {
-    sources.push_back({document->path, *measurements.curves(*document, kind).result});
-  }
   FigureOptions options;
+  if (compares) {
+    if (measurements.captures().size() < 2) return {.message = kNeedsTwo};
+    const Answer<Results>& answer = measurements.differences(kind);
+    if (!answer.problem.isEmpty()) return {.message = answer.problem};
+    if (answer.result) sources.push_back({measurements.captures().front()->path, *answer.result});
+    options.kind = "comparison";
+  } else {
+    for (const Document* const document : drawnCaptures(measurements, site, kind)) {
+      sources.push_back({document->path, *measurements.curves(*document, kind).result});
+    }
+  }
   options.site = {site};
   options.layer_base = layer_base;
   options.mixed_texts = true;

@@ -32,8 +32,9 @@ class CollapseMeasurements : public QObject {
   void setMaxSequences(std::int64_t count);
   std::int64_t maxSequences() const { return max_sequences_; }
 
-  /// Starts what is missing of all open captures.
-  void measure(Kind kind);
+  /// Starts what is missing of all shown captures: the curve of each or, with `compares`, the
+  /// differences to the first.
+  void measure(Kind kind, bool compares);
   /// Starts what is missing of a layer of them; drops other layers.
   void measureLayer(const std::string& site, std::optional<int> layer);
   std::optional<int> layer() const { return layer_; }
@@ -41,6 +42,8 @@ class CollapseMeasurements : public QObject {
   void recompute();
 
   const Answer<Results>& curves(const Document& document, Kind kind) const;
+  /// Returns the differences of all shown captures to the first.
+  const Answer<Results>& differences(Kind kind) const;
   const Answer<LayerExploration>& layerOf(const Document& document) const;
   bool isMeasuring(Kind kind) const;
   bool isMeasuringLayer() const { return layers_.isBusy(); }
@@ -53,7 +56,7 @@ class CollapseMeasurements : public QObject {
   /// A reloaded capture has a new reader.
   using Capture = std::shared_ptr<const CaptureReader>;
   struct CurveKey {
-    Capture capture;
+    std::vector<Capture> captures;  ///< several: their differences to the first
     Kind kind = Kind::kEntropy;
     std::int64_t max_sequences = 0;
     bool operator==(const CurveKey&) const = default;
@@ -65,6 +68,7 @@ class CollapseMeasurements : public QObject {
     std::int64_t max_sequences = 0;
     bool operator==(const LayerKey&) const = default;
   };
+  void request(const std::vector<const Document*>& documents, Kind kind);
   LayerKey layerKey(const Document& document) const;
   void dropClosed();
 
@@ -101,9 +105,11 @@ std::vector<const Document*> drawnCaptures(const CollapseMeasurements& measureme
                                            CollapseMeasurements::Kind kind);
 
 /// Draws a measure of the open captures over layers. Neither figure nor message: nothing is known.
-/// @param measure  of collapseMeasures()
+/// @param measure   of collapseMeasures()
+/// @param compares  draws the differences to the first capture instead, with stars
 FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const Workspace& workspace,
-                               const std::string& site, const std::string& measure, int layer_base);
+                               const std::string& site, const std::string& measure, bool compares,
+                               int layer_base);
 
 /// Lists the captures that could not be measured, and those that do not compare.
 QStringList collapseProblems(const CollapseMeasurements& measurements, const Workspace& workspace,

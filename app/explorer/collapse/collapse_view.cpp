@@ -33,6 +33,8 @@ LayerDetail::LayerDetail(const CollapseMeasurements& measurements, const Workspa
           [this](const QModelIndex& index) {
             if (index.isValid()) Q_EMIT sequenceSelected(extremes_.at(index.row()).place);
           });
+  title_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+  connect(title_, &QLabel::linkActivated, this, &LayerDetail::viewRequested);
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(title_);
   column->addWidget(makeSplitter(Qt::Horizontal, {spectrum_, table_}, {2000, 3000}), 1);
@@ -51,7 +53,8 @@ QString LayerDetail::emptyMessage() const {
 
 void LayerDetail::draw(const std::optional<Extreme>& extreme, int layer_base) {
   const std::optional<int> layer = measurements_.layer();
-  title_->setText(layer ? u"<b>Layer %1</b>  spectrum of all rows, and the sequences of lowest and "
+  title_->setText(layer ? u"<b>Layer %1</b> (<a href=\"probes\">probes</a>)  spectrum of all rows, "
+                          u"and the sequences of lowest and "
                           u"highest entropy"_s.arg(*layer + layer_base)
                         : u"No layer is selected"_s);
   std::optional<Figure> figure;
@@ -139,6 +142,7 @@ CollapseView::CollapseView(const ViewContext& context)
     selectLayer(static_cast<int>(std::lround(hit.x)) - preferences().layer_base);
   });
   connect(detail_, &LayerDetail::sequenceSelected, this, &CollapseView::selectSequence);
+  connect(detail_, &LayerDetail::viewRequested, this, &CollapseView::viewRequested);
   watchDocuments([this] { onDocumentsChanged(); });
   connect(&workspace(), &Workspace::selectionChanged, this, [this] {
     if (workspace().selection().layer != measurements_.layer()) measure();
@@ -161,6 +165,11 @@ QWidget* CollapseView::makeControls() {
     addChoice(*measure_, QString::fromUtf8(measure.title), QString::fromUtf8(measure.name),
               QString::fromUtf8(measure.help));
   }
+  show_ = addChoiceBox(*bar, u"Sh&ow"_s, u"Each capture, or its difference to the first"_s);
+  addChoice(*show_, u"Values"_s, u"values"_s, u"One curve per capture"_s);
+  addChoice(
+      *show_, u"Differences"_s, u"differences"_s,
+      u"Paired over the sequences, with intervals and stars; the captures need the same text"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
   sequences_ = addChoiceBox(*bar, u"Se&quences"_s,
                             u"More sequences need more time and give narrower bands"_s);
@@ -175,6 +184,7 @@ void CollapseView::addSettings() {
   const auto update = [this] { measure(); };
   addSetting("site", *site_, u"Select a site"_s, update);
   addSetting("measure", *measure_, u"Select a measure"_s, update);
+  addSetting("show", *show_, u"Select values or differences"_s, update);
   addSetting("sequences", *sequences_, u"Select the number of sequences"_s, update);
   addSetting(
       "layer",
@@ -220,7 +230,7 @@ void CollapseView::measure() {
   // A hidden view computes nothing.
   if (!isVisible()) return;
   measurements_.setMaxSequences(sequences_->currentData().toLongLong());
-  measurements_.measure(kind());
+  measurements_.measure(kind(), compares());
   measurements_.measureLayer(site(), workspace().selection().layer);
   draw();
 }
@@ -233,7 +243,8 @@ void CollapseView::draw() {
 void CollapseView::drawCurves() {
   const int base = preferences().layer_base;
   panes().setStyle(figureStyle());
-  FigureOrMessage made = collapseCurves(measurements_, workspace(), site(), measureName(), base);
+  FigureOrMessage made =
+      collapseCurves(measurements_, workspace(), site(), measureName(), compares(), base);
   if (made.message.isEmpty()) {
     made.message = measurements_.captures().empty()    ? u"No capture is open."_s
                    : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
@@ -282,7 +293,8 @@ QStringList CollapseView::commandLines() const {
   const QString metric = is_entropy ? u"entropy"_s : u"geometry"_s;
   QStringList measure{"lime-metrics", metric}, labels;
   // Captures that were refused have no curve, and the command would fail.
-  for (const Document* const document : drawnCaptures(measurements_, site(), kind())) {
+  for (const Document* const document :
+       compares() ? measurements_.captures() : drawnCaptures(measurements_, site(), kind())) {
     measure << toQString(document->path);
     labels << workspace().uniqueLabel(*document);
   }
@@ -290,10 +302,16 @@ QStringList CollapseView::commandLines() const {
   if (measurements_.maxSequences() > 0) {
     measure << "--max-sequences" << QString::number(measurements_.maxSequences());
   }
+  if (compares())
+    measure << "--compare"
+            << "first";
   const QString results = metric + u".json"_s;
   QStringList lines = {shellLine(measure << "-o" << results)};
   if (panes().active() != curves_) return lines;  // no recipe draws a spectrum
   QStringList draw{"lime-figure", results, "--mixed-texts"};
+  if (compares())
+    draw << "--kind"
+         << "comparison";
   if (!is_entropy) draw << "--measure" << toQString(measureName());
   return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
 }

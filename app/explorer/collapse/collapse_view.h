@@ -39,6 +39,7 @@ class LayerDetail : public QWidget {
 
  Q_SIGNALS:
   void sequenceSelected(const lime::explorer::Extreme& extreme);
+  void viewRequested(const QString& id);
 
  private:
   void listSequences();
@@ -74,6 +75,7 @@ class CollapseView : public View {
   std::string site() const { return selectedName(*site_); }
   std::string measureName() const { return selectedName(*measure_); }
   CollapseMeasurements::Kind kind() const { return kindOf(measureName()); }
+  bool compares() const { return selectedName(*show_) == "differences"; }
   void onDocumentsChanged();
   void measure();
   void draw();
@@ -85,6 +87,7 @@ class CollapseView : public View {
   CollapseMeasurements measurements_;
   QComboBox* site_;
   QComboBox* measure_;
+  QComboBox* show_;
   QComboBox* sequences_;
   QLabel* problems_;
   FigurePane* curves_;

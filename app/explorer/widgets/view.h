@@ -92,6 +92,8 @@ class View : public QWidget {
   void status(const QString& text);
   /// Undo or redo changed this view, which may be hidden.
   void stateRestored();
+  /// The user asks for another view, by its name in allViews(), of the same selection.
+  void viewRequested(const QString& id);
 
  protected:
   Workspace& workspace() const { return context_.workspace; }

@@ -243,6 +243,7 @@ void ViewStack::addViews(const ViewContext& context) {
     views_.push_back(view);
     addWidget(view);
     connect(view, &View::status, this, &ViewStack::status);
+    connect(view, &View::viewRequested, this, &ViewStack::showView);
     connect(view, &View::stateRestored, this, [this, index] { showIndex(index); });
     connect(view, &View::figureChanged, this, [this, view] {
       if (view == currentView()) Q_EMIT figureChanged();

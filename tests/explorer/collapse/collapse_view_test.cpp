@@ -68,6 +68,50 @@ class CollapseViewTest : public WorkspaceTest {
   QString status_;
 };
 
+TEST_F(CollapseViewTest, AClickOnALegendEntryHidesTheCurve) {
+  openTwo();
+  const QString hidden = workspace_.uniqueLabel(workspace_.documents()[1]);
+  QPoint entry;
+  for (int y = 0; y < plot().height() && entry.isNull(); y += 2) {
+    for (int x = 0; x < plot().width(); x += 4) {
+      if (plot().legendLabelAt(QPointF(x, y)) == hidden) entry = {x, y};
+    }
+  }
+  ASSERT_FALSE(entry.isNull());
+  QTest::mouseClick(&plot(), Qt::LeftButton, {}, entry);
+  EXPECT_EQ(shownCurves(), 1U);
+  EXPECT_FALSE(workspace_.documents()[1].is_shown);
+  workspace_.setShown(workspace_.documents()[1].id, true);
+  EXPECT_EQ(shownCurves(), 2U);
+}
+
+TEST_F(CollapseViewTest, DrawsDifferencesToTheFirstCapture) {
+  QComboBox& show = box("Show");
+  show.setCurrentIndex(show.findData("differences"));
+  Q_EMIT show.activated(show.currentIndex());
+  captureFile("a.h5");
+  lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
+  open({toQString(folder_ / "a.h5")});
+  EXPECT_TRUE(plot().message().contains("needs two captures"));
+  open({toQString(folder_ / "b.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
+  const auto panel = std::get<CurvePanel>(view_.figure()->panels.at(0).content);
+  EXPECT_EQ(panel.curves[0].label, "b \xE2\x88\x92 a");
+  EXPECT_FALSE(panel.curves[0].low.empty());
+  EXPECT_TRUE(view_.commandLines().front().contains("--compare first"));
+}
+
+TEST_F(CollapseViewTest, OffersTheProbesOfTheLayer) {
+  ASSERT_NO_FATAL_FAILURE(openTwo());
+  clickLayer(1);
+  QString asked;
+  QObject::connect(&view_, &View::viewRequested, [&](const QString& id) { asked = id; });
+  for (QLabel* const label : view_.findChildren<QLabel*>()) {
+    if (label->text().contains("href")) Q_EMIT label->linkActivated("probes");
+  }
+  EXPECT_EQ(asked, "probes");
+}
+
 TEST_F(CollapseViewTest, SaysWhatToDoWithoutACapture) {
   EXPECT_FALSE(view_.figure());
   EXPECT_TRUE(view_.commandLines().isEmpty());
