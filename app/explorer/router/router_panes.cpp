@@ -198,8 +198,7 @@ void RouterControls::setDisplayEnabled(bool enabled) {
     control->setEnabled(enabled);
     control->setToolTip(
         enabled ? control->whatsThis()
-                : u"Applies to stored router weights only: this heatmap shows routing weights "
-                  u"averaged over tokens"_s);
+                : u"Applies to stored router weights only, not to token-dependent ones"_s);
   }
 }
 
