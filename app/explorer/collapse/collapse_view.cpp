@@ -103,7 +103,8 @@ void LayerDetail::showCurrent(const std::optional<Extreme>& extreme) {
 ExtremesModel::ExtremesModel() {
   using One = const ExtremeSequence&;
   setTable({{u"Capture"_s, [](One row) { return row.label; }},
-            {u"End"_s, [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
+            {u"Lowest/highest"_s,
+             [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
             {.title = u"Entropy"_s,
              .text = [](One row) { return QString::number(row.entropy, 'f', 3); },
              .is_number = true,
