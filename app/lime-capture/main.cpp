@@ -119,8 +119,8 @@ void warn_of_full_disk(const CaptureOptions& options, const CapturePreview& prev
 std::string bottleneck(const CaptureResult& result) {
   const double share = result.compute_waited_seconds / result.seconds;
   if (share > 0.05)
-    return fmt::format("limited by the disk, model idle {:.0f} % of the time", 100.0 * share);
-  return fmt::format("limited by the model, disk idle {:.0f} % of the time",
+    return fmt::format("limited by the disk, model idle {:.0f}% of the time", 100.0 * share);
+  return fmt::format("limited by the model, disk idle {:.0f}% of the time",
                      100.0 * result.writer_waited_seconds / result.seconds);
 }
 

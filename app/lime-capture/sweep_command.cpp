@@ -139,8 +139,8 @@ void present(const SweepRun& run, Report& report) {
   }
   if (effects.size() > 2 && size > 0.0) {
     report.notes.push_back(fmt::format(
-        "attribution: rank correlation with the effect {:.2f}, mean error {:.0f} % of the mean "
-        "effect; sharing the layers below saves {:.0f} % of the passes through layers",
+        "attribution: rank correlation with the effect {:.2f}, mean error {:.0f}% of the mean "
+        "effect; sharing the layers below saves {:.0f}% of the passes through layers",
         spearman_correlation(effects, estimates), 100.0 * error / size,
         100.0 * saved_passes(run.items, run.decoder.config())));
   }

@@ -152,7 +152,7 @@ void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) 
     }
   } else if (command.task == TrainingTask::kProsQa) {
     const Json& row = outcome.evaluation[0];
-    fmt::print("correct answers: {:.1f} % of {} questions, with a correct proof: {:.1f} %\n",
+    fmt::print("correct answers: {:.1f}% of {} questions, with a correct proof: {:.1f}%\n",
                100.0 * row["accuracy"].get<double>(), row["count"].get<std::int64_t>(),
                100.0 * row["proven"].get<double>());
   }

@@ -52,7 +52,7 @@ def spread(rates):
 
 def shown_share(shares):
     median, low, high = (100 * share(shares) for share in (statistics.median, min, max))
-    return f"{median:.1f} % ({low:.1f} to {high:.1f})"
+    return f"{median:.1f}% ({low:.1f} to {high:.1f})"
 
 
 class Bench:

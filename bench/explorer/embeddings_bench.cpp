@@ -49,7 +49,7 @@ void timeFrames(EmbeddingCanvas& canvas, std::size_t count, int frames, bool has
   const double median = milliseconds[milliseconds.size() / 2];
   const double slow = milliseconds[milliseconds.size() * 99 / 100];
   fmt::print(
-      "{} points move, {} selected: median {:.2f} ms ({:.0f} frames/s), 99 % below {:.2f} ms\n",
+      "{} points move, {} selected: median {:.2f} ms ({:.0f} frames/s), 99% below {:.2f} ms\n",
       count, selected.size(), median, 1000.0 / median, slow);
 }
 

@@ -67,7 +67,7 @@ void timeFrames(const std::string& what, FigureView& view, int frames,
   std::sort(milliseconds.begin(), milliseconds.end());
   const double median = milliseconds[milliseconds.size() / 2];
   const double slow = milliseconds[milliseconds.size() * 99 / 100];
-  fmt::print("{:<44} median {:6.2f} ms ({:4.0f} frames/s), 99 % below {:6.2f} ms\n", what, median,
+  fmt::print("{:<44} median {:6.2f} ms ({:4.0f} frames/s), 99% below {:6.2f} ms\n", what, median,
              1000.0 / median, slow);
 }
 

@@ -178,7 +178,7 @@ class InterventionsBench {
     }
     if (milliseconds.empty()) throw std::runtime_error(what + ": painted nothing");
     fmt::print(
-        "{:<28} median {:6.2f} ms, 99 % below {:6.2f} ms; processor {:6.2f} ms, {:6.2f} ms; {} "
+        "{:<28} median {:6.2f} ms, 99% below {:6.2f} ms; processor {:6.2f} ms, {:6.2f} ms; {} "
         "times\n",
         what, quantile(milliseconds, 0.5), quantile(milliseconds, 0.99), quantile(processor, 0.5),
         quantile(processor, 0.99), milliseconds.size());

@@ -37,7 +37,7 @@ DECODERS = {
     "MUDD": {"decoder": "mudd"},
     "Depth-Attention": {"decoder": "depth_attention"},
 }
-# 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom.
+# 97.5% quantiles of Student's t for 1, 2, ... degrees of freedom.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
 
 
@@ -200,7 +200,7 @@ class Bench:
                 f"{row['MACs'] / 1e9:.3f} G | {cell(row, 'step / LLaMA', '{:.3f}')} | "
                 f"{memory:.0f} MiB | {row['cache'] / 2**10:.0f} KiB | {row['values entropy']:.3f} | "
                 f"{row['hidden entropy']:.3f} | {row['effective rank']:.1f} | "
-                f"{100 * row['read of embedding']:.1f} % |")
+                f"{100 * row['read of embedding']:.1f}% |")
         (self.out / f"table-{size}.md").write_text("\n".join(lines) + "\n")
         print(f"\n{size}, {self.own.steps} steps, seeds {self.own.seeds}")
         print("\n".join(lines), flush=True)

@@ -141,8 +141,8 @@ def main():
         cost = 0.0
         if not arguments.no_cost:
             cost = multiply_accumulates(arguments.build, size | rows[name])
-        print(f"| {name} | {1e3 * step:.4g} ms | {100 * (step / base[0] - 1):+.1f} % "
-              f"| {memory / 2**20:.0f} MiB | {100 * (memory / base[1] - 1):+.1f} % "
+        print(f"| {name} | {1e3 * step:.4g} ms | {100 * (step / base[0] - 1):+.1f}% "
+              f"| {memory / 2**20:.0f} MiB | {100 * (memory / base[1] - 1):+.1f}% "
               f"| {results[0]['parameters'] / 1e6:.3f} M | {cost / 1e9:.3f} G |", flush=True)
 
 

@@ -323,7 +323,7 @@ class MemoryModel {
   std::int64_t pass_per_sequence_;
 };
 
-/// Returns the limit to report for this many bytes: 2 % more, because the program grows slightly.
+/// Returns the limit to report for this many bytes: 2% more, because the program grows slightly.
 std::int64_t limit_mebibytes(std::int64_t bytes) {
   return static_cast<std::int64_t>(
       std::ceil(1.02 * static_cast<double>(bytes) / static_cast<double>(kMebibyte)));

@@ -15,7 +15,7 @@
 namespace lime {
 
 /// Selects what connects a layer with layers other than the one before it. Every routing composes
-/// with the blocks of every family, except where validate() says otherwise.
+/// with the blocks of every family, except for those that validate() rejects.
 enum class DepthRouting {
   kNone,
   kLime,
@@ -152,7 +152,7 @@ struct ModelConfig {
   std::vector<std::int64_t> eos_token_ids;  ///< one id or a list in the file; may be empty
   /// Standard deviation of the matrices before training; transformers' default.
   double initializer_range = 0.02;
-  std::string torch_dtype;  ///< "bfloat16", ... as the file says (also `dtype`), or empty
+  std::string torch_dtype;  ///< `torch_dtype` or `dtype` of the file, e.g. "bfloat16"; or empty
   LimeConfig lime;          ///< read for DepthRouting::kLime only, as the following for theirs
   DenseFormerConfig denseformer;
   HyperConnectionsConfig hyper_connections;

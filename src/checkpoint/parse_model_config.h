@@ -24,12 +24,12 @@ ModelConfig make_model_config(const std::string& decoder, const Json& sizes,
 /// `model_type`, such a name means LLaMA's blocks with it. `qwen3_attnres` is the public layout of
 /// Attention Residuals.
 /// @param where  named first in errors, e.g. `'models/a/config.json'`.
-/// @throws FormatError  if a key is missing, of the wrong type, out of range, or asks for what
-///                      this build has not (unknown family, activation or RoPE type).
+/// @throws FormatError  if a key is missing, of the wrong type, out of range or not supported
+///                      (unknown family, activation or RoPE type).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
 /// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself. An
-/// official LIMe folder is read as `llama`: only Checkpoint::open() looks at the tensors.
+/// official LIMe folder is read as `llama`: only Checkpoint::open() reads the tensors.
 /// @throws IoError, FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);
 

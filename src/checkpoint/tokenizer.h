@@ -29,7 +29,7 @@ struct DecodeOptions {
   /// Omits BOS, EOS and the other special tokens.
   bool skip_special_tokens = true;
   /// The ids begin a text: tokenizers that put a space in front of every text take it away again.
-  /// False for ids that go on from earlier ones, whose leading space then stays.
+  /// False for ids that continue earlier ones, whose leading space is then kept.
   bool at_text_start = true;
 };
 

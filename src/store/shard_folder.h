@@ -70,7 +70,7 @@ int planned_shards(const Json& manifest);
 /// Returns true for "NNNNN.h5" in a sibling folder "*.shards": what a master may refer to.
 bool is_shard_name(const std::string& name);
 
-/// A plain file that contains rows: a shard or a packed capture. Thread-safe.
+/// Reads the rows of one file: a shard or a packed capture. Thread-safe.
 class DataFile {
  public:
   DataFile(const std::filesystem::path& path, Hdf5Trial trial, std::shared_ptr<ChunkCache> cache)
@@ -87,7 +87,7 @@ class DataFile {
   std::map<std::string, ChunkReader> readers_;
 };
 
-/// The plain files of one capture in row order; at most 64 are open. Thread-safe.
+/// Opens the files of one capture, in row order; at most 64 are open. Thread-safe.
 class DataFiles {
  public:
   DataFiles(const std::filesystem::path& path, const CaptureTables& tables);

@@ -17,7 +17,7 @@ namespace lime {
 struct ModelOptions {
   std::string decoder = "llama";                     ///< one of decoder_names()
   std::optional<std::string> blocks = std::nullopt;  ///< of a decoder that is a routing
-  // Of a routing, as in config.json.
+  // The routings have the objects of config.json.
   LimeConfig lime;
   DenseFormerConfig denseformer;
   HyperConnectionsConfig hyper_connections;

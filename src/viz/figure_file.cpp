@@ -103,31 +103,33 @@ QString title_of(const Figure& figure) {
   return QString::fromStdString(figure.title.empty() ? figure.name : figure.title);
 }
 
-QByteArray draw_pdf(FigureScene& scene, const Figure& figure, const Json& provenance) {
+QByteArray draw_pdf(FigureScene& scene, const Figure& figure, const FigureStyle& style,
+                    const Json& provenance) {
   QByteArray bytes = bytes_of([&](QBuffer& buffer) {
     QPdfWriter writer(&buffer);
     writer.setCreator("lime-figure");
     writer.setTitle(title_of(figure));
     writer.setResolution(static_cast<int>(kUnitsPerInch));
-    writer.setPageSize(QPageSize(QSizeF(scene.size()) / kUnitsPerPoint, QPageSize::Point, QString(),
-                                 QPageSize::ExactMatch));
+    writer.setPageSize(QPageSize(QSizeF(scene.size()) * style.magnification() / kUnitsPerPoint,
+                                 QPageSize::Point, QString(), QPageSize::ExactMatch));
     writer.setPageMargins(QMarginsF(0, 0, 0, 0));
     writer.addFileAttachment(kProvenanceName, QByteArray::fromStdString(provenance.dump(1)),
                              "application/json");
-    scene.paint(writer, {}, 1.0);
+    scene.paint(writer, {}, style.magnification());
   });
   fix_pdf_date(bytes, provenance.value("created_utc", ""));
   return bytes;
 }
 
-QByteArray draw_svg(FigureScene& scene, const Figure& figure, const Json& provenance) {
+QByteArray draw_svg(FigureScene& scene, const Figure& figure, const FigureStyle& style,
+                    const Json& provenance) {
   QByteArray bytes = bytes_of([&](QBuffer& buffer) {
     QSvgGenerator generator;
     generator.setOutputDevice(&buffer);
     generator.setTitle("");  // Qt versions differ in whether they escape it: see below
     generator.setDescription("");
     generator.setResolution(static_cast<int>(kUnitsPerInch));
-    generator.setSize(scene.size());
+    generator.setSize((QSizeF(scene.size()) * style.magnification()).toSize());
     generator.setViewBox(QRect(QPoint(0, 0), scene.size()));
     scene.paint(generator, {}, 1.0);
   });
@@ -140,7 +142,7 @@ QByteArray draw_svg(FigureScene& scene, const Figure& figure, const Json& proven
 }
 
 QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& provenance) {
-  const double scale = style.dpi / kUnitsPerInch;
+  const double scale = style.magnification() * style.dpi / kUnitsPerInch;
   QImage image((QSizeF(scene.size()) * scale).toSize(), QImage::Format_RGB32);
   image.setDotsPerMeterX(static_cast<int>(std::lround(style.dpi / 0.0254)));
   image.setDotsPerMeterY(image.dotsPerMeterX());
@@ -249,8 +251,8 @@ void write_figure(const fs::path& path, const Figure& figure, const FigureStyle&
   if (kind == ".tex") return write_file_atomically(path, figure_to_pgfplots(drawn, style));
   FigureScene scene(drawn, style);
   const Json stored = style.anonymous ? anonymous_provenance(provenance) : provenance;
-  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(scene, drawn, stored)
-                           : kind == ".svg" ? draw_svg(scene, drawn, stored)
+  const QByteArray bytes = kind == ".pdf"   ? draw_pdf(scene, drawn, style, stored)
+                           : kind == ".svg" ? draw_svg(scene, drawn, style, stored)
                                             : draw_png(scene, style, stored);
   write_file_atomically(path, bytes.toStdString());
 }
@@ -258,7 +260,7 @@ void write_figure(const fs::path& path, const Figure& figure, const FigureStyle&
 std::string figure_to_svg(const Figure& figure, const FigureStyle& style) {
   const Figure drawn = drawn_figure(figure, style);
   FigureScene scene(drawn, style);
-  const std::string svg = draw_svg(scene, drawn, Json::object()).toStdString();
+  const std::string svg = draw_svg(scene, drawn, style, Json::object()).toStdString();
   return svg.substr(svg.find("<svg"));
 }
 

@@ -321,9 +321,10 @@ std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
   }
   tex += "\\end{groupplot}\n";
   add_surroundings(tex, figure, style, width);
-  return tex +
-         "\\end{tikzpicture}}\n\\begin{document}%\n\\limefit\\limefit\\limefigure\n"
-         "\\end{document}\n";
+  return tex + fmt::format(
+                   "\\end{{tikzpicture}}}}\n\\begin{{document}}%\n\\limefit\\limefit"
+                   "\\scalebox{{{}}}{{\\limefigure}}\n\\end{{document}}\n",
+                   style.magnification());
 }
 
 }  // namespace lime

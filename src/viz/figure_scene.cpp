@@ -14,7 +14,7 @@ namespace {
 int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerMm)); }
 
 /// Settles `layout` at the height that its panels need, or if readable the page's; returns it.
-int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const std::string& size) {
+int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const FigureStyle& style) {
   const int wanted = layout.fitting_height();
   const int most = sheet.max_height_mm ? units_of_mm(*sheet.max_height_mm) : wanted;
   layout.settle(std::min(wanted, most));
@@ -22,7 +22,8 @@ int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const std::str
   throw InvalidArgument(
       "size: '{}' is {} mm high, the figure needs {:.0f} mm; show less (--by, --label, --layer), "
       "or set only a width, e.g. --size {}",
-      size, *sheet.max_height_mm, wanted / kUnitsPerMm, sheet.width_mm);
+      style.size, *sheet.max_height_mm * style.magnification(),
+      wanted / kUnitsPerMm * style.magnification(), sheet.width_mm * style.magnification());
 }
 
 constexpr int kFitRounds = 3;
@@ -116,7 +117,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style)
     impl_->size.setHeight(units_of_mm(*wanted.height_mm));
     impl_->layout->settle(impl_->size.height());
   } else {
-    impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style.size));
+    impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style));
   }
 }
 

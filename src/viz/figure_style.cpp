@@ -62,6 +62,7 @@ struct VenueStyle {
   std::string_view wide;
   const char* font;  ///< Liberation Serif has the metrics of Times
   double font_size;
+  double magnification = 1.0;
 };
 
 /// In the order of Venue.
@@ -70,8 +71,8 @@ constexpr std::array<VenueStyle, 6> kVenues = {{
     {"neurips", "neurips", "Liberation Serif", 8.5},
     {"icml-column", "icml-page", "Liberation Serif", 8.5},
     {"iclr", "iclr", "Liberation Serif", 8.5},
-    {"slide", "slide", "Liberation Sans", 14.0},
-    {"poster", "poster", "Liberation Sans", 24.0},
+    {"slide", "slide", "Liberation Sans", 14.0, 1.75},
+    {"poster", "poster", "Liberation Sans", 24.0, 3.0},
 }};
 
 std::optional<double> positive(std::string_view text) {
@@ -139,11 +140,18 @@ FigureSize figure_size(std::string_view text) {
 }
 
 FigureSize figure_size(const FigureStyle& style, bool is_wide) {
-  if (style.size == "auto") {
-    const VenueStyle& venue = kVenues[static_cast<std::size_t>(style.venue.value_or(Venue::kAcl))];
-    return figure_size(is_wide ? venue.wide : venue.narrow);
-  }
-  return figure_size(style.size);
+  const VenueStyle& venue = kVenues[static_cast<std::size_t>(style.venue.value_or(Venue::kAcl))];
+  FigureSize size = figure_size(style.size != "auto" ? style.size
+                                : is_wide            ? venue.wide
+                                                     : venue.narrow);
+  size.width_mm /= venue.magnification;
+  if (size.height_mm) *size.height_mm /= venue.magnification;
+  if (size.max_height_mm) *size.max_height_mm /= venue.magnification;
+  return size;
+}
+
+double FigureStyle::magnification() const {
+  return venue ? kVenues[static_cast<std::size_t>(*venue)].magnification : 1.0;
 }
 
 FigureStyle FigureStyle::at_venue() const {
@@ -152,6 +160,7 @@ FigureStyle FigureStyle::at_venue() const {
   const VenueStyle& own = kVenues[static_cast<std::size_t>(*venue)];
   if (font == FigureStyle{}.font) style.font = own.font;
   if (font_size == FigureStyle{}.font_size) style.font_size = own.font_size;
+  style.font_size /= own.magnification;
   return style;
 }
 

@@ -97,11 +97,14 @@ struct FigureStyle {
 
   void describe(OptionList& list);
   void validate() const;
-  /// Returns the style with the font and font size of `venue`, if there is one.
+  /// Returns the factor by which the drawn figure is enlarged for `venue`: lines, markers and gaps
+  /// of slides and posters grow with the letters.
+  double magnification() const;
+  /// Returns the style with the font and font size of `venue`, if any, before magnification().
   FigureStyle at_venue() const;
 };
 
-/// Returns the size of a figure in `style`; `is_wide` resolves "auto".
+/// Returns the size of a figure in `style` before magnification(); `is_wide` resolves "auto".
 /// @throws InvalidArgument that lists the names.
 FigureSize figure_size(const FigureStyle& style, bool is_wide);
 

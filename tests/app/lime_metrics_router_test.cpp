@@ -115,10 +115,10 @@ TEST_F(RouterCommandTest, PrintsTheSharesAsSentencesAndTheMapInShades) {
   EXPECT_THAT(text, HasSubstr("routers of lime: 3 layers, 2 key-value heads, lime\n"));
   EXPECT_THAT(
       text, HasSubstr("embeddings: the buffer of layer 0, projected from the embeddings, receives "
-                      "50.0 % of the weight in layers 1-2 (41.7 % if the weight were uniform)\n"));
-  EXPECT_THAT(text, HasSubstr("nearby: the previous layer receives 100.0 % of the weight in layers "
-                              "1-2 (41.7 % if the weight were uniform)\n"));
-  EXPECT_THAT(text, HasSubstr("own layer: it receives 0.0 % of the weight in layers 1-2"));
+                      "50.0% of the weight in layers 1-2 (41.7% if the weight were uniform)\n"));
+  EXPECT_THAT(text, HasSubstr("nearby: the previous layer receives 100.0% of the weight in layers "
+                              "1-2 (41.7% if the weight were uniform)\n"));
+  EXPECT_THAT(text, HasSubstr("own layer: it receives 0.0% of the weight in layers 1-2"));
   EXPECT_THAT(text, HasSubstr("    0   1   2\n"
                               "0 100\u2588\n"
                               "1 100\u2588  0\n"

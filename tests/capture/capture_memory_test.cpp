@@ -113,7 +113,7 @@ TEST(CaptureMemoryTest, TheLimitThatIsNamedIsEnough) {
   const std::string text = refusal(usual_load(), 8, {10 * kMebibyte});
   const std::size_t number = text.find("--memory-limit ") + 15;
   const std::int64_t named = std::stoll(text.substr(number)) * kMebibyte;
-  // The limit has a margin of 2 %, in which a large process has room for more than one sequence.
+  // The limit has a margin of 2%, in which a large process has room for more than one sequence.
   const MemoryPlan plan = plan_capture_memory(small_model(), usual_load(), 8, kQueue, {{named}});
   EXPECT_GE(plan.batch_size, 1);
   EXPECT_LE(plan.memory.total(), named);

@@ -78,7 +78,7 @@ TEST(JackknifeTest, IntervalCoversTheTrueVarianceAsOftenAsItSays) {
     const Jackknife result = jackknife(variance(20), without);
     covered += result.ci_low <= 1.0 && 1.0 <= result.ci_high ? 1 : 0;
   }
-  // 95 % minus the effect of skewness; the fraction over 400 trials has a standard error of 1.1 %.
+  // 95% minus the effect of skewness; the fraction over 400 trials has a standard error of 1.1%.
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.94, 0.035);
 }
 

@@ -36,7 +36,7 @@ TEST(SummaryTest, IntervalIsTheUsualOneForNormalSamples) {
   const std::vector<double> values = normal_sample(400, 1);
   const Summary summary = summarize(values);
   const double half = 1.96 * summary.std / std::sqrt(400.0);
-  // The quantiles of 10000 resamples vary by about 2 % of the half width.
+  // The quantiles of 10000 resamples vary by about 2% of the half width.
   EXPECT_NEAR(summary.ci_low, summary.mean - half, 0.08 * half);
   EXPECT_NEAR(summary.ci_high, summary.mean + half, 0.08 * half);
 }

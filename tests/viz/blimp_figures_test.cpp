@@ -42,7 +42,7 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
   EXPECT_THAT(table_of({1, 3}, {}).note, HasSubstr("layers 1, 3, "));
   const Figure one = table_of({2}, {});
   EXPECT_EQ(first_cell(one), "60.0 [56.0, 63.0]");
-  EXPECT_THAT(one.note, HasSubstr("layer 2, 67 tasks, 67,000 pairs, 5 folds; [ ]: 90 % intervals"));
+  EXPECT_THAT(one.note, HasSubstr("layer 2, 67 tasks, 67,000 pairs, 5 folds; [ ]: 90% intervals"));
   for (ResultRow& row : source.results.rows) {
     if (row.cell(col::kLevel) != "linguistics_term") continue;
     row.add(ResultRow{{col::kLevel, "task"},
@@ -55,7 +55,7 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
   EXPECT_THAT(tasks.note, HasSubstr("\xC2\xB1: standard deviation over the folds"));
   const FigureSource zero_shot = testing::sample_blimp(0);
   EXPECT_EQ(make_figure(std::vector<FigureSource>{zero_shot}, {.kind = "blimp-table"}).note,
-            "zero-shot; [ ]: 95 % intervals");
+            "zero-shot; [ ]: 95% intervals");
 }
 
 TEST(BlimpFiguresTest, ATableOfOneGroupDoesNotSayItTwice) {

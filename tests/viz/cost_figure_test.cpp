@@ -26,7 +26,7 @@ TEST(CostFigureTest, CostIsATableWithoutColumnsThatSayNothing) {
   EXPECT_EQ(table.head, (std::vector<std::string>{"decoder", "parameters", "router parameters",
                                                   "MACs", "mixing MACs", "KV cache"}));
   EXPECT_EQ(table.rows.at(1), (std::vector<std::string>{"LIMe", "1.07608 B", "8,640", "2.7638 T",
-                                                        "0.08 %", "128 MiB"}));
+                                                        "0.08%", "128 MiB"}));
 }
 
 }  // namespace

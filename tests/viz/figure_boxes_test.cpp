@@ -113,6 +113,8 @@ TEST_F(FigureBoxesTest, NoTwoTextsOverlapOrLeaveThePageAtAnyVenue) {
         EXPECT_EQ(faults_of(figure, style), "") << recipe->name << " of " << source.path << " at "
                                                 << size << (has_letters ? " with letters" : "");
       }
+      const FigureStyle poster{.venue = Venue::kPoster};
+      EXPECT_EQ(faults_of(figure, poster), "") << recipe->name << " of " << source.path;
     }
   }
 }

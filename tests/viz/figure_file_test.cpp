@@ -336,13 +336,23 @@ TEST_F(FigureFileTest, VenuesHaveTheirWidthsAndFonts) {
     const FigureStyle style{.venue = venue, .dpi = 100};
     const QImage image(QString::fromStdString(write("venue.png", entropy_, style).string()));
     EXPECT_NEAR(25.4 * image.width() / style.dpi, width, 0.5) << enum_name(venue);
+    const std::string pdf = content_of(write("venue.pdf", entropy_, style));
+    const std::string box = "/MediaBox [0 0 ";
+    ASSERT_THAT(pdf, HasSubstr(box));
+    const double points = std::stod(pdf.substr(pdf.find(box) + box.size(), 20));
+    EXPECT_NEAR(25.4 * points / 72.0, width, 0.5) << enum_name(venue);
   }
   const auto svg = [&](const FigureStyle& style) {
     return content_of(write("venue.svg", entropy_, style));
   };
   EXPECT_THAT(svg({.venue = Venue::kAcl}), HasSubstr("font-family=\"Liberation Serif\""));
-  EXPECT_THAT(svg({.venue = Venue::kPoster}), HasSubstr("font-size=\"240\""));
-  EXPECT_THAT(svg({.venue = Venue::kPoster, .font_size = 30.0}), HasSubstr("font-size=\"300\""));
+  // A poster is drawn with letters of 8 pt and the lines of a paper, then enlarged to 24 pt.
+  EXPECT_THAT(svg({.venue = Venue::kPoster}),
+              AllOf(HasSubstr("width=\"400"), HasSubstr("viewBox=\"0 0 3780 "),
+                    HasSubstr("font-size=\"80\"")));
+  EXPECT_THAT(svg({.venue = Venue::kPoster, .font_size = 30.0}), HasSubstr("font-size=\"100\""));
+  EXPECT_THAT(content_of(write("venue.tex", entropy_, {.venue = Venue::kPoster})),
+              AllOf(HasSubstr("133.3"), HasSubstr("\\scalebox{3}{\\limefigure}")));
   for (const char* const font : {"Arial", "helvetica", "Times New Roman", "Courier"}) {
     EXPECT_THAT(svg({.font = font}), HasSubstr("font-family=\"Liberation ")) << font;
   }

@@ -23,7 +23,7 @@ TEST(FigureTextTest, LatexSaysWhatLettersMeanToIt) {
   const std::string tex = figure_to_pgfplots(figure, {});
   EXPECT_THAT(tex, HasSubstr("ylabel={$\\Delta$ entropy (nats)}"));
   EXPECT_THAT(
-      tex, HasSubstr("LIMe $-$ LLaMA; error bars: paired 95 \\% intervals; * p \\textless{} 0.05"));
+      tex, HasSubstr("LIMe $-$ LLaMA; error bars: paired 95\\% intervals; * p \\textless{} 0.05"));
   EXPECT_THAT(tex, HasSubstr("{***}"));
   // LaTeX does not support letters beyond ASCII by default.
   EXPECT_TRUE(std::all_of(tex.begin(), tex.end(), [](char c) { return c > 0; }));

@@ -56,6 +56,10 @@ std::vector<GoldenFigure> golden_figures() {
       {"blimp-table", {sample_blimp()}, {.kind = "blimp-table"}},
       {"loss", {sample_training("LLaMA"), sample_training("LIMe")}, {.log_y = true}},
       {"cost", {sample_cost()}},
+      // lime-metrics series of the run in docs/series.md: layers 0 and 3, two measurements.
+      {"series",
+       {read_figure_source(golden_file("results/series.json"))},
+       {.layer_base = 1, .log_x = true}},
   };
 }
 

@@ -53,7 +53,7 @@ TEST(LayerFiguresTest, ALayerBetweenGapsHasAnErrorBarForABand) {
   const Figure figure = make_figure(sources, {});
   const Curve& curve = std::get<CurvePanel>(figure.panels[0].content).curves[0];
   EXPECT_EQ(lone_points(curve), (std::vector<std::size_t>{0}));
-  EXPECT_THAT(figure.note, HasSubstr("; bands and error bars: 95 % bootstrap intervals"));
+  EXPECT_THAT(figure.note, HasSubstr("; bands and error bars: 95% bootstrap intervals"));
   EXPECT_THAT(figure_to_pgfplots(figure, {}), HasSubstr("(0,2) += (0,"));
   EXPECT_TRUE(lone_points(Curve{}).empty());
 }
@@ -68,7 +68,7 @@ TEST(LayerFiguresTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
     return make_figure(std::vector<FigureSource>{source}, {}).note;
   };
   EXPECT_EQ(note_of(geometry),
-            "site: hidden; bands: 95 % intervals of anisotropy (mean cosine), curvature (degrees)");
+            "site: hidden; bands: 95% intervals of anisotropy (mean cosine), curvature (degrees)");
 }
 
 TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
@@ -88,7 +88,7 @@ TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
   EXPECT_EQ(figure.panels[5].title, "hidden, \xCE\xB1 = \xE2\x88\x9E");
   EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[0].content).curves.at(0).y[0], 2.0);
   EXPECT_DOUBLE_EQ(std::get<CurvePanel>(figure.panels[3].content).curves.at(1).y[0], 1.0);
-  EXPECT_THAT(figure.note, ::testing::StartsWith("matrix-based entropy; bands: 95 %"));
+  EXPECT_THAT(figure.note, ::testing::StartsWith("matrix-based entropy; bands: 95%"));
   // Titles with the name of a line next to them leave no room for two panels side by side.
   EXPECT_EQ(with_fitting_columns(figure, {}).columns, 2);
   EXPECT_EQ(with_fitting_columns(figure, {.size = "acl-column"}).columns, 1);
@@ -137,7 +137,7 @@ TEST(LayerFiguresTest, EntropiesOfDifferentPresetsShareNoPanel) {
 TEST(LayerFiguresTest, TheNoteOfEntropySaysPresetOrderAndSequences) {
   FigureSource source = entropy_of("layer-by-layer", 1.0, "ratio");
   EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).note,
-            "matrix-based entropy, preset layer-by-layer, \xCE\xB1 = 1, 100 sequences; bands: 95 % "
+            "matrix-based entropy, preset layer-by-layer, \xCE\xB1 = 1, 100 sequences; bands: 95% "
             "bootstrap intervals over sequences");
   source.results.rows.front().set(col::kN, 98);
   EXPECT_THAT(make_figure(std::vector<FigureSource>{source}, {}).note,

@@ -24,21 +24,21 @@ TEST(RecipeTest, NotesSayWhatBandsAndBarsAre) {
   };
   FigureSource entropy = sample_entropy(4);
   entropy.results.options["confidence"] = 0.9;
-  EXPECT_THAT(note_of(entropy, "entropy"), HasSubstr("; bands: 90 % bootstrap intervals"));
+  EXPECT_THAT(note_of(entropy, "entropy"), HasSubstr("; bands: 90% bootstrap intervals"));
   EXPECT_THAT(note_of(sample_entropy(1), "entropy"),
-              HasSubstr("; error bars: 95 % bootstrap intervals over sequences"));
-  EXPECT_EQ(note_of(testing::sample_blimp(4), "blimp"), "site: hidden; bands: 95 % intervals");
+              HasSubstr("; error bars: 95% bootstrap intervals over sequences"));
+  EXPECT_EQ(note_of(testing::sample_blimp(4), "blimp"), "site: hidden; bands: 95% intervals");
   EXPECT_EQ(note_of(testing::sample_separability(4), "separability"),
             "site: hidden; bars: standard deviation over folds");
-  EXPECT_THAT(note_of(testing::sample_blimp(0), "blimp"), HasSubstr("error bars: 95 % intervals"));
+  EXPECT_THAT(note_of(testing::sample_blimp(0), "blimp"), HasSubstr("error bars: 95% intervals"));
   EXPECT_THAT(note_of(testing::sample_comparison(4), "comparison"),
-              HasSubstr("; error bars: paired 95 % intervals; * p"));
+              HasSubstr("; error bars: paired 95% intervals; * p"));
   FigureSource geometry = testing::sample_geometry(4);
   EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden") << "there are no intervals";
   for (ResultRow& row : geometry.results.rows) {
     row.set(col::kCiLow, row.number(col::kMean)).set(col::kCiHigh, row.number(col::kMean));
   }
-  EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden; bands: 95 % intervals");
+  EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden; bands: 95% intervals");
 }
 
 TEST(RecipeTest, AcceptsTheFormerNameOfEmbeddings) {

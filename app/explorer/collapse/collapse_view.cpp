@@ -23,7 +23,7 @@ LayerDetail::LayerDetail(const CollapseMeasurements& measurements, const Workspa
   spectrum_->plot().setDescriber([this](const FigureHit& hit) -> QString {
     const Curve* const curve = curveAt(spectrum_->plot().figure(), hit);
     if (curve == nullptr) return {};
-    return u"%1: eigenvalue %2 explains %3 % of the variance"_s.arg(toQString(curve->label))
+    return u"%1: eigenvalue %2 explains %3% of the variance"_s.arg(toQString(curve->label))
         .arg(curve->x[hit.point->index])
         .arg(100.0 * curve->y[hit.point->index], 0, 'g', 3);
   });
@@ -105,18 +105,18 @@ void LayerDetail::showCurrent(const std::optional<Extreme>& extreme) {
 
 ExtremesModel::ExtremesModel() {
   using One = const ExtremeSequence&;
-  setTable(
-      {{u"Capture"_s, [](One row) { return row.label; }},
-       {u"Extreme"_s, [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
-       {.title = u"Entropy"_s,
-        .text = [](One row) { return QString::number(row.entropy, 'f', 3); },
-        .is_number = true,
-        .tool_tip = [](One row) { return u"of at most %1 nats"_s.arg(row.ceiling, 0, 'f', 3); }},
-       {u"Sequence"_s, [](One row) { return QString::number(row.place.sequence); }, true},
-       {.title = u"Text"_s,
-        .text = [](One row) { return QString(row.text).replace(u'\n', u' '); },
-        .tool_tip = [](One row) { return row.text; }}},
-      {});
+  setTable({{u"Capture"_s, [](One row) { return row.label; }},
+            {u"Lowest/highest"_s,
+             [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
+            {.title = u"Entropy"_s,
+             .text = [](One row) { return QString::number(row.entropy, 'f', 3); },
+             .is_number = true,
+             .tool_tip = [](One row) { return u"maximum: %1 nats"_s.arg(row.ceiling, 0, 'f', 3); }},
+            {u"Sequence"_s, [](One row) { return QString::number(row.place.sequence); }, true},
+            {.title = u"Text"_s,
+             .text = [](One row) { return QString(row.text).replace(u'\n', u' '); },
+             .tool_tip = [](One row) { return row.text; }}},
+           {});
 }
 
 CollapseView::CollapseView(const ViewContext& context)

@@ -182,7 +182,7 @@ void EmbeddingsView::listSources() {
   }
   const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
   if (is_computed) {
-    source_->addItem(u"computed here"_s, QString());
+    source_->addItem(u"computed in this window"_s, QString());
   }
   selectData(*source_, wanted);
   updateCompute();

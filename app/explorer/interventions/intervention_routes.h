@@ -66,7 +66,7 @@ class InterventionRoutes : public QWidget {
   QWidget* makeList();
   void drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted,
                const FigureStyle& style);
-  /// Returns the selection with the cell of a heatmap; nothing beside the cells.
+  /// Returns the selection with the cell of a heatmap; no value outside the cells.
   std::optional<Selection> selectionAt(const FigurePane* pane, const FigureHit& hit) const;
   QString describe(const FigurePane* pane, const Selection& one) const;
   int numHeads() const { return static_cast<int>(weight_map_.rows.size()); }

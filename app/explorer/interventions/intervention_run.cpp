@@ -66,13 +66,13 @@ double likelier(const PredictionPair& pair) {
   return std::max(pair.before.value_or(0.0), pair.after.value_or(0.0));
 }
 
-/// "84.1 %", "0.02 %", "< 0.01 %".
+/// "84.1%", "0.02%", "< 0.01%".
 std::string percent(const std::optional<double>& probability, double below) {
   constexpr double kLeast = 0.01;
   const double shown = 100.0 * probability.value_or(below);
   const bool is_bound = !probability || shown < kLeast;
   const QString number = QString::number(std::max(shown, kLeast), 'f', shown >= 0.995 ? 1 : 2);
-  return (is_bound ? "< " : "") + number.toStdString() + " %";
+  return (is_bound ? "< " : "") + number.toStdString() + "%";
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ struct TextScore {
 TextScore compareScores(const CaptureReader& before, const CaptureReader& after);
 
 /// Draws the predictions of both models as bars: at most `count` tokens, and beyond the first few
-/// only those above 0.1 % in one of the models.
+/// only those above 0.1% in one of the models.
 Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count);
 
 /// Draws the entropies over layers. @param results  of both captures, labelled kOriginal and

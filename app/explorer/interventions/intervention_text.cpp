@@ -30,7 +30,7 @@ QString lossText(double log_likelihood, const LineScore& line) {
 constexpr double kLeastScale = 1.0;
 
 QString percentOfLog(double log_probability) {
-  return u"%1 %"_s.arg(100.0 * std::exp(log_probability), 0, 'g', 3);
+  return u"%1%"_s.arg(100.0 * std::exp(log_probability), 0, 'g', 3);
 }
 
 /// Describes a token in place `at` of a line, and the loss that the edits cause.

@@ -136,8 +136,8 @@ Document openFolder(const fs::path& folder, const CaptureLocator& locator) {
   if (fs::exists(folder / "training_log.jsonl")) return openResults(folder, locator);
   if (seems_checkpoint(folder)) return openCheckpoint(folder);
   throw FormatError(
-      "'{}': must contain a checkpoint (config.json and weights), a capture.h5 or a "
-      "training_log.jsonl, has none of them",
+      "'{}': the folder must contain a checkpoint (config.json and weights), a capture.h5 or a "
+      "training_log.jsonl",
       folder.string());
 }
 

@@ -26,7 +26,7 @@ struct TokenPlace {
 
 /// Tokens of one text. See TokenRows for their rows in a capture.
 struct TokenSelection {
-  std::string text = {};                ///< textOf() of the captures that hold it; empty: none
+  std::string text = {};                ///< textOf() of the captures that contain it; empty: none
   std::vector<TokenPlace> places = {};  ///< ascending, each once
 
   bool empty() const { return places.empty(); }
@@ -49,7 +49,7 @@ Json tokensToJson(const TokenSelection& tokens);
 /// @throws FormatError  if `json` is no such object.
 TokenSelection tokensFromJson(const Json& json);
 
-/// A part of an axis, in its own units.
+/// Stores an interval of an axis, in the units of the axis.
 struct AxisWindow {
   double low = 0.0;
   double high = 1.0;
@@ -57,8 +57,8 @@ struct AxisWindow {
   bool operator==(const AxisWindow&) const = default;
 };
 
-/// Returns the id of the text of a capture: the hash of its tokens. A capture without one
-/// corresponds to itself only, by its path.
+/// Returns the id of the text of a capture: the hash of its tokens. Without a hash it is the path,
+/// which corresponds to this capture only.
 std::string textOf(const CaptureReader& capture);
 
 /// Converts between tokens and the rows of one table, e.g. for a selection made in another capture.

@@ -9,7 +9,7 @@
 namespace lime::explorer {
 namespace {
 
-QString percent(double share) { return u"%1 %"_s.arg(100.0 * share, 0, 'f', 1); }
+QString percent(double share) { return u"%1%"_s.arg(100.0 * share, 0, 'f', 1); }
 
 QString classText(const ProbeDetail& detail, int number) {
   return toQString(printable(detail.classes[static_cast<std::size_t>(number)]));
@@ -98,11 +98,12 @@ std::vector<PredictionsModel::Cell> PredictionsModel::pairColumns() {
           [this](One one) { return toQString(detail_->tasks[static_cast<std::size_t>(one.task)]); },
           [](One one) { return one.task; }),
       column(
-          "p(good)", "Probability that the good sentence is good: correct above 50 %",
+          "p(good)",
+          "Predicted probability that the good sentence is acceptable: correct above 50%",
           [](One one) { return tick(one.good_is_correct) + percent(one.truth_probability); },
           [](One one) { return one.truth_probability; }),
       column(
-          "p(bad)", "Probability that the bad sentence is good: correct below 50 %",
+          "p(bad)", "Predicted probability that the bad sentence is acceptable: correct below 50%",
           [](One one) { return tick(one.bad_is_correct) + percent(one.predicted_probability); },
           [](One one) { return one.predicted_probability; }),
       column(
@@ -312,7 +313,7 @@ QString ConfusionPane::describe(const Cell& cell) const {
     return toQString(detail_->classes[static_cast<std::size_t>(number)]).trimmed();
   };
   const int count = detail_->confusion(cell.first, cell.second);
-  return u"%1 predicted as %2: %3, %4 % of its row; click to list them"_s
+  return u"%1 predicted as %2: %3, %4% of its row; click to list them"_s
       .arg(name(cell.first), name(cell.second))
       .arg(count)
       .arg(100.0 * count / std::max(1, detail_->confusion.row(cell.first).sum()), 0, 'f', 1);

@@ -34,7 +34,8 @@ struct RouterMap {
 
   int rowOf(int number) const { return placeOf(rows, number); }  ///< -1 if it has none
   int colOf(int number) const { return placeOf(cols, number); }
-  /// Returns the layers or heads of the row and the column that are hit; nothing beside the cells.
+  /// Returns the layers or heads of the row and the column that are hit; no value outside the
+  /// cells.
   std::optional<std::pair<int, int>> cellAt(const FigureHit& hit) const;
 
  private:

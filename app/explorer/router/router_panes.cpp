@@ -198,8 +198,7 @@ void RouterControls::setDisplayEnabled(bool enabled) {
     control->setEnabled(enabled);
     control->setToolTip(
         enabled ? control->whatsThis()
-                : u"Applies to stored router weights only: this map shows the fraction that each "
-                  u"part reads of each output"_s);
+                : u"Applies to stored router weights only, not to token-dependent ones"_s);
   }
 }
 
@@ -466,9 +465,9 @@ void SourcePane::draw(const Document& document, int layer_base) {
   const std::size_t tokens = key.second.size();
   show(figureOf(shares_, is_depth_, layer_base), {},
        is_plain ? u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s
-       : tokens == 0 ? u"What each part reads, mean over all tokens"_s
-       : tokens == 1 ? u"What each part reads for the selected token"_s
-                     : u"What each part reads, mean over %1 selected tokens"_s.arg(tokens),
+       : tokens == 0 ? u"Routing weights, averaged over all tokens"_s
+       : tokens == 1 ? u"Routing weights of the selected token"_s
+                     : u"Routing weights, averaged over %1 selected tokens"_s.arg(tokens),
        is_depth_ ? u"Part 2 l is the attention and 2 l + 1 the MLP of layer l, the last one the "
                    u"final norm. Output 0 is the embedding, 2 l + 1 and 2 l + 2 those of the "
                    u"attention and the MLP of layer l."_s

@@ -63,7 +63,7 @@ class RouterControls : public QWidget {
   std::vector<int> series_;
 };
 
-/// What the lower right pane shows.
+/// Selects the content of the lower right pane.
 enum class RouterDetail { kWeights, kFlow, kEmbeddings };
 
 /// Shows the routers of a checkpoint: the heatmap of layers, of the heads of the selected layer,

@@ -40,10 +40,10 @@ const std::vector<TokenMeasureName>& tokenMeasures() {
       {col::kEntropyContribution, "Entropy contribution"},
       {col::kNorm, "Norm"},
       {col::kRelativeNorm, "Norm / median"},
-      {col::kNextCosine, "Cosine with the next"},
-      {col::kLensProbability, "Logit lens: probability of the next"},
-      {col::kLensRank, "Logit lens: rank of the next"},
-      {col::kLensKl, "Logit lens: KL to the final layer"},
+      {col::kNextCosine, "Cosine with next token"},
+      {col::kLensProbability, "Logit lens: probability of next token"},
+      {col::kLensRank, "Logit lens: rank of next token"},
+      {col::kLensKl, "Logit lens: KL from final layer"},
   };
   return measures;
 }
@@ -121,7 +121,7 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
 QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base) {
   const Eigen::RowVectorXd mean = summarize_head(attention, head);
   const auto percent = [](double fraction) { return QString::number(100.0 * fraction, 'f', 0); };
-  return u"Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5 %, previous %6 %, own %7 "
+  return u"Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5%, previous %6%, own %7 "
          u"%\n\nMeans over the queries of the sequence from the second on, as in lime-metrics "
          u"attention.\nEntropy: -sum a ln a of a query's attention (Ghader & Monz 2017); its "
          u"exponential is the number of equally weighted keys with that entropy.\nTokens back: sum "

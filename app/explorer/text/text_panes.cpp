@@ -184,7 +184,7 @@ QString AttentionPanes::describeRouted(const FigureHit& hit) const {
   const Answer<RoutedAttention>& answer = measurements_.routed();
   if (!answer.result || !hit.cell) return {};
   const MatrixD& shares = answer.result->shares;
-  return u"%1 in buffered layer %2: %3 % of the input; the whole layer: %4 %"_s
+  return u"%1 in buffered layer %2: %3% of the input; the whole layer: %4%"_s
       .arg(tokenName(texts_, hit.cell->col))
       .arg(hit.cell->row + layer_base_)
       .arg(100.0 * shares(hit.cell->row, hit.cell->col), 0, 'f', 2)

@@ -14,7 +14,7 @@ namespace {
 const QString kNoText = u"No capture of whole sequences is open."_s;
 const QString kNoPattern =
     u"This capture contains no attention patterns.\n\nCapture the text again with attention "
-    u"patterns (Ctrl+T): a number per head and key for every token."_s;
+    u"patterns (Ctrl+T). They need one number per token, head and key."_s;
 
 }  // namespace
 

@@ -101,8 +101,8 @@ const std::vector<ViewKind>& allViews() {
                                       canProbe(*document.capture, ProbeQuestion::kSeparability)));
        },
        makeView<ProbesView>,
-       {u"A linear classifier is trained on the representations of each layer and tested on the "
-        u"fold that it did not see. Accuracy above the baseline shows that the property is "
+       {u"A linear classifier is trained on the representations of each layer and tested on a "
+        u"held-out fold. Accuracy above the baseline shows that the property is "
         u"linearly decodable in that layer."_s,
         u"p(c | x) = softmax(W x + b)<sub>c</sub>"_s,
         u"Decodable does not mean used: the model may ignore what a probe finds. Compare with "

@@ -9,10 +9,10 @@
 
 namespace lime::explorer {
 
-/// What a view shows. Without it the view is empty.
+/// The content that a view requires. Without it the view is empty.
 enum class Need { kCheckpoint, kRoutes, kCapture, kSequences, kWords, kResults };
 
-/// What a view shows, for the button "?".
+/// Describes a view, for the button "?".
 struct Explanation {
   QString text;     ///< two sentences
   QString formula;  ///< with HTML entities and tags

@@ -27,8 +27,8 @@ struct AttentionExploration {
   }
 };
 
-/// Reads attention patterns, or their profiles alone, out of a capture. Refers to it; any number of
-/// threads may read.
+/// Reads attention patterns, or only their profiles, from a capture. The capture must outlive the
+/// reader. Thread-safe.
 class PatternReader {
  public:
   /// @throws InvalidArgument  if the capture contains pooled rows, selected tokens only or no

@@ -286,7 +286,7 @@ void fill_blimp_report(Report& report, const BlimpShared& shared) {
   }
   if (options.zero_shot) {
     report.legend = fmt::format(
-        "accuracy [{:g} % interval: Wilson interval over pairs for single tasks, bootstrap over "
+        "accuracy [{:g}% interval: Wilson interval over pairs for single tasks, bootstrap over "
         "tasks for groups]",
         options.summary.confidence * 100.0);
     report.text = [level](const Results& table, const TextStyle& style) {
@@ -294,7 +294,7 @@ void fill_blimp_report(Report& report, const BlimpShared& shared) {
     };
   } else {
     report.legend = fmt::format(
-        "mean +- standard deviation over tasks [{:g} % bootstrap interval of the mean over tasks]",
+        "mean +- standard deviation over tasks [{:g}% bootstrap interval of the mean over tasks]",
         options.summary.confidence * 100.0);
     report.text = [options](const Results& table, const TextStyle& style) {
       return probe_text(table, options, style);

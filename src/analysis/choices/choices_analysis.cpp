@@ -310,13 +310,13 @@ void fill_choices_report(Report& report, const ChoicesOptions& options) {
     const auto most = std::ranges::max_element(shares);
     if (*most < kOneSided) continue;
     report.notes.push_back(fmt::format(
-        "{}, {}: selects choice {} for {:.0f} % of the items; the majority class has {:.1f} %",
+        "{}, {}: selects choice {} for {:.0f}% of the items; the majority class has {:.1f}%",
         row.text(col::kLabel), row.text(col::kName), most - shares.begin(), 100.0 * *most,
         100.0 * row.number(col::kMajority)));
   }
-  report.legend = fmt::format(
-      "value [{:g} % interval: Wilson over items; normal over clusters, runs and tasks]",
-      options.confidence * 100.0);
+  report.legend =
+      fmt::format("value [{:g}% interval: Wilson over items; normal over clusters, runs and tasks]",
+                  options.confidence * 100.0);
   report.text = text_of;
   report.latex = latex_of;
   if (!rows_with(report.results.rows, {{col::kKind, "depth"}}).empty()) {

@@ -159,7 +159,7 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
   }
 }
 
-std::string percent_cell(double fraction) { return fmt::format("{:.3f} %", fraction * 100.0); }
+std::string percent_cell(double fraction) { return fmt::format("{:.3f}%", fraction * 100.0); }
 
 /// 1348400000 -> "1.3484 G"; from `large` on in units of 1000 times `unit`.
 std::string operations_cell(double operations, double large, double unit, const char* names) {

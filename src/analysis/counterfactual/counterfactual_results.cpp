@@ -221,7 +221,7 @@ std::string mean_interval(const ResultRow& row, bool with_sign) {
 /// Parts of opposite signs have no shares in the whole.
 bool is_share(double share) { return share >= 0.0 && share <= 1.0; }
 
-/// "entropy: LIMe - LLaMA is +0.50 [...] = better projections +0.29 [...] (58 %) + mixing ...".
+/// "entropy: LIMe - LLaMA is +0.50 [...] = better projections +0.29 [...] (58%) + mixing ...".
 std::vector<std::string> gap_sentences(const Results& results) {
   std::vector<std::string> sentences;
   const bool orders = has_several_orders(quantities_of(results));
@@ -237,7 +237,7 @@ std::vector<std::string> gap_sentences(const Results& results) {
       text += fmt::format("{} {} {}", joint, name == "projections" ? "better projections" : name,
                           mean_interval(part, true));
       if (part.has(col::kShare) && is_share(part.number(col::kShare))) {
-        text += fmt::format(" ({:.0f} %)", part.number(col::kShare) * 100.0);
+        text += fmt::format(" ({:.0f}%)", part.number(col::kShare) * 100.0);
       }
       joint = " +";
     }
@@ -400,7 +400,7 @@ void fill_counterfactual_report(Report& report, const CounterfactualComparison& 
   std::ranges::move(gap_sentences(report.results), std::back_inserter(report.notes));
   std::ranges::move(mixing_sentences(report.results), std::back_inserter(report.notes));
   report.legend = fmt::format(
-      "cells: mean and [{:g} % bootstrap interval]; differences are paired by item; per layer: "
+      "cells: mean and [{:g}% bootstrap interval]; differences are paired by item; per layer: "
       "mean and standard deviation",
       comparison.summary.confidence * 100.0);
   report.text = [label = comparison.label](const Results& table, const TextStyle& style) {

@@ -48,7 +48,7 @@ UnitThreads threads_for(std::span<const Unit> units, const RunOptions& run) {
 
 std::string interval_legend(const SummaryOptions& options) {
   if (options.resamples == 0) return "";
-  return fmt::format(", [{:g} % bootstrap interval of the mean]", options.confidence * 100.0);
+  return fmt::format(", [{:g}% bootstrap interval of the mean]", options.confidence * 100.0);
 }
 
 void check_jackknife(std::int64_t blocks) {

@@ -149,7 +149,7 @@ Analysis analysis_of(std::string metric, const T& options,
   return analysis;
 }
 
-/// Returns ", [95 % bootstrap interval of the mean]" for a legend; empty without intervals.
+/// Returns ", [95% bootstrap interval of the mean]" for a legend; empty without intervals.
 std::string interval_legend(const SummaryOptions& options);
 
 /// Checks the number of blocks of the option `jackknife`. @throws InvalidArgument

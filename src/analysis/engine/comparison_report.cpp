@@ -58,10 +58,10 @@ ReportSection comparison_section(double percent, int digits) {
   };
   return {
       .kind = "comparison",
-      .notes = {fmt::format("differences of the means, [{:g} % paired bootstrap interval], "
+      .notes = {fmt::format("differences of the means, [{:g}% paired bootstrap interval], "
                             "two-sided sign-flip p-value, Holm-corrected p-value over the layers",
                             percent),
-                "each capture is one training run: interval and p-value say nothing about other "
+                "each capture is one training run: interval and p-value do not cover other "
                 "seeds (--runs compares models)"},
       .columns = {layer, number_column(col::kBaselineMean, digits, "baseline"),
                   number_column(col::kMean, digits), number_column(col::kDifference, digits),
@@ -78,7 +78,7 @@ std::string name_of_mean(const ResultRow& row) { return name_of(row, col::kMean)
 
 ReportSection layer_mean_section(double percent, int digits) {
   return {.kind = "layer_mean",
-          .notes = {fmt::format("mean and standard deviation over the layers, {:g} % bootstrap "
+          .notes = {fmt::format("mean and standard deviation over the layers, {:g}% bootstrap "
                                 "intervals of the mean: over layers, and over items with the "
                                 "layers fixed",
                                 percent)},
@@ -93,7 +93,7 @@ ReportSection layer_mean_section(double percent, int digits) {
 ReportSection run_mean_section(double percent, int digits) {
   return {
       .kind = "run_mean",
-      .notes = {fmt::format("mean and standard deviation over training runs, {:g} % intervals of "
+      .notes = {fmt::format("mean and standard deviation over training runs, {:g}% intervals of "
                             "the mean: Student's over runs, bootstrap over runs and items",
                             percent)},
       .columns = {table_column(col::kLabel, "model"), table_column(col::kLayer),
@@ -106,7 +106,7 @@ ReportSection run_mean_section(double percent, int digits) {
 
 ReportSection run_comparison_section(double percent, int digits) {
   return {.kind = "run_comparison",
-          .notes = {fmt::format("differences of models, [{:g} % bootstrap interval over runs and "
+          .notes = {fmt::format("differences of models, [{:g}% bootstrap interval over runs and "
                                 "items], two-sided p-value of the permutation of runs, p-value of "
                                 "the Kruskal-Wallis test of all models",
                                 percent)},

@@ -42,7 +42,7 @@ std::vector<ResultsInput> hash_inputs(std::span<const AnalysisInput> inputs, int
 /// Collects the `provenance` of a result, except its options.
 class Provenance {
  public:
-  /// Starts the clock. @param num_threads  that the work runs on
+  /// Starts the clock. @param num_threads  number of threads of the analysis
   explicit Provenance(int num_threads);
 
   /// Stores the seconds since the last call (or the start) under `name`, e.g. "compute".

@@ -254,7 +254,7 @@ void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captu
       widest = std::max(widest, row.number(col::kUpper) - row.number(col::kLower));
     }
     report.notes.push_back(
-        fmt::format("omitted: eigenvalues with at most {:.2g} % of the trace; the bounds differ by "
+        fmt::format("omitted: eigenvalues with at most {:.2g}% of the trace; the bounds differ by "
                     "at most {:.3g}",
                     most * 100.0, widest));
   }

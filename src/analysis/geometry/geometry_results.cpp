@@ -346,7 +346,7 @@ void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& capt
   report.legend = "cells: value over all rows, or mean and standard deviation over sequences" +
                   interval_legend(options.summary);
   if (options.jackknife > 0) {
-    report.legend += fmt::format("; over rows [{:g} % jackknife interval, {} blocks of sequences]",
+    report.legend += fmt::format("; over rows [{:g}% jackknife interval, {} blocks of sequences]",
                                  options.summary.confidence * 100.0, options.jackknife);
   } else if (options.wants(GeometryGroup::kRank) || options.wants(GeometryGroup::kSimilarity) ||
              options.wants(GeometryGroup::kDimension)) {

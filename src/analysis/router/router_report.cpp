@@ -62,12 +62,12 @@ double uniform_fraction(const Claim& claim, std::int64_t num_layers) {
 
 std::string sentence(const Results& results, const Claim& claim, std::int64_t num_layers) {
   std::string text = fmt::format(
-      "{} {:.1f} % of the weight in {} ({:.1f} % if the weight were uniform", claim.subject,
+      "{} {:.1f}% of the weight in {} ({:.1f}% if the weight were uniform", claim.subject,
       mean_share(results, "none", claim.column, claim.first_layer),
       layers_text(claim.first_layer, num_layers - 1), uniform_fraction(claim, num_layers));
   for (const std::string& weighting : weightings_of(results, "layer")) {
     if (weighting == "none") continue;
-    text += fmt::format("; weighted by {} {:.1f} %", weighting,
+    text += fmt::format("; weighted by {} {:.1f}%", weighting,
                         mean_share(results, weighting, claim.column, claim.first_layer));
   }
   return text + ")";

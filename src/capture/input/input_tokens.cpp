@@ -95,7 +95,7 @@ Json parse_header(std::string_view text, std::string_view file) {
   for (const char letter : text) {
     // Python allows a comma before the end of a dictionary or tuple.
     if (letter == '}' || letter == ')') json.erase(json.find_last_not_of(", \n") + 1);
-    // Of the letters, only True and False begin with T and F.
+    // Only True and False begin with the letters T and F.
     constexpr std::string_view kPython = "()'TF";
     const std::size_t place = kPython.find(letter);
     json += place == kPython.npos ? letter : std::string_view("[]\"tf")[place];

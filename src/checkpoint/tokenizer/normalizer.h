@@ -19,7 +19,7 @@ class Normalizer {
  public:
   /// Leaves every text unchanged.
   Normalizer() = default;
-  /// @throws FormatError  that names the component which is broken or not supported.
+  /// @throws FormatError  if a component is invalid or not supported; names it.
   Normalizer(const Json& definition, const std::string& where);
 
   bool is_identity() const { return steps_.empty(); }

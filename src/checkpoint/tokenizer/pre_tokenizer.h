@@ -55,7 +55,7 @@ class PreTokenizer {
 
   /// Treats every text as one piece.
   PreTokenizer() = default;
-  /// @throws FormatError  that names the component which is broken or not supported.
+  /// @throws FormatError  if a component is invalid or not supported; names it.
   PreTokenizer(const Json& definition, const std::string& where);
 
   /// Returns true if a stage is ByteLevel: the vocabulary then uses GPT-2's byte alphabet.

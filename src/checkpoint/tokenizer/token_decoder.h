@@ -19,7 +19,7 @@ class TokenDecoder {
  public:
   /// Writes tokens unchanged, separated by spaces, like Hugging Face without a decoder.
   TokenDecoder() = default;
-  /// @throws FormatError  that names the component which is broken or not supported.
+  /// @throws FormatError  if a component is invalid or not supported; names it.
   TokenDecoder(const Json& definition, const std::string& where);
 
   std::string piece(std::string_view token, bool at_text_start) const;

@@ -31,7 +31,7 @@ void print_warnings(std::span<const std::string> texts);
 /// @throws IoError  if it cannot be written, as to a full disk.
 void flush_output();
 
-/// Returns the token that Ctrl-C or SIGTERM of the batch system stops.
+/// Returns the token that requests a stop after Ctrl-C, or after SIGTERM from the batch system.
 std::stop_token interrupt_token();
 
 /// Returns e.g. "lime 0.1.0 (abc1234)", which is stored with every file that a program writes.

@@ -83,7 +83,8 @@ struct IntrinsicDimension {
 
 /// Estimates the intrinsic dimension of `points`, [num_points, dim].
 ///
-/// Of points closer than the tolerance the first is kept. Distances are recomputed in double.
+/// The first of several points closer than the tolerance is kept. Distances are recomputed in
+/// double.
 /// @return both unset if fewer than num_neighbors + 1 points are distinct.
 /// @throws InvalidArgument  if a value is not finite, or the options are invalid.
 /// @throws Interrupted

@@ -282,7 +282,7 @@ void CancellationIndex::add(const ValueBuffer& values, const LayerRouter& router
     for (Index token = 0; token < tokens.count; ++token) {
       const double all = contributed(head, token);
       if (!(all > 0.0)) continue;
-      // Rounding may leave slightly more than 100 % of a single contribution.
+      // Rounding may leave slightly more than 100% of a single contribution.
       sum_(head) += std::max(0.0, 1.0 - remaining(head, token) / all);
       ++count_(head);
     }

@@ -10,7 +10,7 @@
 
 namespace lime {
 
-/// Keys and values of the preceding tokens, so that the next token costs one step.
+/// Stores the keys and values of the preceding tokens: the next token then costs one step.
 ///
 /// Contains what attention reads: routed values and routed, rotated keys. So the cache of a LIMe
 /// model is as large as that of a LLaMA with the same heads: 2 * layers * seq * kv_heads * head_dim
@@ -25,7 +25,7 @@ class KeyValueCache {
   /// Removes all tokens; keeps the memory.
   void clear() { length_ = 0; }
 
-  /// Removes the tokens from `length` on; length <= length(). Sequences go on from there.
+  /// Removes the tokens from `length` on; length <= length(). Sequences continue from there.
   void rewind(std::int64_t length) { length_ = length; }
 
   /// Returns a cache of `count` copies of this one sequence, with memory for `more_tokens` each.

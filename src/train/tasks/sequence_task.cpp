@@ -32,7 +32,7 @@ void TaskFiles::describe(OptionList& list) {
   list.group("Samples from files (--task aet, prosqa or text-pairs)");
   list.add("train_file", train_file,
            "training samples instead of generated ones: output of generate, a ProsQA JSON file, or "
-           "JSON Lines with prompt and answer");
+           "JSON Lines with prompt and answer (text-pairs)");
   list.add("test_file", test_file,
            "test samples, never trained on, in the same formats, e.g. prosqa_test.json");
 }

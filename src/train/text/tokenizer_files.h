@@ -12,9 +12,9 @@
 
 namespace lime {
 
-/// Returns the content of the tokenizer files of a checkpoint folder, by name: those that exist of
-/// tokenizer.json, tokenizer.model, vocab.json, merges.txt, tokenizer_config.json,
-/// special_tokens_map.json and added_tokens.json. @throws IoError
+/// Returns the content of the tokenizer files of a checkpoint folder by name: tokenizer.json,
+/// tokenizer.model, vocab.json, merges.txt, tokenizer_config.json, special_tokens_map.json and
+/// added_tokens.json, if they exist. @throws IoError
 std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder);
 
 /// Returns an entry of `added_tokens` in tokenizer.json.
@@ -22,8 +22,8 @@ Json special_token_json(std::int32_t id, const std::string& token);
 /// Returns the post-processor of tokenizer.json that prepends a token to every text.
 Json bos_template_json(std::int32_t id, const std::string& token);
 
-/// Returns the files in the form that transformers' AutoTokenizer expects beside a model of this
-/// kind. transformers 5 loads every tokenizer of a `qwen2` as Qwen2Tokenizer (see
+/// Returns the files in the form that transformers' AutoTokenizer expects for a model of this
+/// family. transformers 5 loads every tokenizer of a `qwen2` as Qwen2Tokenizer (see
 /// Family::assumed_tokenizer), which cuts numbers into digits; a null `auto_map` of another class
 /// in tokenizer_config.json prevents it. With `trust_remote_code=True` such a folder is refused.
 std::map<std::string, std::string> files_for_transformers(std::map<std::string, std::string> files,

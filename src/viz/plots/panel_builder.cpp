@@ -236,7 +236,9 @@ void add_content(const PanelPlace& place, const ScatterPanel& panel) {
   for (std::size_t i = 0; i < style.colours.size(); ++i) {
     style.markers.push_back(marker_path(place.theme->class_marker(i), style.diameter));
   }
-  style.raster_dpi = place.theme->style().rasterize ? place.theme->style().dpi : 0;
+  const FigureStyle& of_figure = place.theme->style();
+  const double dpi = of_figure.magnification() * of_figure.dpi;
+  style.raster_dpi = of_figure.rasterize ? static_cast<int>(std::lround(dpi)) : 0;
   new ScatterPlottable(place.x(), place.y(), panel, std::move(style));
   place.x()->grid()->setVisible(false);
   place.y()->grid()->setVisible(false);

@@ -189,7 +189,7 @@ std::string about_note(const FigureRows& all, FigureSources sources, int layer_b
 
 std::string spread_note(CellSpread spread, FigureSources sources) {
   if (spread == CellSpread::kInterval) {
-    return fmt::format("[ ]: {:.6g} % intervals",
+    return fmt::format("[ ]: {:.6g}% intervals",
                        100.0 * option_number(sources.front(), "confidence", 0.95));
   }
   if (spread == CellSpread::kOverLayers) return "means \xC2\xB1 standard deviation over the layers";

@@ -73,7 +73,7 @@ std::vector<CostColumn> columns() {
       {"MACs", count(col::kMultiplyAccumulates, "G")},
       {"mixing MACs",
        [](const FigureRow& row) {
-         return fmt::format("{:.2f} %", 100 * row.number(col::kMixingShare));
+         return fmt::format("{:.2f}%", 100 * row.number(col::kMixingShare));
        }},
       {"KV cache", [](const FigureRow& row) { return bytes_text(row.number(col::kCacheBytes)); }},
   };

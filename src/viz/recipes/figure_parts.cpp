@@ -154,7 +154,7 @@ std::string intervals_note(const Figure& figure, FigureSources sources, const st
   if (!has_bands && !has_bars) return "";
   const char* const drawn = !has_bars ? "bands" : has_bands ? "bands and error bars" : "error bars";
   const double confidence = option_number(sources.front(), "confidence", kUsualConfidence);
-  return fmt::format("{}: {}{:.6g} % {}", drawn, kind, 100.0 * confidence, intervals);
+  return fmt::format("{}: {}{:.6g}% {}", drawn, kind, 100.0 * confidence, intervals);
 }
 
 void lay_out(Figure& figure, const FigureOptions& options, int usual, int wide_from) {

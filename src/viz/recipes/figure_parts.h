@@ -63,7 +63,7 @@ FigurePanel layer_panel(const FigureRows& rows, const LayerCurves& columns,
 Curve layer_curve(const FigureRows& rows, const LayerCurves& columns, int layer_base,
                   const std::string& label = "", const SeriesStyle& style = {});
 
-/// Returns a note on the bands and error bars of `figure`, "bands: 95 % intervals"; empty if it has
+/// Returns a note on the bands and error bars of `figure`, "bands: 95% intervals"; empty if it has
 /// none. The confidence is from the options of the first results. @param kind  "paired " or empty.
 /// @param intervals  name of the intervals.
 std::string intervals_note(const Figure& figure, FigureSources sources,

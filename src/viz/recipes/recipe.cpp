@@ -276,7 +276,7 @@ const std::vector<Recipe>& all_recipes() {
     return Recipe{name, std::move(metrics), help, std::move(options), make};
   };
   static const std::vector<Recipe> recipes = {
-      recipe("entropy", {"entropy"}, "entropy over layers with 95 % intervals and ceiling",
+      recipe("entropy", {"entropy"}, "entropy over layers with 95% intervals and ceiling",
              entropy_figure),
       recipe("separability", {"separability"},
              "probe accuracy over layers, with error bars, controls and the majority baseline",

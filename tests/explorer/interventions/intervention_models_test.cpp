@@ -160,7 +160,7 @@ TEST(InterventionResultTest, ComparesWhatBothExpect) {
   const Figure figure = nextTokensFigure(before[0], after, 5);
   const auto& bars = std::get<BarPanel>(figure.panels[0].content);
   EXPECT_EQ(bars.groups[0], visibleToken(" b").toStdString());
-  EXPECT_EQ(bars.series[1].stars[0], "< 20.0 %");
+  EXPECT_EQ(bars.series[1].stars[0], "< 20.0%");
 }
 
 TEST(InterventionTablesTest, TokensHaveTheColourOfTheirCost) {
@@ -173,7 +173,7 @@ TEST(InterventionTablesTest, TokensHaveTheColourOfTheirCost) {
   tokens = scoredTokens(before, after);
   EXPECT_TRUE(tokens[1].ground.isValid());
   EXPECT_TRUE(tokens[1].description.endsWith(
-      "edited 4.98 %; the edits change the loss of this token by +2.895 nats"))
+      "edited 4.98%; the edits change the loss of this token by +2.895 nats"))
       << tokens[1].description.toStdString();
   EXPECT_TRUE(tokens[0].description.contains("has no prediction"));
   EXPECT_TRUE(scoredTokens({}, {}).empty());

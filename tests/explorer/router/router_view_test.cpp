@@ -301,7 +301,7 @@ TEST_F(RouterViewTest, ShowsTheSourcesOfACaptureAndOfASelectedToken) {
   ASSERT_NE(pane, nullptr);
   EXPECT_TRUE(pane->isVisible());
   EXPECT_FALSE(plot(0).isVisible());
-  EXPECT_EQ(pane->caption(), u"What each part reads, mean over all tokens"_s);
+  EXPECT_EQ(pane->caption(), u"Routing weights, averaged over all tokens"_s);
   EXPECT_EQ(view_.figure()->colour_label,
             "fraction of the weight (uniform in the last row: 1/5 = 0.200)");
   const auto share = [this](int part, int source) {
@@ -315,7 +315,7 @@ TEST_F(RouterViewTest, ShowsTheSourcesOfACaptureAndOfASelectedToken) {
   workspace_.selectTokens(
       tokensAt(CaptureReader(folder_ / "attn.h5"), std::vector<std::int64_t>{6}));
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  EXPECT_EQ(pane->caption(), u"What each part reads for the selected token"_s);
+  EXPECT_EQ(pane->caption(), u"Routing weights of the selected token"_s);
   EXPECT_NEAR(share(1, 0), 0.2, 1e-6);
   QTest::mouseMove(&pane->plot(), pane->plot().toPixel(0, QPointF(1, 3)).toPoint());
   EXPECT_EQ(status_,

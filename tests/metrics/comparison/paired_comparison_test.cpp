@@ -41,7 +41,7 @@ TEST(ComparePairedTest, IntervalsAreThoseOfScipy) {
   for (const Json& entry : scipy_golden().at("paired")) {
     const auto result = compare_paired(numbers(entry.at("first")), numbers(entry.at("second")),
                                        {.resamples = 100000});
-    // The ends of a resampled interval vary by about 1 % of its width at 100,000 resamples.
+    // The ends of a resampled interval vary by about 1% of its width at 100,000 resamples.
     const double width = entry.at("ci_high").get<double>() - entry.at("ci_low").get<double>();
     EXPECT_NEAR(result.ci_low, entry.at("ci_low").get<double>(), 0.02 * width) << entry.at("name");
     EXPECT_NEAR(result.ci_high, entry.at("ci_high").get<double>(), 0.02 * width)

@@ -96,16 +96,15 @@ class UnigramModel : public SubwordModel {
 
 struct WordPieceOptions {
   std::string unknown_token = "[UNK]";
-  /// In front of tokens that continue a word.
+  /// Prefix of tokens that continue a word.
   std::string continuing_subword_prefix = "##";
   /// A longer word is unknown.
   std::size_t max_input_chars_per_word = 100;
 };
 
-/// BERT's model: takes the longest token at the start of what is left of a word, or the unknown
-/// token for a word that cannot be cut so. Time at most the length of the word times that of the
-/// longest token.
-/// Source: `tokenizers` 0.23, models/wordpiece.
+/// BERT's model: splits a word from the left into the longest matching tokens, or returns the
+/// unknown token for a word that cannot be split completely. Time at most the length of the word
+/// times that of the longest token. Source: `tokenizers` 0.23, models/wordpiece.
 class WordPieceModel : public SubwordModel {
  public:
   WordPieceModel(const std::vector<std::pair<std::string, std::int32_t>>& vocabulary,
