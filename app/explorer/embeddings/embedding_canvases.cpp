@@ -212,8 +212,12 @@ QString EmbeddingCanvases::colourPoints(const EmbeddingGroups& groups, const QSt
   QStringList entries;
   for (std::size_t group = 0; group < colour_of.size(); ++group) {
     if (!colour_of[group]) continue;
-    entries << u"<span style='color:%1'>&#9679;</span>&nbsp;%2"_s.arg(
-        QColor(*colour_of[group]).name(), toQString(groups.names[group]).toHtmlEscaped());
+    entries << u"<span style='color:%1'>&#9679;</span>&nbsp;"
+               "<a href='%2' style='color:%3; text-decoration:none'>%4</a>"_s
+                   .arg(QColor(*colour_of[group]).name())
+                   .arg(group)
+                   .arg(palette().color(QPalette::WindowText).name(),
+                        toQString(groups.names[group]).toHtmlEscaped());
   }
   if (groups.names.empty() && !canvases_.empty()) {
     QString bar;

@@ -397,10 +397,11 @@ void EmbeddingLoader::load(int id) {
         });
 }
 
-void EmbeddingLoader::compute(int threads) {
+void EmbeddingLoader::compute(int threads, bool is_pca) {
   TsneAnalysisOptions options;
   options.max_points = kComputedPoints;
-  options.align = true;
+  options.align = !is_pca;
+  if (is_pca) options.tsne.iterations = 0;
   options.captures.captures.clear();  // of its default
   std::string site;
   QStringList names;
@@ -413,8 +414,9 @@ void EmbeddingLoader::compute(int threads) {
   }
   if (names.isEmpty()) return;
   options.captures.site = {site};
-  start(kComputed, u"Computing t-SNE ..."_s,
-        {.title = u"t-SNE of %1"_s.arg(names.join(u", "_s)),
+  const QString method = is_pca ? u"PCA"_s : u"t-SNE"_s;
+  start(kComputed, u"Computing %1 ..."_s.arg(method),
+        {.title = u"%1 of %2"_s.arg(method, names.join(u", "_s)),
          .key = u"embeddings/compute"_s,
          .lane = JobLane::kLong},
         [options, threads](const OpenInputs& inputs, const JobContext& context) {

@@ -113,8 +113,9 @@ class EmbeddingLoader : public QObject {
 
   /// @param document  results of lime-metrics tsne, or 0: drops the set
   void load(int document);
-  /// Computes t-SNE of all open captures. @param threads  0: all CPUs
-  void compute(int threads);
+  /// Computes t-SNE, or with `is_pca` the first two principal components, of all shown captures.
+  /// @param threads  0: all CPUs
+  void compute(int threads, bool is_pca);
 
  Q_SIGNALS:
   void changed();

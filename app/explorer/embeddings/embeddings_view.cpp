@@ -28,6 +28,9 @@ EmbeddingsView::EmbeddingsView(const ViewContext& context)
       canvases_(new EmbeddingCanvases),
       list_(new TokenList) {
   legend_->setTextFormat(Qt::RichText);
+  legend_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+  connect(legend_, &QLabel::linkActivated, this,
+          [this](const QString& group) { selectGroup(group.toInt()); });
   canvases_->setMessage(kNothing);
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
@@ -45,8 +48,10 @@ QWidget* EmbeddingsView::makeControls() {
   QHBoxLayout* const bar = makeBar(*widget);
   source_ = addChoiceBox(*bar, u"&Embeddings"_s, u"Results of lime-metrics tsne"_s);
   compute_ = new QPushButton(u"Co&mpute"_s);
-  compute_->setToolTip(
-      u"t-SNE (van der Maaten & Hinton 2008) of 2000 rows of each open capture, layer by layer"_s);
+  compute_->setToolTip(u"Embed 2000 rows of each shown capture, layer by layer"_s);
+  method_ = addChoiceBox(*bar, u"Met&hod"_s, u"What Compute computes"_s);
+  addChoice(*method_, u"t-SNE"_s, u"tsne"_s, u"van der Maaten & Hinton 2008"_s);
+  addChoice(*method_, u"PCA"_s, u"pca"_s, u"The first two principal components"_s);
   bar->addWidget(compute_);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
   colour_ = addChoiceBox(*bar, u"Co&lour"_s, u"Quantity shown by the colours"_s);
@@ -61,12 +66,14 @@ QWidget* EmbeddingsView::makeControls() {
     const std::size_t model = canvases_->active(list_->model());
     select(model, set().models[model].pointsOfToken(text), {});
   });
-  connect(compute_, &QPushButton::clicked, this,
-          [this] { loader_.compute(preferences().threads); });
+  connect(compute_, &QPushButton::clicked, this, &EmbeddingsView::compute);
   return widget;
 }
 
 void EmbeddingsView::addSettings() {
+  addSetting("method", *method_, u"Select t-SNE or PCA"_s, [this] {
+    if (loader_.source() == EmbeddingLoader::kComputed) compute();
+  });
   addSetting("source", *source_, u"Select embeddings"_s, [this] { loadSource(); });
   addSetting("site", *site_, u"Select a site"_s, [this] { showSite(); });
   addSetting("colour", *colour_, u"Select colours"_s, [this] { colourPoints(); });
@@ -187,7 +194,7 @@ void EmbeddingsView::listSources() {
   selectData(*source_, wanted);
   updateCompute();
   if (is_computed && loader_.isOutdated() && isVisible()) {
-    loader_.compute(preferences().threads);
+    compute();
   } else if (sourceId() != loader_.source() || loader_.isOutdated()) {
     loadSource();
   }
@@ -293,6 +300,18 @@ void EmbeddingsView::select(std::size_t model, const std::vector<int>& points,
     tokens.places = std::move(all);
   }
   selectTokens(std::move(tokens));
+}
+
+void EmbeddingsView::selectGroup(int group) {
+  for (std::size_t model = 0; model < groups_.group.size(); ++model) {
+    std::vector<int> points;
+    for (int i = 0; i < std::ssize(groups_.group[model]); ++i) {
+      if (groups_.group[model][static_cast<std::size_t>(i)] == group) points.push_back(i);
+    }
+    if (points.empty()) continue;
+    select(model, points, QGuiApplication::keyboardModifiers());
+    return;
+  }
 }
 
 void EmbeddingsView::toggle(std::size_t model, int point) {
@@ -418,9 +437,10 @@ QStringList EmbeddingsView::commandLines() const {
     for (const Document* const capture : workspace().documentsOf(DocumentKind::kCapture)) {
       measure << toQString(capture->path);
     }
-    lines << shellLine(measure << "--site" << toQString(site())
-                               << QStringList{"--max-points", "2000"}
-                               << QStringList{"--align", "-o"} << results);
+    lines << shellLine(
+        measure << "--site" << toQString(site()) << QStringList{"--max-points", "2000"}
+                << (isPca() ? QStringList{"--iterations", "0"} : QStringList{"--align"}) << "-o"
+                << results);
   }
   // The recipe colours points by their classes.
   if (colour_->currentIndex() != static_cast<int>(EmbeddingColour::kClass)) return lines;

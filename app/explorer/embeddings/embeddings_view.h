@@ -22,7 +22,7 @@ class EmbeddingsView : public View {
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
   std::vector<Shortcut> shortcuts() const override;
-  void fill() override { loader_.compute(preferences().threads); }
+  void fill() override { compute(); }
   void zoom(double factor) override;
   void showAll() override;
 
@@ -55,6 +55,9 @@ class EmbeddingsView : public View {
   /// Adds a point to the selection, or removes it.
   void toggle(std::size_t model, int point);
   void selectTokens(TokenSelection tokens);
+  void selectGroup(int group);  ///< the points of a class or token
+  bool isPca() const { return method_->currentIndex() == 1; }
+  void compute() { loader_.compute(preferences().threads, isPca()); }
   void showSelection();
   void selectNeighbours(std::size_t model, int point);
   /// Shows the neighbours of `centre_` where the embeddings have it, else the selection.
@@ -81,6 +84,7 @@ class EmbeddingsView : public View {
   std::optional<int> last_layer_;  ///< of the workspace, when it last changed
   QComboBox* source_;
   QPushButton* compute_;
+  QComboBox* method_;
   QComboBox* site_;
   QComboBox* colour_;
   QLineEdit* search_;

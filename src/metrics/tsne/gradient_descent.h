@@ -71,8 +71,6 @@ class GradientDescent {
                   ThreadPool& pool);
 
   const MatrixD& embedding() const { return embedding_; }
-  /// Returns the sum of q over all pairs at the last gradient.
-  double normalization() const { return normalization_; }
 
   /// Takes a step; returns the gradient's norm, or infinity if a coordinate is not finite.
   double advance(const Rates& rates);

@@ -268,7 +268,8 @@ MatrixD rescaled_initialization(const ConstMatrixRefD& embedding) {
 void TsneOptions::describe(OptionList& list) {
   list.add("perplexity", perplexity,
            "effective number of neighbours per point, >= 1; at most (points - 1) / 3");
-  list.add("iterations", iterations, "total number of iterations, > 0");
+  list.add("iterations", iterations,
+           "total number of iterations, >= 0; 0: the initial embedding, PCA by default");
   list.add("repulsion", repulsion,
            "method for the repulsive forces; auto: exact up to 1000 points, else barnes-hut");
   list.add("theta", theta,
@@ -295,7 +296,7 @@ void TsneOptions::describe(OptionList& list) {
 void TsneOptions::validate() const {
   check_option(perplexity >= 1.0 && std::isfinite(perplexity), "perplexity", ">= 1", perplexity);
   check_option(theta >= 0.0 && theta <= 1.0, "theta", "in [0, 1]", theta);
-  check_option(iterations > 0, "iterations", "> 0", iterations);
+  check_option(iterations >= 0, "iterations", ">= 0", iterations);
   check_option(exaggeration_iterations >= 0, "exaggeration_iterations", ">= 0",
                exaggeration_iterations);
   check_option(early_exaggeration >= 1.0 && std::isfinite(early_exaggeration), "early_exaggeration",
@@ -334,7 +335,7 @@ namespace {
 
 /// Iterations between checks of the divergence (scikit-learn: _N_ITER_CHECK).
 constexpr std::int64_t kCheckInterval = 50;
-/// Up to this size the final divergence is over all pairs; beyond, it uses the optimiser's sum.
+/// Up to this size the final divergence is over all pairs; beyond, it uses the optimiser's forces.
 constexpr Eigen::Index kMostPairsCounted = 200'000;
 
 using Clock = std::chrono::steady_clock;
@@ -347,7 +348,7 @@ double lap(Clock::time_point& last) {
 
 /// Returns the sum of q over all pairs.
 double normalization_of(const MatrixD& embedding, TsneOptions options, ThreadPool& pool) {
-  options.repulsion = TsneRepulsion::kExact;
+  if (embedding.rows() <= kMostPairsCounted) options.repulsion = TsneRepulsion::kExact;
   MatrixD force;
   return tsne_detail::make_repulsion(options, embedding.rows(), pool)->compute(embedding, force);
 }
@@ -408,9 +409,7 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
   iterate(descent, options, on_step, stop, result);
   result.embedding = descent.embedding();
-  const double normalization = result.embedding.rows() <= kMostPairsCounted
-                                   ? normalization_of(result.embedding, options, spin_pool)
-                                   : descent.normalization();
+  const double normalization = normalization_of(result.embedding, options, spin_pool);
   result.kl_divergence =
       tsne_detail::kl_divergence(affinities, result.embedding, normalization, spin_pool);
   result.optimization_seconds = lap(last);

@@ -92,7 +92,7 @@ struct TsneOptions {
   TsneInit init = TsneInit::kPca;
   std::uint64_t seed = 0;
 
-  /// Total number of iterations, > 0.
+  /// Total number of iterations, >= 0. 0 gives the initial embedding: by default, PCA.
   std::int64_t iterations = 1000;
   /// Number of those with early exaggeration; >= 0.
   std::int64_t exaggeration_iterations = 250;

@@ -142,6 +142,15 @@ TEST_F(EmbeddingsViewTest, TheSearchSelectsTheTokenAndItsPointsHaveARing) {
   EXPECT_TRUE(canvas(0).selected().empty()) << "there is no token #30";
 }
 
+TEST_F(EmbeddingsViewTest, ANameInTheLegendSelectsItsPoints) {
+  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
+  for (QLabel* const label : view_.findChildren<QLabel*>()) {
+    if (label->text().contains("href='0'")) Q_EMIT label->linkActivated("0");
+  }
+  EXPECT_FALSE(canvas(0).selected().empty());
+  EXPECT_LT(canvas(0).selected().size(), static_cast<std::size_t>(canvas(0).size()));
+}
+
 TEST_F(EmbeddingsViewTest, TheSliderMovesPointsFromLayerToLayer) {
   ASSERT_NO_FATAL_FAILURE(openEmbeddings());
   auto& slider = *view_.findChild<QSlider*>();
@@ -475,6 +484,12 @@ TEST_F(EmbeddingsViewTest, ComputesEmbeddingsOfOpenCaptures) {
   ASSERT_EQ(view_.canvases().size(), 1U);
   EXPECT_EQ(canvas(0).size(), 100);
   EXPECT_TRUE(view_.commandLines().at(0).contains("lime-metrics tsne"));
+  auto& method = childCalled<QComboBox>(view_, "Method");
+  method.setCurrentIndex(method.findText("PCA"));
+  Q_EMIT method.activated(method.currentIndex());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_EQ(canvas(0).size(), 100);
+  EXPECT_TRUE(view_.commandLines().at(0).contains("--iterations 0"));
 }
 
 TEST_F(EmbeddingsViewTest, ACancelledComputationLeavesTheViewReady) {

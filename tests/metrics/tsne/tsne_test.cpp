@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/SVD>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -50,6 +51,18 @@ TsneOptions short_run(TsneRepulsion repulsion) {
   options.exaggeration_iterations = 60;
   options.repulsion = repulsion;
   return options;
+}
+
+TEST(TsneTest, WithoutIterationsGivesThePrincipalComponents) {
+  const MatrixF points = clusters(90, 3, 8, 1);
+  ThreadPool pool(1);
+  const MatrixD found = tsne(points, {.perplexity = 10.0, .iterations = 0}, pool).embedding;
+  const MatrixD centred = points.cast<double>().rowwise() - points.cast<double>().colwise().mean();
+  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(Eigen::MatrixXd(centred), Eigen::ComputeThinU);
+  for (Eigen::Index i = 0; i < 2; ++i) {
+    const Eigen::VectorXd own = found.col(i).normalized();
+    EXPECT_NEAR(std::abs(own.dot(svd.matrixU().col(i))), 1.0, 1e-5) << i;
+  }
 }
 
 TEST(AffinitiesTest, RowsHaveThePerplexityAskedFor) {
@@ -254,7 +267,7 @@ TEST(TsneTest, NamesWhatIsWrong) {
             "tsne: perplexity must be <= (num_points - 1) / 3 = 33.0 for 100 points, got 40");
   EXPECT_EQ(message_of(points, {.perplexity = 0.5}), "perplexity: must be >= 1, got 0.5");
   EXPECT_EQ(message_of(points, {.theta = 1.5}), "theta: must be in [0, 1], got 1.5");
-  EXPECT_EQ(message_of(points, {.iterations = 0}), "iterations: must be > 0, got 0");
+  EXPECT_EQ(message_of(points, {.iterations = -1}), "iterations: must be >= 0, got -1");
   EXPECT_EQ(message_of(MatrixF::Constant(50, 3, 1.5F), {.perplexity = 5.0}),
             "tsne: all 50 rows are equal; there is nothing to embed");
   for (const TsneRepulsion repulsion : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
