@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "explorer/interventions/intervention_run.h"
+#include "explorer/interventions/intervention_figures.h"
 #include "explorer/interventions/intervention_text.h"
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
@@ -106,7 +106,14 @@ InterventionEffect::InterventionEffect()
   results->addWidget(makeFigures(), 1);
   fillWithColumn(*this)->addWidget(makeSplitter(Qt::Vertical, {upper, lower}, {170, 450}));
   entropies_->plot().setDescriber([this](const FigureHit& hit) {
+    if (const ResultRow* const route = routeAt(hit)) return describeRoute(*route, layer_base_);
     return describeCurvePoint(entropies_->plot().figure(), hit, u"entropy"_s);
+  });
+  connect(&entropies_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
+    if (const ResultRow* const route = routeAt(hit)) {
+      Q_EMIT routeSelected(static_cast<int>(route->integer(col::kLayer)),
+                           static_cast<int>(route->integer(col::kSource)));
+    }
   });
   connect(tokens_, &LineTokens::status, this, &InterventionEffect::status);
   connect(tokens_, &LineTokens::lineRequested, this, &InterventionEffect::lineRequested);
@@ -130,13 +137,15 @@ QLayout* InterventionEffect::makeScores() {
 }
 
 QWidget* InterventionEffect::makeFigures() {
-  site_->setAccessibleName(u"activations of the entropies"_s);
+  site_->setAccessibleName(u"activations of the entropies, or the ablation of every route"_s);
   site_->addItem(u"values"_s, u"values"_s);
   site_->addItem(u"routed values"_s, u"routed_values"_s);
   site_->addItem(u"hidden"_s, u"hidden"_s);
+  site_->addItem(u"loss without each route"_s, kSweepSite);
   site_->setToolTip(
       u"Matrix-based Renyi entropy of order 1/2 of the text's tokens (Sanchez Giraldo et al. "
-      u"2015): outputs of W_V, inputs of attention through the router, or the residual stream"_s);
+      u"2015): outputs of W_V, inputs of attention through the router, or the residual stream. "
+      u"Or the change in loss when each route of the original model is ablated in turn"_s);
   auto* const bar = new QHBoxLayout;
   bar->setContentsMargins(12, 0, 12, 0);
   bar->addStretch();
@@ -172,7 +181,9 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);
   tokens_->show(run);
-  drawEntropies(run, preferences.layer_base);
+  sweep_ = run.sweep();
+  layer_base_ = preferences.layer_base;
+  drawEntropies(run);
 }
 
 void InterventionEffect::showNote(const QString& note) {
@@ -180,17 +191,34 @@ void InterventionEffect::showNote(const QString& note) {
   note_->setVisible(!note.isEmpty());
 }
 
-void InterventionEffect::drawEntropies(const InterventionRun& run, int layer_base) {
+const ResultRow* InterventionEffect::routeAt(const FigureHit& hit) const {
+  return site() == kSweepSite && sweep_ ? sweptRouteAt(*sweep_, hit) : nullptr;
+}
+
+void InterventionEffect::drawEntropies(const InterventionRun& run) {
+  const bool is_sweep = site() == kSweepSite;
   std::optional<Figure> figure;
   QString message = run.isRunning() ? u"Measuring ..."_s : u"Entropies per layer of both models."_s;
-  if (run.entropies()) {
-    try {
-      figure = entropiesFigure(*run.entropies(), site(), layer_base);
-    } catch (const Error& error) {
-      message = toQString(error);
-    }
+  if (is_sweep && (!run.isRunning() || !run.request()->sweeps)) {
+    message =
+        u"Change in loss when each route of the original model is ablated in turn. Press "
+        u"Run (Ctrl+Return) to compute it."_s;
   }
-  entropies_->show(std::move(figure), message, u"Entropy over layers"_s);
+  try {
+    if (is_sweep && sweep_) {
+      figure = sweepFigure(*sweep_, layer_base_);
+    } else if (!is_sweep && run.entropies()) {
+      figure = entropiesFigure(*run.entropies(), site(), layer_base_);
+    }
+  } catch (const Error& error) {
+    message = toQString(error);
+  }
+  const QString caption = is_sweep ? u"Loss without each route"_s : u"Entropy over layers"_s;
+  entropies_->show(std::move(figure), message, caption,
+                   is_sweep ? u"Red: the loss rises without the route. Crossed out: the 95% "
+                              u"interval contains 0; fewer than 10 lines have no intervals. "
+                              u"Click a cell to select the route"_s
+                            : QString());
 }
 
 }  // namespace lime::explorer

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "explorer/models/preferences.h"
+#include "store/results_file.h"
+#include "viz/figure.h"
 
 class QComboBox;
 class QLabel;
@@ -43,12 +45,15 @@ class InterventionEffect : public QWidget {
  Q_SIGNALS:
   void lineRequested(int line);
   void siteChanged();
+  void routeSelected(int layer, int source_layer);
   void status(const QString& text);
 
  private:
   QLayout* makeScores();
   QWidget* makeFigures();
-  void drawEntropies(const InterventionRun& run, int layer_base);
+  void drawEntropies(const InterventionRun& run);
+  /// Returns the route of a cell of the sweep; null elsewhere.
+  const ResultRow* routeAt(const FigureHit& hit) const;
 
   FigurePane* next_;
   FigurePane* entropies_;
@@ -58,6 +63,8 @@ class InterventionEffect : public QWidget {
   std::vector<QLabel*> scores_;
   LineTokens* tokens_;
   QComboBox* site_;
+  std::optional<Results> sweep_;
+  int layer_base_ = 0;
 };
 
 }  // namespace lime::explorer

@@ -13,7 +13,6 @@
 #include "core/files/atomic_file.h"
 #include "core/json.h"
 #include "store/capture_reader.h"
-#include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
 namespace {
@@ -35,15 +34,21 @@ std::shared_ptr<QTemporaryDir> newFolder() {
   return folder;
 }
 
-constexpr int kMostTypedLines = 40;  // in a command line
+constexpr int kMostTypedLines = 40;            // in a command line
+constexpr qsizetype kFewestForIntervals = 10;  // lines of a sweep
+
+/// Returns the first words of the command that ablates every route of the model.
+QStringList sweepCommand(qsizetype num_lines) {
+  QStringList words{"sweep", "--over", "routes"};
+  if (num_lines < kFewestForIntervals) words << u"--bootstrap"_s << u"0"_s;
+  return words;
+}
 
 /// Returns the command that writes `lines` into a file.
 QString writeLine(const QStringList& lines, const QString& file) {
   return shellLine(QStringList{"printf", "%s\\n"} + lines) + u" > "_s + file;
 }
 
-constexpr std::size_t kLeastShown = 3;       // tokens, however unlikely they are
-constexpr double kShownProbability = 0.001;  // of further ones, in one of the models
 constexpr const char* kWhere = "lime-generate --each-token";
 
 std::vector<Prediction> predictionsOf(const Json& list) {
@@ -54,25 +59,6 @@ std::vector<Prediction> predictionsOf(const Json& list) {
                            prediction.at("probability").get<double>()});
   }
   return predictions;
-}
-
-/// Returns the probability of the token `id` among `predictions`.
-std::optional<double> probabilityOf(const std::vector<Prediction>& predictions, std::int64_t id) {
-  const auto found = std::ranges::find(predictions, id, &Prediction::id);
-  return found == predictions.end() ? std::nullopt : std::optional(found->probability);
-}
-
-double likelier(const PredictionPair& pair) {
-  return std::max(pair.before.value_or(0.0), pair.after.value_or(0.0));
-}
-
-/// "84.1%", "0.02%", "< 0.01%".
-std::string percent(const std::optional<double>& probability, double below) {
-  constexpr double kLeast = 0.01;
-  const double shown = 100.0 * probability.value_or(below);
-  const bool is_bound = !probability || shown < kLeast;
-  const QString number = QString::number(std::max(shown, kLeast), 'f', shown >= 0.995 ? 1 : 2);
-  return (is_bound ? "< " : "") + number.toStdString() + "%";
 }
 
 }  // namespace
@@ -107,28 +93,6 @@ LineReading parseReading(const QByteArray& json) {
   return reading;
 }
 
-std::vector<PredictionPair> comparePredictions(const TokenReading& before,
-                                               const TokenReading& after, std::size_t count) {
-  const auto below = [](const TokenReading& reading) {
-    return reading.next.empty() ? 1.0 : reading.next.back().probability;
-  };
-  std::vector<PredictionPair> pairs;
-  const auto add = [&](const Prediction& prediction) {
-    pairs.push_back({.token = prediction.token,
-                     .before = probabilityOf(before.next, prediction.id),
-                     .after = probabilityOf(after.next, prediction.id),
-                     .before_below = below(before),
-                     .after_below = below(after)});
-  };
-  for (const Prediction& prediction : before.next) add(prediction);
-  for (const Prediction& prediction : after.next) {
-    if (!probabilityOf(before.next, prediction.id)) add(prediction);
-  }
-  std::ranges::stable_sort(pairs, std::greater(), likelier);
-  if (pairs.size() > count) pairs.resize(count);
-  return pairs;
-}
-
 TextScore compareScores(const CaptureReader& before, const CaptureReader& after) {
   const std::vector<Sequence>& trained = before.sequences();
   const std::vector<Sequence>& edited = after.sequences();
@@ -154,51 +118,6 @@ TextScore compareScores(const CaptureReader& before, const CaptureReader& after)
   return score;
 }
 
-Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count) {
-  BarPanel bars;
-  bars.series.resize(2);
-  bars.series[0].label = kOriginal.toStdString();
-  bars.series[0].style.colour = kMutedColour;
-  bars.series[1].label = kEdited.toStdString();
-  bars.series[1].style.colour = 0;
-  for (const PredictionPair& pair : comparePredictions(before, after, count)) {
-    if (bars.groups.size() >= kLeastShown && likelier(pair) < kShownProbability) break;
-    bars.groups.push_back(visibleToken(pair.token).toStdString());
-    bars.series[0].values.push_back(pair.before.value_or(0.0));
-    bars.series[1].values.push_back(pair.after.value_or(0.0));
-    bars.series[0].stars.push_back(percent(pair.before, pair.before_below));
-    bars.series[1].stars.push_back(percent(pair.after, pair.after_below));
-  }
-  FigurePanel panel;
-  panel.x.label = "probability";
-  panel.x.min = 0.0;
-  panel.x.max = 1.3;  // room for the numbers after the bars
-  panel.x.ticks = {{0.0, "0"}, {0.5, "0.5"}, {1.0, "1"}};
-  panel.content = std::move(bars);
-  Figure figure;
-  figure.name = "next-tokens";
-  figure.panels = {std::move(panel)};
-  return figure;
-}
-
-Figure entropiesFigure(const Results& results, const QString& site, int layer_base) {
-  FigureOptions options;
-  options.kind = "entropy";
-  options.site = {site.toStdString()};
-  options.layer_base = layer_base;
-  const std::vector<FigureSource> sources = {{.path = "entropy.json", .results = results}};
-  Figure figure = make_figure(sources, options);
-  for (FigurePanel& panel : figure.panels) {
-    auto& content = std::get<CurvePanel>(panel.content);
-    for (Curve& curve : content.curves) {
-      const bool is_edited = toQString(curve.label) == kEdited;
-      curve.style.colour = is_edited ? 0 : kMutedColour;
-      curve.style.pattern = is_edited ? LinePattern::kSolid : LinePattern::kDashed;
-    }
-  }
-  return figure;
-}
-
 bool InterventionRequest::isSameBut(const InterventionRequest& other) const {
   return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
 }
@@ -217,6 +136,7 @@ void InterventionRun::clear() {
   readings_.clear();
   request_.reset();
   original_.reset();
+  sweep_.reset();
   dropEdited();
   Q_EMIT changed();
 }
@@ -232,11 +152,15 @@ void InterventionRun::start(const InterventionRequest& request) {
   cancel();
   const bool is_same_text =
       request_ && request_->checkpoint == request.checkpoint && request_->lines == request.lines;
-  if (!is_same_text) original_.reset();
+  if (!is_same_text) {
+    original_.reset();
+    sweep_.reset();
+  }
   dropEdited();
   request_ = request;
-  waiting_ = {Step::kReadOriginal, Step::kReadEdited, Step::kCaptureOriginal, Step::kCaptureEdited,
-              Step::kCompare};
+  waiting_ = {Step::kReadOriginal,  Step::kReadEdited, Step::kCaptureOriginal,
+              Step::kCaptureEdited, Step::kSweep,      Step::kCompare};
+  if (!request.sweeps) std::erase(waiting_, Step::kSweep);
   std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
   num_steps_ = static_cast<int>(waiting_.size());
   next();
@@ -283,9 +207,9 @@ void InterventionRun::jobRemoved(JobId id) {
 }
 
 QString InterventionRun::nameOf(Step step) {
-  constexpr std::array kNames = {"Original: reading the line", "Edited: reading the line",
+  constexpr std::array kNames = {"Original: reading the line",   "Edited: reading the line",
                                  "Original: capturing the text", "Edited: capturing the text",
-                                 "Entropies of both models"};
+                                 "Ablating every route",         "Entropies of both models"};
   return QString::fromUtf8(kNames[static_cast<std::size_t>(step)]);
 }
 
@@ -336,6 +260,7 @@ bool InterventionRun::isKnown(Step step) const {
   if (is_edited && request_->edits.empty()) return true;
   if (isReading(step)) return readingOf(editsOf(step)) != nullptr;
   if (step == Step::kCompare) return entropies_.has_value();
+  if (step == Step::kSweep) return sweep_.has_value();
   return (is_edited ? edited_ : original_).has_value();
 }
 
@@ -349,6 +274,8 @@ void InterventionRun::next() {
   try {
     if (current_ == Step::kCompare) {
       compare();
+    } else if (current_ == Step::kSweep) {
+      ablateRoutes();
     } else if (isReading(current_)) {
       read(current_);
     } else {
@@ -378,31 +305,57 @@ void InterventionRun::read(Step step) {
       modelArguments(step, *folder) +
       QStringList{u"--prompt="_s + request_->lines[request_->line], u"--next-tokens"_s,
                   QString::number(kListedTokens), u"--each-token"_s};
-  const auto parse = [this, step, folder,
-                      key = readingKey(editsOf(step))](const QByteArray& output) {
-    job_ = jobs_.start<LineReading>(
+  answer<LineReading>(
+      step, programs_.generate, arguments,
+      [folder](const QByteArray& output) { return parseReading(output); },
+      [this, key = readingKey(editsOf(step))](LineReading reading) {
+        if (readings_.size() >= kMostReadings) readings_.clear();
+        readings_.insert(key, std::move(reading));
+      });
+}
+
+template <typename Result>
+void InterventionRun::answer(Step step, const QString& program, const QStringList& arguments,
+                             std::function<Result(const QByteArray&)> parse,
+                             std::function<void(Result)> keep) {
+  const auto failure = [this](const QString& problem) { failed(problem); };
+  const auto read = [this, step, parse, keep, failure](const QByteArray& output) {
+    job_ = jobs_.start<Result>(
         this, {.title = nameOf(step), .is_shown = false},
-        [output](const JobContext&) { return parseReading(output); },
-        [this, step, key](LineReading reading) {
-          if (readings_.size() >= kMostReadings) readings_.clear();
-          readings_.insert(key, std::move(reading));
+        [parse, output](const JobContext&) { return parse(output); },
+        [this, step, keep](Result result) {
+          keep(std::move(result));
           finished(step);
         },
-        [this](const QString& problem) { failed(problem); });
+        failure);
   };
-  job_ = jobs_.startProcess(this, {.title = nameOf(step)}, programs_.generate, arguments, parse,
-                            [this](const QString& problem) { failed(problem); });
+  job_ = jobs_.startProcess(this, {.title = nameOf(step)}, program, arguments, read, failure);
+}
+
+QString InterventionRun::writeText(const QTemporaryDir& folder) const {
+  QString text = folder.filePath(u"text.txt"_s);
+  write_file_atomically(toPath(text), (request_->lines.join(u'\n') + u'\n').toStdString());
+  return text;
+}
+
+void InterventionRun::ablateRoutes() {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  const QString output = folder->filePath(u"sweep.json"_s);
+  answer<Results>(
+      Step::kSweep, programs_.capture,
+      sweepCommand(request_->lines.size()) + modelArguments(Step::kSweep, *folder) +
+          QStringList{u"--lines"_s, writeText(*folder), u"--output"_s, output},
+      [folder, output](const QByteArray&) { return read_results(toPath(output)); },
+      [this](Results results) { sweep_ = std::move(results); });
 }
 
 void InterventionRun::capture(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
-  const QString text = folder->filePath(u"text.txt"_s);
-  write_file_atomically(toPath(text), (request_->lines.join(u'\n') + u'\n').toStdString());
   const QString output = folder->filePath(u"capture.h5"_s);
   const QStringList arguments =
       modelArguments(step, *folder) +
-      QStringList{u"--lines"_s,          text,          u"--sites"_s, kSites,
-                  u"--log-likelihood"_s, u"--output"_s, output};
+      QStringList{u"--lines"_s,          writeText(*folder), u"--sites"_s, kSites,
+                  u"--log-likelihood"_s, u"--output"_s,      output};
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.capture, arguments,
       [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
@@ -444,7 +397,12 @@ void InterventionRun::measure(const Captured& before, const Captured& after) {
         entropies_ = std::move(report.results);
         finished(Step::kCompare);
       },
-      [this](const QString& problem) { failed(problem); });
+      [this](const QString& problem) {
+        const bool is_zero = problem.contains(u"representations must not all be zero"_s);
+        failed(is_zero ? u"There are no entropies: all routes of a layer are ablated, so that its "
+                         u"attention reads zeros. Restore one of them."_s
+                       : problem);
+      });
 }
 
 void InterventionRun::finished(Step step) {
@@ -478,6 +436,13 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
                                                 : writeLine(lines, text[1]));
   }
   const QStringList model = {"--checkpoint", toQString(request.checkpoint)};
+  if (command.draws_entropies && command.site == kSweepSite) {
+    if (!edit.isEmpty() && command.edit_file.isEmpty()) commands.removeFirst();
+    const QStringList draw = {"lime-figure", "sweep.json", "--kind", "sweep"};
+    return commands << shellLine(QStringList{"lime-capture"} + sweepCommand(lines.size()) + model +
+                                 text + QStringList{"-o", "sweep.json"})
+                    << shellLine(draw + command.figure_options + QStringList{"-o", "sweep.pdf"});
+  }
   // With "=", or a line that begins with a minus would be taken for an option.
   const QString read = shellLine(QStringList{"lime-generate"} + model) + u" --prompt="_s +
                        quotedForShell(lines[request.line]) + u" --next-tokens 40 --each-token"_s;

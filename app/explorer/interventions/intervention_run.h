@@ -41,20 +41,6 @@ using LineReading = std::vector<TokenReading>;
 /// @throws FormatError  naming what is missing
 LineReading parseReading(const QByteArray& json);
 
-/// A token that one of two models predicts. If the other model does not list it, its probability
-/// there is below the smallest one that is listed.
-struct PredictionPair {
-  QString token;
-  std::optional<double> before;
-  std::optional<double> after;
-  double before_below = 0.0;  ///< bound where `before` is not known
-  double after_below = 0.0;
-};
-
-/// Returns the `count` most probable tokens of either model, by the larger probability.
-std::vector<PredictionPair> comparePredictions(const TokenReading& before,
-                                               const TokenReading& after, std::size_t count);
-
 /// The log-likelihood of a line, original and edited.
 struct LineScore {
   int line = 0;  ///< from 0
@@ -81,15 +67,6 @@ struct TextScore {
 /// @throws FormatError  if they have no scores, or other texts
 TextScore compareScores(const CaptureReader& before, const CaptureReader& after);
 
-/// Draws the predictions of both models as bars: at most `count` tokens, and beyond the first few
-/// only those above 0.1% in one of the models.
-Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count);
-
-/// Draws the entropies over layers. @param results  of both captures, labelled kOriginal and
-/// kEdited
-/// @throws InvalidArgument  if they do not contain the site
-Figure entropiesFigure(const Results& results, const QString& site, int layer_base);
-
 inline const QString kOriginal = u"original"_s;
 inline const QString kEdited = u"edited"_s;
 
@@ -106,17 +83,19 @@ struct ModelPrograms {
 struct InterventionRequest {
   std::filesystem::path checkpoint;
   std::vector<RouterEdit> edits;
-  QStringList lines;  ///< each a sequence of its own; none is blank
-  int line = 0;       ///< of those, the one that is read token by token
-  int threads = 0;    ///< of the children; 0: all CPUs
+  QStringList lines;    ///< each a sequence of its own; none is blank
+  int line = 0;         ///< of those, the one that is read token by token
+  int threads = 0;      ///< of the children; 0: all CPUs
+  bool sweeps = false;  ///< also ablates every route of the original model in turn
 
-  /// Returns whether the two differ in no more than the line.
+  /// Returns whether the two differ in no more than the line and the sweep.
   bool isSameBut(const InterventionRequest& other) const;
 };
 
 /// Runs a text through the original and the edited model, in child processes one after another: a
 /// line token by token (lime-generate), the likelihood of the text and its activations
-/// (lime-capture), and their entropies. The output of the original model is kept while edits
+/// (lime-capture), and their entropies; on request also the effect of ablating every route
+/// (lime-capture sweep). The output of the original model is kept while edits
 /// change. Files are in a temporary folder that is removed with the last job that uses it. Lives on
 /// the GUI thread.
 class InterventionRun : public QObject {
@@ -149,6 +128,8 @@ class InterventionRun : public QObject {
   const LineReading* editedReading() const;
   const std::optional<TextScore>& score() const { return score_; }
   const std::optional<Results>& entropies() const { return entropies_; }
+  /// Returns the effect of every route of the original model; nothing before a run that sweeps.
+  const std::optional<Results>& sweep() const { return sweep_; }
 
  Q_SIGNALS:
   void changed();
@@ -156,7 +137,14 @@ class InterventionRun : public QObject {
   void progressed();
 
  private:
-  enum class Step { kReadOriginal, kReadEdited, kCaptureOriginal, kCaptureEdited, kCompare };
+  enum class Step {
+    kReadOriginal,
+    kReadEdited,
+    kCaptureOriginal,
+    kCaptureEdited,
+    kSweep,
+    kCompare
+  };
   /// A capture, and its folder, which is removed with it.
   struct Captured {
     std::shared_ptr<QTemporaryDir> folder;
@@ -174,6 +162,11 @@ class InterventionRun : public QObject {
   void read(Step step);
   void capture(Step step);
   void compare();
+  void ablateRoutes();
+  /// Starts a child, and keeps what is parsed of its output in a job.
+  template <typename Result>
+  void answer(Step step, const QString& program, const QStringList& arguments,
+              std::function<Result(const QByteArray&)> parse, std::function<void(Result)> keep);
   void measure(const Captured& before, const Captured& after);
   void finished(Step step);
   void failed(const QString& problem);
@@ -181,6 +174,8 @@ class InterventionRun : public QObject {
   /// Returns the options of the model that a step runs. Writes its edits into
   /// `folder`.
   QStringList modelArguments(Step step, const QTemporaryDir& folder) const;
+  /// Writes the text into `folder`. Returns the path.
+  QString writeText(const QTemporaryDir& folder) const;
   QByteArray readingKey(const std::vector<RouterEdit>& edits) const;
   const LineReading* readingOf(const std::vector<RouterEdit>& edits) const;
   bool isKnown(Step step) const;
@@ -198,7 +193,11 @@ class InterventionRun : public QObject {
   std::optional<Captured> edited_;
   std::optional<TextScore> score_;
   std::optional<Results> entropies_;
+  std::optional<Results> sweep_;
 };
+
+/// The figure below the tokens that is the sweep, among the sites of the entropies.
+inline const QString kSweepSite = u"sweep"_s;
 
 /// A run of the Interventions view, for its commands.
 struct InterventionCommand {
@@ -207,7 +206,7 @@ struct InterventionCommand {
   QString edit_file;            ///< that contains the edits; empty: they were made in the view
   QString site;
   QStringList figure_options;
-  bool draws_entropies = true;  ///< else the last command measures them
+  bool draws_entropies = true;  ///< else the last command measures them; likewise of a sweep
 };
 
 /// Returns the commands that repeat a run without the explorer.

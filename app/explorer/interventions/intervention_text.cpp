@@ -12,6 +12,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "explorer/interventions/intervention_figures.h"
 #include "explorer/widgets/figure_view.h"
 
 namespace lime::explorer {

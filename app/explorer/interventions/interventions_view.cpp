@@ -94,6 +94,12 @@ void InterventionsView::connectAll() {
   connect(effect_, &InterventionEffect::lineRequested, &run_, &InterventionRun::showLine);
   connect(effect_, &InterventionEffect::siteChanged, this,
           [onSetting] { onSetting(u"Select the activations"_s); });
+  connect(effect_, &InterventionEffect::routeSelected, this, [this](int layer, int source) {
+    Selection selection = workspace().selection();
+    std::tie(selection.layer, selection.source_layer) = std::pair(layer, source);
+    routes_->setScope(RouteScope::kLayerSource);
+    changeSelection(u"Select a route"_s, selection);
+  });
   connect(&effect_->editor(), &TextEditor::textTyped, this,
           [this] { recordChange(u"Type a text"_s); });
   connect(&effect_->runBar(), &RunBar::runRequested, this,
@@ -399,7 +405,8 @@ std::optional<InterventionRequest> InterventionsView::currentRequest() const {
       .edits = edits_.edits(),
       .lines = lines,
       .line = std::min(effect_->editor().cursorLine(), static_cast<int>(lines.size()) - 1),
-      .threads = preferences().threads};
+      .threads = preferences().threads,
+      .sweeps = effect_->site() == kSweepSite};
 }
 
 void InterventionsView::run() {

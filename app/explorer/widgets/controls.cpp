@@ -15,6 +15,15 @@ namespace {
 
 constexpr int kPadding = 4;
 
+/// The label of a control, disabled with it.
+class BuddyLabel : public QLabel {
+  using QLabel::QLabel;
+  bool eventFilter(QObject* /*control*/, QEvent* event) override {
+    if (event->type() == QEvent::EnabledChange) setEnabled(buddy()->isEnabled());
+    return false;
+  }
+};
+
 }  // namespace
 
 QVBoxLayout* fillWithColumn(QWidget& page) {
@@ -112,8 +121,10 @@ void setCurrentQuietly(QTableView& table, const QModelIndex& index) {
 }
 
 void addLabelled(QHBoxLayout& bar, const QString& label, QWidget* widget) {
-  auto* const text = new QLabel(label);
+  auto* const text = new BuddyLabel(label);
   text->setBuddy(widget);
+  widget->installEventFilter(text);
+  text->setEnabled(widget->isEnabled());
   bar.addWidget(text);
   bar.addWidget(widget);
 }

@@ -10,8 +10,8 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "explorer/interventions/intervention_edits.h"
+#include "explorer/interventions/intervention_figures.h"
 #include "explorer/interventions/intervention_routes.h"
-#include "explorer/interventions/intervention_run.h"
 #include "explorer/interventions/intervention_text.h"
 
 namespace lime::explorer::testing {

@@ -245,6 +245,72 @@ TEST_F(InterventionsViewTest, TakesATextFromAFileAndCommandLinesRepeatTheRun) {
   EXPECT_TRUE(lines[2].contains(R"(--prompt='it'\''s there')")) << lines[2].toStdString();
 }
 
+TEST_F(InterventionsViewTest, AblatesEveryRouteInTurn) {
+  open({checkpointFolder()});
+  FigurePane& pane = *view_.findChild<FigurePane*>("entropies over layers");
+  text().setPlainText("the cat is here\nthe dogs were there");
+  view_.setState(Json{{"site", "sweep"}});
+  EXPECT_TRUE(pane.plot().message().contains("Press Run")) << pane.plot().message().toStdString();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "There are no edits yet: both models are the same.");
+  ASSERT_TRUE(view_.interventions().sweep());
+  EXPECT_EQ(view_.interventions().sweep()->rows.size(), 1U + 5U) << "two and three routes";
+  ASSERT_NE(pane.plot().figure(), nullptr);
+  EXPECT_EQ(pane.caption(), "Loss without each route");
+  const auto map = std::get<HeatmapPanel>(pane.plot().figure()->panels[0].content);
+  EXPECT_TRUE(map.marks.empty()) << "two lines have no intervals";
+  // The cell is the change of the loss that a run with the edit has.
+  click(pane.plot(), 0, 1);  // of layers 2 (at the bottom) and 1
+  EXPECT_EQ(workspace_.selection().layer, 2);
+  EXPECT_EQ(workspace_.selection().source_layer, 1);
+  button("Ablate").click();
+  QStringList started;
+  QObject::connect(&jobs_, &JobRunner::jobAdded,
+                   [&](JobId id) { started << jobs_.find(id)->spec.title; });
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_FALSE(started.contains("Ablating every route")) << "the text is the same";
+  double change = 0.0;
+  for (const LineScore& line : view_.interventions().score()->lines) change += line.change() / 2.0;
+  EXPECT_NEAR(map.values(0, 1), change, 1e-4);
+  QTest::mouseMove(&pane.plot(), pane.plot().toPixel(0, QPointF(1, 0)).toPoint());
+  EXPECT_TRUE(status_.startsWith("without the route from layer 1 to layer 2: loss "))
+      << status_.toStdString();
+  const QStringList commands = view_.commandLines();
+  ASSERT_EQ(commands.size(), 3);
+  EXPECT_TRUE(commands[1].startsWith("lime-capture sweep --over routes --bootstrap 0 --checkpoint"))
+      << commands[1].toStdString();
+  EXPECT_EQ(commands[2], "lime-figure sweep.json --kind sweep -o sweep.pdf");
+}
+
+TEST_F(InterventionsViewTest, MarksRoutesWithoutEffectWhereThereAreEnoughLines) {
+  open({checkpointFolder()});
+  QString lines;
+  for (int i = 0; i < 10; ++i) lines += i % 2 == 0 ? "the cat is here\n" : "the dogs were there\n";
+  text().setPlainText(lines);
+  view_.setState(Json{{"site", "sweep"}});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.interventions().sweep()) << note().toStdString();
+  const ResultRow& last = view_.interventions().sweep()->rows.back();
+  EXPECT_LE(last.number(col::kEffect.low), last.number(col::kEffect));
+  EXPECT_GE(last.number(col::kEffect.high), last.number(col::kEffect));
+}
+
+TEST_F(InterventionsViewTest, SaysWhyThereAreNoEntropiesWithoutTheRoutesOfALayer) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here");
+  view_.setState(Json{{"edits", Json::parse(R"([{"layer": 2, "scale": 0}])")}});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(),
+            "There are no entropies: all routes of a layer are ablated, so that its attention "
+            "reads zeros. Restore one of them.");
+  EXPECT_TRUE(view_.interventions().score());
+  EXPECT_FALSE(view_.interventions().entropies());
+}
+
 TEST_F(InterventionsViewTest, RunsAsManyLinesAsAreSelected) {
   const auto& effect = *view_.findChild<InterventionEffect*>();
   QString many;

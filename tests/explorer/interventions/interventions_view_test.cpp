@@ -29,6 +29,15 @@ TEST_F(InterventionsViewTest, SaysWhatToDoWithoutALime) {
   EXPECT_TRUE(layers().message().contains("a plain transformer has none"));
   EXPECT_FALSE(view_.figure());
   EXPECT_FALSE(button("Run").isEnabled());
+  const auto label = [&]() -> const QLabel& {
+    for (const QLabel* const each : view_.findChildren<QLabel*>()) {
+      if (each->text() == "&Checkpoint") return *each;
+    }
+    throw std::runtime_error("there is no label");
+  };
+  EXPECT_FALSE(label().isEnabled()) << "grey like the box beside it";
+  open({checkpointFolder()});
+  EXPECT_TRUE(label().isEnabled());
 }
 
 TEST_F(InterventionsViewTest, ClicksSelectRoutesAndButtonsEditThem) {
