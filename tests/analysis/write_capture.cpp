@@ -54,7 +54,7 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
     shard.append(i, rows);
     RunningStatistics statistics;
     statistics.add(rows);
-    shard.set_statistics(site, layer, statistics);
+    shard.set_statistics(site, layer, statistics, capture.num_heads);
   }
   shard.finish();
   writer.finish();

@@ -49,7 +49,8 @@ QWidget* EmbeddingsView::makeControls() {
   source_ = addChoiceBox(*bar, u"&Embeddings"_s, u"Results of lime-metrics tsne"_s);
   compute_ = new QPushButton(u"Co&mpute"_s);
   compute_->setToolTip(u"Embed 2000 rows of each shown capture, layer by layer"_s);
-  method_ = addChoiceBox(*bar, u"Met&hod"_s, u"What Compute computes"_s);
+  method_ = addChoiceBox(*bar, {}, u"What Compute computes"_s);
+  method_->setAccessibleName(u"Method"_s);
   addChoice(*method_, u"t-SNE"_s, u"tsne"_s, u"van der Maaten & Hinton 2008"_s);
   addChoice(*method_, u"PCA"_s, u"pca"_s, u"The first two principal components"_s);
   bar->addWidget(compute_);

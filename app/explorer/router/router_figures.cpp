@@ -113,12 +113,14 @@ RouterMap mapOfLayers(MapParts parts, const RouterDisplay& display) {
   return map;
 }
 
-std::string quantityLabel(RouterQuantity quantity, bool is_difference, bool is_uniform = false) {
-  if (is_uniform) return "fraction of |R| / uniform";
-  const std::string text = quantity == RouterQuantity::kShare         ? "fraction of |R|"
-                           : quantity == RouterQuantity::kMagnitude   ? "|R|"
-                           : quantity == RouterQuantity::kSignedShare ? "R as a fraction of |R|"
-                                                                      : "R";
+std::string quantityLabel(const RouterDisplay& display, RouterQuantity quantity,
+                          bool is_difference) {
+  if (display.is_uniform && quantity == display.quantity()) return "fraction of |R| / uniform";
+  std::string text = quantity == RouterQuantity::kShare         ? "fraction of |R|"
+                     : quantity == RouterQuantity::kMagnitude   ? "|R|"
+                     : quantity == RouterQuantity::kSignedShare ? "R as a fraction of |R|"
+                                                                : "R";
+  if (!display.weighting.empty()) text += " x rms of " + display.weighting;
   return is_difference ? "difference of " + text : text;
 }
 
@@ -268,8 +270,7 @@ RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
   }
   RouterMap map = mapOfLayers(std::move(parts), display);
   map.figure.name = "router-mean";
-  map.figure.colour_label =
-      quantityLabel(display.quantity(), subject.minus != nullptr, display.is_uniform);
+  map.figure.colour_label = quantityLabel(display, display.quantity(), subject.minus != nullptr);
   return map;
 }
 
@@ -286,8 +287,7 @@ RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& 
   if (display.is_uniform) parts.values *= layer + 1.0;
   RouterMap map = mapOf(parts, display);
   map.figure.name = "router-heads";
-  map.figure.colour_label =
-      quantityLabel(display.quantity(), subject.minus != nullptr, display.is_uniform);
+  map.figure.colour_label = quantityLabel(display, display.quantity(), subject.minus != nullptr);
   map.figure.panels.front().x.label = sourceLabel(display);
   map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
   return map;
@@ -302,7 +302,7 @@ RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
   parts.is_signed = true;
   RouterMap map = mapOf(parts, display);
   map.figure.name = "router-weights";
-  map.figure.colour_label = quantityLabel(quantity, subject.minus != nullptr);
+  map.figure.colour_label = quantityLabel(display, quantity, subject.minus != nullptr);
   map.figure.panels.front().x.label =
       "head of buffered layer " + std::to_string(source_layer + display.layer_base);
   map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
@@ -376,6 +376,27 @@ Selection completed(const Selection& selection, const RouterExploration& routers
   }
   if (selection.source_head) whole.source_head = std::clamp(*selection.source_head, 0, heads - 1);
   return whole;
+}
+
+int numSources(const MatrixD& shares, Eigen::Index row) {
+  return static_cast<int>((shares.row(row).array() == shares.row(row).array()).count());
+}
+
+Figure sourcesFigure(const MatrixD& shares, bool is_depth, int base) {
+  const auto count = static_cast<int>(shares.rows());
+  FigurePanel panel;
+  panel.x = {.label = is_depth ? "output read" : "layer read",
+             .ticks = layer_ticks(count, is_depth ? 0 : base)};
+  panel.y = {.label = is_depth ? "part" : "layer", .ticks = panel.x.ticks};
+  for (AxisTick& tick : panel.y.ticks) tick.at = count - 1 - tick.at;
+  panel.content = HeatmapPanel{.values = shares.colwise().reverse(), .shows_numbers = count <= 9};
+  Figure figure;
+  figure.name = "router-sources";
+  figure.panels = {std::move(panel)};
+  figure.colour_label =
+      fmt::format("fraction of the weight (uniform in the last row: 1/{0} = {1:.3f})",
+                  numSources(shares, count - 1), 1.0 / numSources(shares, count - 1));
+  return figure;
 }
 
 Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display) {

@@ -13,6 +13,8 @@ struct RouterDisplay {
   bool is_normalised = true;
   bool is_uniform = false;  ///< fractions relative to 1/n, those of a uniform router
   bool is_sorted = false;   ///< buffered layers and heads by their strength, the strongest first
+  /// "keys" or "values": weights are multiplied by the root mean square of the buffered head.
+  std::string weighting = {};
   double threshold = 0.0;  ///< part of the largest magnitude below which cells are left out, [0, 1]
   int layer_base = 0;      ///< number of the first layer in labels: 0 or 1
 
@@ -69,6 +71,12 @@ QString weightText(double value);
 /// Returns `selection` with every part set and within the shape of the routers. The defaults are
 /// the last layer, its first head, and the buffered layer with the largest weight.
 Selection completed(const Selection& selection, const RouterExploration& routers);
+
+/// Returns the number of parts that part `row` reads, those that are not NaN in its row.
+int numSources(const MatrixD& shares, Eigen::Index row);
+/// Draws the shares of outputs that each part reads, [part, source]. @param is_depth  parts are
+/// attention and MLP of each layer; else layers
+Figure sourcesFigure(const MatrixD& shares, bool is_depth, int layer_base);
 
 /// Draws the fraction of each layer's weight on the embeddings, buffered layer 0, and 1/n.
 Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display);

@@ -30,6 +30,9 @@ QComboBox* checkpointBox(const QString& toolTip) {
   return box;
 }
 
+/// Weightings of the last items of the weights.
+constexpr std::array<std::string_view, 3> kWeightings = {"", "keys", "values"};
+
 /// Selected tokens whose weights are averaged; more are read from the file one by one.
 constexpr std::size_t kMostTokens = 1000;
 
@@ -43,10 +46,6 @@ std::optional<ModelConfig> configOf(const Document& document) {
   }
 }
 
-int numSources(const MatrixD& shares, Eigen::Index row) {
-  return static_cast<int>((shares.row(row).array() == shares.row(row).array()).count());
-}
-
 /// Returns the unrolled shares of a plain residual stream, which every part reads as a sum.
 MatrixD plainShares(Eigen::Index layers) {
   const Eigen::Index parts = 2 * layers + 1;
@@ -55,23 +54,6 @@ MatrixD plainShares(Eigen::Index layers) {
     shares.row(part).head(part + 1).setConstant(1.0 / static_cast<double>(part + 1));
   }
   return shares;
-}
-
-Figure figureOf(const MatrixD& shares, bool is_depth, int base) {
-  const auto count = static_cast<int>(shares.rows());
-  FigurePanel panel;
-  panel.x = {.label = is_depth ? "output read" : "layer read",
-             .ticks = layer_ticks(count, is_depth ? 0 : base)};
-  panel.y = {.label = is_depth ? "part" : "layer", .ticks = panel.x.ticks};
-  for (AxisTick& tick : panel.y.ticks) tick.at = count - 1 - tick.at;
-  panel.content = HeatmapPanel{.values = shares.colwise().reverse(), .shows_numbers = count <= 9};
-  Figure figure;
-  figure.name = "router-sources";
-  figure.panels = {std::move(panel)};
-  figure.colour_label =
-      fmt::format("fraction of the weight (uniform in the last row: 1/{0} = {1:.3f})",
-                  numSources(shares, count - 1), 1.0 / numSources(shares, count - 1));
-  return figure;
 }
 
 std::vector<FigureMark> cellMark(const RouterMap& map, int row, int col) {
@@ -94,10 +76,13 @@ RouterControls::RouterControls()
       sorted_(new QCheckBox(u"&Sorted"_s)),
       threshold_(new QSlider(Qt::Horizontal)),
       clock_(new QTimer(this)) {
-  sign_->addItems({u"magnitude"_s, u"signed"_s, u"times uniform"_s});
+  sign_->addItems({u"magnitude"_s, u"signed"_s, u"times uniform"_s, u"times size of keys"_s,
+                   u"times size of values"_s});
   sign_->setWhatsThis(
       u"|R|; R, where negative weights subtract their source; or the fraction of |R| relative to "
-      u"1/n, that of a uniform router. |R| is not scale-invariant: see ?"_s);
+      u"1/n, that of a uniform router. |R| depends on the scale of keys and values (see ?); times "
+      u"their size, the root mean square of each buffered head in an open capture of the "
+      u"checkpoint, it does not"_s);
   normalised_->setChecked(true);
   normalised_->setWhatsThis(
       u"Divide by the sum of |R| over all sources of a layer or head, as in the paper's "
@@ -209,6 +194,7 @@ RouterDisplay RouterControls::display() const {
   display.is_signed = sign_->currentIndex() == 1;
   display.is_uniform = sign_->currentIndex() == 2;
   display.is_normalised = display.is_uniform || normalised_->isChecked();
+  display.weighting = kWeightings[static_cast<std::size_t>(std::max(sign_->currentIndex(), 2) - 2)];
   display.is_sorted = sorted_->isChecked();
   display.threshold = static_cast<double>(threshold_->value()) / kThresholdSteps;
   return display;
@@ -216,7 +202,12 @@ RouterDisplay RouterControls::display() const {
 
 void RouterControls::setDisplay(const RouterDisplay& display) {
   const QSignalBlocker quiet(this);
-  sign_->setCurrentIndex(display.is_signed ? 1 : display.is_uniform ? 2 : 0);
+  const auto weighting = std::ranges::find(kWeightings, display.weighting);
+  const bool is_weighted = !display.weighting.empty() && weighting != kWeightings.end();
+  sign_->setCurrentIndex(is_weighted         ? 2 + static_cast<int>(weighting - kWeightings.begin())
+                         : display.is_signed ? 1
+                         : display.is_uniform ? 2
+                                              : 0);
   normalised_->setChecked(display.is_normalised);
   sorted_->setChecked(display.is_sorted);
   threshold_->setValue(static_cast<int>(display.threshold * kThresholdSteps + 0.5));
@@ -463,7 +454,7 @@ void SourcePane::draw(const Document& document, int layer_base) {
   }
   shares_ = is_plain ? plainShares(config.num_hidden_layers) : *answer.result;
   const std::size_t tokens = key.second.size();
-  show(figureOf(shares_, is_depth_, layer_base), {},
+  show(sourcesFigure(shares_, is_depth_, layer_base), {},
        is_plain ? u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s
        : tokens == 0 ? u"Routing weights, averaged over all tokens"_s
        : tokens == 1 ? u"Routing weights of the selected token"_s

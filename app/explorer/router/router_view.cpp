@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/router_view.h"
 
+#include "analysis/engine/capture_set.h"
+#include "analysis/router/routers.h"
 #include "checkpoint/checkpoint.h"
 #include "explorer/router/router_panes.h"
 
@@ -21,6 +23,29 @@ constexpr std::pair<const char*, bool RouterDisplay::*> kDisplayNames[] = {
     {"sorted", &RouterDisplay::is_sorted},
     {"uniform", &RouterDisplay::is_uniform}};
 
+/// Returns the routers of a checkpoint times the root mean square of each buffered head.
+/// @throws InvalidArgument  if none of the captures is of the checkpoint
+Routers weightedRouters(const Checkpoint& checkpoint, const std::string& site,
+                        const std::vector<std::shared_ptr<const CaptureReader>>& captures) {
+  for (const auto& capture : captures) {
+    try {
+      check_same_checkpoint(*capture, checkpoint);
+    } catch (const InvalidArgument&) {
+      continue;
+    }
+    Routers routers = routers_of(checkpoint);
+    const HeadScales scales = head_scales_of(*capture, site, routers);
+    for (MatrixD& weights : routers.weights) {
+      for (Eigen::Index source = 0; source < weights.cols(); ++source) {
+        weights.col(source) *= scales(source / scales.cols(), source % scales.cols());
+      }
+    }
+    return routers;
+  }
+  throw InvalidArgument("size of {}: no open capture is of '{}'; open one with --sites keys,values",
+                        site, checkpoint.path().string());
+}
+
 }  // namespace
 
 RouterLibrary::RouterLibrary(Workspace& workspace, JobRunner& jobs)
@@ -35,25 +60,44 @@ RouterLibrary::RouterLibrary(Workspace& workspace, JobRunner& jobs)
 
 void RouterLibrary::update() {
   const std::vector<const Document*> open = workspace_.documentsOf(DocumentKind::kCheckpoint);
-  cache_.dropIf([&](const Key& checkpoint) {
-    return std::none_of(open.begin(), open.end(), [&](const Document* document) {
-      return document->checkpoint == checkpoint;
-    });
+  cache_.dropIf([&](const Key& key) {
+    return std::none_of(open.begin(), open.end(),
+                        [&](const Document* document) { return keyOf(*document) == key; });
   });
   for (const Document* const document : open) {
-    cache_.request(document->checkpoint,
+    cache_.request(keyOf(*document),
                    {.title = u"Reading the router of %1"_s.arg(document->label),
                     .key = u"router/%1"_s.arg(document->id),
                     .is_shown = false},
-                   [checkpoint = document->checkpoint](const JobContext&) -> Routers {
-                     return std::make_shared<const RouterExploration>(*checkpoint);
+                   [key = keyOf(*document)](const JobContext&) -> Routers {
+                     const auto& [checkpoint, site, captures] = key;
+                     if (site.empty())
+                       return std::make_shared<const RouterExploration>(*checkpoint);
+                     return std::make_shared<const RouterExploration>(
+                         weightedRouters(*checkpoint, site, captures));
                    });
   }
 }
 
+RouterLibrary::Key RouterLibrary::keyOf(const Document& document) const {
+  Captures captures;
+  if (!weighting_.empty()) {
+    for (const Document* const other : workspace_.documentsOf(DocumentKind::kCapture)) {
+      captures.push_back(other->capture);
+    }
+  }
+  return {document.checkpoint, weighting_, std::move(captures)};
+}
+
+void RouterLibrary::setWeighting(const std::string& site) {
+  if (site == weighting_) return;
+  weighting_ = site;
+  update();
+}
+
 const Answer<RouterLibrary::Routers>& RouterLibrary::find(int id) const {
   const Document* const document = workspace_.find(id);
-  return cache_.at(document == nullptr ? nullptr : document->checkpoint);
+  return cache_.at(document == nullptr ? Key() : keyOf(*document));
 }
 
 const RouterExploration* RouterLibrary::routersOf(int id) const {
@@ -106,6 +150,7 @@ void RouterView::connectAll() {
   });
   const auto on = [this](const QString& text) {
     recordChange(text);
+    library_.setWeighting(controls_->display().weighting);
     draw();
   };
   connect(controls_, &RouterControls::otherSelected, this,
@@ -163,14 +208,18 @@ std::optional<RouterSubject> RouterView::subject() const {
   if (subject.routers == nullptr) return std::nullopt;
   const RouterExploration* const other = library_.routersOf(controls_->other());
   if (other != nullptr && other->has_shape_of(*subject.routers)) subject.minus = other;
+  // Its sizes may be missing, or not be known yet.
+  if (other == nullptr && controls_->other() != 0 && !display().weighting.empty()) return {};
   return subject;
 }
 
 QString RouterView::emptyMessage() const {
   const Document* const document = workspace().find(controls_->checkpoint());
   if (document == nullptr) return u"No checkpoint is open."_s;
-  const QString& problem = library_.find(document->id).problem;
-  return problem.isEmpty() ? u"Reading the routers ..."_s : problem;
+  for (const int id : {document->id, controls_->other()}) {
+    if (!library_.find(id).problem.isEmpty()) return library_.find(id).problem;
+  }
+  return u"Reading the routers ..."_s;
 }
 
 Selection RouterView::selected() const {
@@ -261,6 +310,7 @@ QStringList RouterView::commandLines() const {
   const Document* const document = workspace().find(controls_->checkpoint());
   const std::optional<RouterSubject> shown = subject();
   if (document == nullptr || !shown || source() != nullptr) return {};
+  if (!display().weighting.empty()) return {};  // no recipe draws one weighting alone
   QStringList lines = {shellLine({"lime-metrics", "router", toQString(document->path), "--detail",
                                   "weights", "-o", "router.json"})};
   const bool is_layers = panes().active() == &maps_->layers();
@@ -285,6 +335,7 @@ Json RouterView::state() const {
   };
   Json state = {{"checkpoint", path(controls_->checkpoint())},
                 {"minus", path(controls_->other())},
+                {"weighting", shown.weighting},
                 {"threshold", shown.threshold},
                 {"detail", static_cast<int>(maps_->detailKind())}};
   for (const auto& [name, part] : kDisplayNames) state[name] = shown.*part;
@@ -311,7 +362,9 @@ void RouterView::setState(const Json& state) {
   RouterDisplay shown = controls_->display();
   for (const auto& [name, part] : kDisplayNames) shown.*part = state.value(name, shown.*part);
   shown.threshold = state.value("threshold", shown.threshold);
+  shown.weighting = state.value("weighting", shown.weighting);
   controls_->setDisplay(shown);
+  library_.setWeighting(controls_->display().weighting);
   maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 2)));
   Selection selection = workspace().selection();
   for (const auto& [name, part] : kSelectionNames) {

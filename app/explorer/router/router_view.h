@@ -19,6 +19,10 @@ class RouterLibrary : public QObject {
 
   RouterLibrary(Workspace& workspace, JobRunner& jobs);
 
+  /// Multiplies the weights by the sizes of "keys" or "values" in an open capture of each
+  /// checkpoint; empty: leaves them.
+  void setWeighting(const std::string& site);
+
   /// Returns the routers of an open checkpoint; an empty answer for other documents.
   const Answer<Routers>& find(int id) const;
   /// Returns the routers of an open checkpoint, null where they are not known.
@@ -32,10 +36,13 @@ class RouterLibrary : public QObject {
   void changed();
 
  private:
-  using Key = std::shared_ptr<const Checkpoint>;
+  using Captures = std::vector<std::shared_ptr<const CaptureReader>>;
+  using Key = std::tuple<std::shared_ptr<const Checkpoint>, std::string, Captures>;
   void update();
+  Key keyOf(const Document& document) const;
 
   Workspace& workspace_;
+  std::string weighting_;
   JobCache<Key, Routers> cache_;
 };
 

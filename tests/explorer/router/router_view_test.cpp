@@ -2,6 +2,7 @@
 #include "explorer/router/router_view.h"
 
 #include <QComboBox>
+#include <QLabel>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTabBar>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "analysis/router/routers.h"
 #include "analysis/write_capture.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
@@ -172,6 +174,46 @@ TEST_F(RouterViewTest, ShowsTheFractionOnTheEmbeddingsBesideThatOfAUniformRouter
   EXPECT_EQ(view_.commandLines().size(), 1) << "lime-figure has no such map";
 }
 
+TEST_F(RouterViewTest, MultipliesWeightsByTheSizeOfKeysInACapture) {
+  open({checkpointFolder()});
+  view_.setState(Json{{"weighting", "keys"}});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_FALSE(view_.figure());
+  EXPECT_TRUE(plot(0).message().startsWith("size of keys: no open capture is of '"))
+      << plot(0).message().toStdString();
+  const Checkpoint checkpoint = Checkpoint::open(folder_ / "tiny");
+  const ModelConfig& config = checkpoint.config();
+  lime::testing::SmallCapture capture;
+  capture.lengths = {8};
+  capture.config = model_config_to_json(config);
+  capture.checkpoint_sha256 = checkpoint.sha256();
+  capture.num_heads = static_cast<int>(config.num_key_value_heads);
+  for (int layer = 0; layer < 3; ++layer) {
+    const MatrixF keys = lime::testing::random_matrix(
+        8, config.num_key_value_heads * config.head_dim, static_cast<std::uint64_t>(layer));
+    capture.activations.push_back({"keys", layer, (1.0F + static_cast<float>(layer)) * keys});
+  }
+  lime::testing::write_capture(folder_ / "keys.h5", capture);
+  open({toQString(folder_ / "keys.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.figure(); }))
+      << plot(0).message().toStdString();
+  const Routers routers = routers_of(checkpoint);
+  const MatrixD expected =
+      router_mean_map(routers, head_scales_of(CaptureReader(folder_ / "keys.h5"), "keys", routers));
+  const MatrixD map = std::get<HeatmapPanel>(plot(0).figure()->panels[0].content).values;
+  for (int layer = 1; layer < 3; ++layer) {
+    for (int source = 0; source <= layer; ++source) {
+      EXPECT_NEAR(map(2 - layer, source), expected(layer, source), 1e-12);
+    }
+  }
+  EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R| x rms of keys");
+  EXPECT_EQ(view_.state()["weighting"], "keys");
+  EXPECT_TRUE(view_.commandLines().isEmpty()) << "lime-figure has no such map";
+  view_.setState(Json{{"weighting", ""}});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.figure(); }));
+  EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R|");
+}
+
 TEST_F(RouterViewTest, FlowOfAHeadLeadsBackWhenClicked) {
   open({checkpointFolder()});
   view_.findChild<QTabBar*>()->setCurrentIndex(1);
@@ -262,6 +304,7 @@ TEST_F(RouterViewTest, StateReadsItselfBack) {
   open({folder});
   const Json state = {{"checkpoint", folder.toStdString()},
                       {"minus", ""},
+                      {"weighting", ""},
                       {"threshold", 0.2},
                       {"detail", 1},
                       {"signed", true},
@@ -352,8 +395,16 @@ TEST_F(RouterViewTest, APlainCheckpointShowsUniformSharesWithoutControlsOfWeight
   auto* const threshold = view_.findChild<QSlider*>();
   EXPECT_FALSE(threshold->isEnabled());
   EXPECT_TRUE(threshold->toolTip().startsWith("Applies to stored router weights only"));
+  const auto label = [&]() -> const QLabel& {
+    for (const QLabel* const each : view_.findChildren<QLabel*>()) {
+      if (each->buddy() == threshold) return *each;
+    }
+    throw std::runtime_error("the threshold has no label");
+  };
+  EXPECT_FALSE(label().isEnabled()) << "grey like its control";
   workspace_.setCurrent(workspace_.documents()[0].id);
   EXPECT_TRUE(threshold->isEnabled());
+  EXPECT_TRUE(label().isEnabled());
   EXPECT_TRUE(threshold->toolTip().startsWith("Hide weights"))
       << threshold->toolTip().toStdString();
   EXPECT_EQ(view_.figure()->name, "router-mean");
