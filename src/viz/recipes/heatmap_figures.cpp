@@ -213,8 +213,9 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   }
   const bool has_maps = std::holds_alternative<HeatmapPanel>(figure.panels.front().content);
   if (has_maps) figure.colour_label = measure_name(measure) + " (nats per token)";
-  figure.note = has_maps ? "crossed out: the interval of the effect contains 0"
-                         : intervals_note(figure, sources);
+  figure.note = !has_maps                            ? intervals_note(figure, sources)
+                : rows.front().has(col::kEffect.low) ? "crossed out: the interval contains 0"
+                                                     : "";
   lay_out(figure, options, 0, 3);
   return figure;
 }
