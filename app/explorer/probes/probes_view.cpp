@@ -321,7 +321,8 @@ void ProbesView::drawDetail() {
                           : answer.job != 0      ? u"Fitting ..."_s
                                                  : answer.problem;
   const ProbeMeasurements::Detail detail = answer.result.value_or(nullptr);
-  predictions_->setDetail(detail, answer.problem.isEmpty() ? message : QString(),
+  const QString state = measurements_.place() ? message : u"No layer is selected"_s;
+  predictions_->setDetail(detail, answer.problem.isEmpty() ? state : QString(),
                           preferences().layer_base);
   predictions_->showSelected(workspace().selection().tokens);
   confusion_->plot().setFigureStyle(figureStyle());
