@@ -51,7 +51,7 @@ def make_model(arguments):
 
 def make_optimizer(model):
     matrices = [weight for weight in model.parameters() if weight.dim() == 2]
-    norms = [weight for weight in model.parameters() if weight.dim() == 1]
+    norms = [weight for weight in model.parameters() if weight.dim() != 2]
     return torch.optim.AdamW([{"params": matrices, "weight_decay": 0.1},
                               {"params": norms, "weight_decay": 0.0}],
                              lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
@@ -73,6 +73,14 @@ def main():
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     model = make_model(arguments).to(device)
+    seconds = step_seconds(model, arguments, device)
+    print(json.dumps({"step_seconds": statistics.median(seconds),
+                      "peak_memory_bytes": peak_memory_bytes(device),
+                      "torch": torch.__version__}))
+
+
+def step_seconds(model, arguments, device):
+    """Returns the seconds of each training step after the first."""
     optimizer = make_optimizer(model)
     ids = torch.randint(arguments.vocab_size, (arguments.batch_size, arguments.seq_len))
     targets = ids.roll(-1, 1)
@@ -95,9 +103,7 @@ def main():
         step()
         finish_on(device)
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"step_seconds": statistics.median(seconds[1:]),
-                      "peak_memory_bytes": peak_memory_bytes(device),
-                      "torch": torch.__version__}))
+    return seconds[1:]
 
 
 if __name__ == "__main__":
