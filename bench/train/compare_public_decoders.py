@@ -205,6 +205,14 @@ def python_step(arguments):
                       "parameters": sum(weight.numel() for weight in model.parameters())}))
 
 
+def run_public(command):
+    """Returns the last line of the output: transformers prints remarks before it."""
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"compare_public_decoders: {command[-1]} failed: {done.stderr.strip()[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def shown(turns):
     seconds = [1e3 * turn["step_seconds"] for turn in turns]
     return f"{statistics.median(seconds):.4g} ms ({min(seconds):.4g} to {max(seconds):.4g})"
@@ -238,8 +246,8 @@ def main():
         for name in names:
             found[name][0].append(run([arguments.build / "bin/lime-bench-step",
                                        *command_words(SMALL | OURS[name]), *common, "--no-pass"]))
-            found[name][1].append(run([sys.executable, __file__, "--python", name, "--build",
-                                       arguments.build, *folders, *common]))
+            found[name][1].append(run_public([sys.executable, __file__, "--python", name,
+                                              "--build", arguments.build, *folders, *common]))
     print("| decoder | ours | public Python | ours / public | parameters, ours and public |")
     print("|---|---|---|---|---|")
     for name, (ours, public) in found.items():
