@@ -67,7 +67,9 @@ void print_input(const CaptureOptions& options, const CapturePreview& preview) {
 void print_rows(const CaptureOptions& options, const CapturePreview& preview) {
   if (options.log_likelihood) {
     const std::optional<BlimpPreset> preset = options.pair_preset();
-    fmt::print("Scores    log-likelihood of every {}{}\n", preset ? "sentence" : "sequence",
+    fmt::print("Scores    log-likelihood of {}every {}{}\n",
+               options.score.is_all() ? "" : "the selected tokens of ",
+               preset ? "sentence" : "sequence",
                preset ? fmt::format(" (--blimp-preset {})", enum_name(*preset)) : "");
   }
   if (!options.keeps_activations()) return;

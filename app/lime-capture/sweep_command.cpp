@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 
 #include "analysis/engine/analysis.h"
 #include "capture/capture_options.h"
@@ -63,12 +62,11 @@ struct SweepRun {
   CaptureInput input;
   Decoder decoder;
   std::vector<SweepItem> items;
+  std::vector<std::int64_t> sequences = {};  ///< those with a scored token
 };
 
-UnitResult measure_batch(const SweepRun& run, std::int64_t first, std::int64_t count,
+UnitResult measure_batch(const SweepRun& run, const std::vector<std::int64_t>& sequences,
                          const UnitContext& context) {
-  std::vector<std::int64_t> sequences(static_cast<std::size_t>(count));
-  std::iota(sequences.begin(), sequences.end(), first);
   std::int64_t done = 0;
   const PassThreads threads;
   SweepResult measured = measure_sweep(run.decoder, run.input, run.items, sequences, [&] {
@@ -128,7 +126,7 @@ std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> 
 void present(const SweepRun& run, Report& report) {
   report.notes = {fmt::format(
       "Effect of interventions on the loss of '{}' (nats per token, mean over {} sequences{})",
-      run.label, run.input.num_sequences(), interval_legend(run.summary))};
+      run.label, run.sequences.size(), interval_legend(run.summary))};
   std::vector<double> effects, estimates;
   double size = 0.0, error = 0.0;
   for (const ResultRow& row : std::span(report.results.rows).subspan(1)) {
@@ -184,17 +182,28 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   model.text_sha256 = run->input.sha256();
   analysis.warnings = checkpoint.warnings();
   const std::int64_t all = run->input.num_sequences();
-  for (std::int64_t first = 0; first < all; first += options.batch_size) {
-    const std::int64_t count = std::min(options.batch_size, all - first);
+  for (std::int64_t s = 0; s < all; ++s) {
+    if (!run->input.scored_of(s).empty()) run->sequences.push_back(s);
+  }
+  const std::int64_t scored = std::ssize(run->sequences);
+  throw_if(scored == 0, "sweep: none of the {} sequences has a token to score", all);
+  if (scored < all) {
+    analysis.warnings.push_back(fmt::format(
+        "{} of {} sequences have no token to score and are left out", all - scored, all));
+  }
+  for (std::int64_t first = 0; first < scored; first += options.batch_size) {
+    const std::int64_t count = std::min(options.batch_size, scored - first);
+    const std::vector<std::int64_t> batch(run->sequences.begin() + first,
+                                          run->sequences.begin() + first + count);
     Unit& unit = analysis.units.emplace_back();
-    unit.key = {{col::kLabel, run->label}, {col::kSequence, first}};
-    unit.where = fmt::format("sequences {} to {}", first, first + count - 1);
+    unit.key = {{col::kLabel, run->label}, {col::kSequence, batch.front()}};
+    unit.where = fmt::format("sequences {} to {}", batch.front(), batch.back());
     unit.work = std::ssize(run->items);
     // The graph of a backward pass keeps the activations of all layers.
     unit.bytes = pass_elements_per_token(config) * run->input.longest() * count *
                  (config.num_hidden_layers + 3) * 4;
-    unit.measure = [run, first, count](const UnitContext& context) {
-      return measure_batch(*run, first, count, context);
+    unit.measure = [run, batch](const UnitContext& context) {
+      return measure_batch(*run, batch, context);
     };
   }
   analysis.threads = UnitThreads::kInside;

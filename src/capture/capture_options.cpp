@@ -32,6 +32,16 @@ void describe_edits(OptionList& list, std::vector<std::string>& edit) {
   };
 }
 
+void ScoreSelection::describe(OptionList& list) {
+  list.add("score_after", after,
+           "score only the tokens after the first occurrence of this text in their sequence, e.g. "
+           "'='");
+  list.add("score_words", words, "score only these tokens, spaces included, as in --only");
+  list.add("score_positions", positions,
+           "score only the tokens at these positions of their sequence, from 0, e.g. 8-15; the "
+           "prepended ones count");
+}
+
 void CaptureOptions::describe_input(OptionList& list) {
   list.group("Input");
   list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
@@ -49,6 +59,7 @@ void CaptureOptions::describe_input(OptionList& list) {
            "or lime-code, as in the LIMe code");
   list.add("seq_len", seq_len, "tokens per sequence; 2048 or the model's maximum if smaller");
   list.add("max_sequences", max_sequences, "use only the first N sequences");
+  score.describe(list);
 }
 
 void CaptureOptions::describe(OptionList& list) {
@@ -119,6 +130,9 @@ void CaptureOptions::validate_input() const {
   if (max_sequences && !pairs.empty()) {
     if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
   }
+  throw_if(!score.is_all() && !pairs.empty(),
+           "score: sentences of --pairs are scored whole; omit --score-after, --score-words and "
+           "--score-positions");
 }
 
 void CaptureOptions::validate() const {
@@ -134,6 +148,9 @@ void CaptureOptions::validate() const {
       "batch_size: auto depends on the memory of one process, but processes that share a capture "
       "must use the same batch size; pass a number");
   at_least_one("max_per_class", max_per_class);
+  throw_if(!score.is_all() && !log_likelihood,
+           "score: --score-after, --score-words and --score-positions select tokens of "
+           "--log-likelihood; pass it too");
   check_threads(threads);
   find_sites(selected_sites());
   throw_if(blimp_preset && pairs.empty(),

@@ -79,6 +79,16 @@ constexpr auto names_of(BlimpPreset) {
   return names_in_order<BlimpPreset>("lm-eval", "blimp-paper");
 }
 
+/// Tokens that scores count: those that meet every condition.
+struct ScoreSelection {
+  std::string after = {};               ///< those after its first occurrence in the text
+  std::vector<std::string> words = {};  ///< texts of one token each
+  LayerSelection positions = {};        ///< from 0, prepended tokens included
+
+  bool is_all() const { return after.empty() && words.empty() && positions.is_all(); }
+  void describe(OptionList& list);
+};
+
 /// Adds `--edit`, and `--router-edit` as another spelling of it.
 void describe_edits(OptionList& list, std::vector<std::string>& edit);
 
@@ -95,6 +105,7 @@ struct CaptureOptions {
   Packing packing = Packing::kEosBetween;
   std::optional<std::int64_t> seq_len = std::nullopt;
   std::optional<std::int64_t> max_sequences = std::nullopt;  ///< of pairs, only whole ones
+  ScoreSelection score = {};
 
   std::vector<std::string> sites = {};  ///< empty: values and hidden; none for log_likelihood alone
   LayerSelection layers = {};

@@ -178,6 +178,11 @@ Json content_options(const CaptureOptions& options) {
   // Omitted so that captures started before this option existed can be resumed.
   if (options.compress == Compression::kNone) content.erase("compress");
   if (options.packing == Packing::kEosBetween) content.erase("packing");
+  if (options.score.is_all()) {
+    for (const char* const name : {"score_after", "score_words", "score_positions"}) {
+      content.erase(name);
+    }
+  }
   // The content of files, not their paths.
   const ModelEdits edits = read_edits(options.edit);
   content.erase("edit");

@@ -141,7 +141,7 @@ std::string advice_for(const std::string& text, const Tokenizer& tokenizer) {
 }  // namespace
 
 std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts,
-                                           const Tokenizer& tokenizer) {
+                                           const Tokenizer& tokenizer, const char* option) {
   const std::map<std::string, std::int32_t> found = tokens_by_text(texts, tokenizer);
   std::vector<TokenClass> classes;
   for (const std::string& text : texts) {
@@ -150,8 +150,8 @@ std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts
       classes.push_back({text, id});
       continue;
     }
-    throw InvalidArgument("only: each text must be one token, '{}' is {}; {}", printable(text),
-                          pieces_of(text, tokenizer), advice_for(text, tokenizer));
+    throw InvalidArgument("{}: each text must be one token, '{}' is {}; {}", option,
+                          printable(text), pieces_of(text, tokenizer), advice_for(text, tokenizer));
   }
   return classes;
 }

@@ -21,9 +21,10 @@ struct TokenClass {
 ///
 /// So ` is` and `is` are different tokens, with SentencePiece too, whose encoding of a lone `is`
 /// would give the token of ` is`.
+/// @param option  named in the error
 /// @throws InvalidArgument  for a text that is not a single token: names the first and its pieces.
 std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts,
-                                           const Tokenizer& tokenizer);
+                                           const Tokenizer& tokenizer, const char* option = "only");
 
 /// Determines which tokens of which sequences become rows.
 ///

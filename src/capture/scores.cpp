@@ -183,9 +183,7 @@ ScoredTokens list_scored(const CaptureInput& input, std::span<const std::int64_t
   ScoredTokens scored;
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const auto ids = input.ids_of(sequences[s]);
-    const auto is_prepended = input.is_prepended_of(sequences[s]);
-    for (std::size_t t = 1; t < ids.size(); ++t) {
-      if (is_prepended[t] != 0) continue;
+    for (const std::size_t t : input.scored_of(sequences[s])) {
       const auto before = static_cast<std::int64_t>(t) - 1;
       scored.rows.push_back(static_cast<std::int64_t>(s) * padded_length + before);
       scored.targets.push_back(ids[t]);

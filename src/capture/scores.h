@@ -62,7 +62,7 @@ class LogitLens {
   std::vector<Kept> kept_;
 };
 
-/// Scores every token of sequences that was not prepended and has a predecessor.
+/// Scores the tokens CaptureInput::scored_of() of sequences.
 /// @param hidden, sequences  as score_sequences()
 /// @return a list per sequence of the batch
 std::vector<std::vector<TokenScore>> score_each_token(const Decoder& decoder,
@@ -74,7 +74,7 @@ std::vector<std::vector<TokenScore>> score_each_token(const Decoder& decoder,
 ///
 ///   log P(s) = sum over scored t of  logit_{t-1}[id_t] - log sum_v exp(logit_{t-1}[v])
 ///
-/// A token is scored if it was not prepended and has a predecessor. Logits have the model's compute
+/// The scored tokens are CaptureInput::scored_of(). Logits have the model's compute
 /// type; everything else is double. They are computed for some rows at a time, and not for padding,
 /// so that memory does not grow with the batch times the vocabulary.
 ///

@@ -148,8 +148,7 @@ class SweepBatch {
     check_option(decoder.stages().size() == 1, "device", "one device", decoder.stages().size());
     for (const std::int64_t s : sequences) {
       lengths_.push_back(input.length(s));
-      const auto is_prepended = input.is_prepended_of(s).subspan(1);
-      scored_.push_back(static_cast<double>(std::ranges::count(is_prepended, 0)));
+      scored_.push_back(static_cast<double>(input.scored_of(s).size()));
       if (scored_.back() > 0.0) continue;
       throw InvalidArgument("sweep: sequence {} has no token with a predecessor to score", s);
     }
@@ -220,10 +219,7 @@ class SweepBatch {
     const at::Tensor targets = at::full(ids.sizes(), kIgnoredTarget, at::kLong);
     auto* target = targets.data_ptr<std::int64_t>();
     for (const std::int64_t s : sequences) {
-      for (std::int64_t t = 1; t < input_.length(s); ++t) {
-        const auto place = static_cast<std::size_t>(t);
-        if (input_.is_prepended_of(s)[place] == 0) target[t - 1] = input_.ids_of(s)[place];
-      }
+      for (const std::size_t t : input_.scored_of(s)) target[t - 1] = input_.ids_of(s)[t];
       target += ids.size(1);
     }
     decoder_.forward(ids, {.hooks = hooks, .logits = LogitsFor::kNone, .targets = targets})

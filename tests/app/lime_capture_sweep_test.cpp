@@ -28,6 +28,17 @@ TEST_F(LimeCaptureTest, SweepsOverComponentsAndRefusesUnknownEdits) {
   EXPECT_THAT(run(sweep).errors, HasSubstr("edit: is missing"));
 }
 
+TEST_F(LimeCaptureTest, SweepsLeaveOutSequencesWithoutSelectedTokens) {
+  testing::write_text(folder_ / "lines.txt", "the cat is here\nthe dogs were there\n");
+  const std::string sweep = "sweep --checkpoint model --lines lines.txt --over layers ";
+  const ProgramRun words = run(sweep + "--score-after cat");
+  EXPECT_EQ(words.status, 0) << words.errors;
+  EXPECT_THAT(words.errors, HasSubstr("1 of 2 sequences have no token to score and are left out"));
+  EXPECT_THAT(words.output, HasSubstr("mean over 1 sequences"));
+  EXPECT_THAT(run(sweep + "--score-after absent").errors,
+              HasSubstr("sweep: none of the 2 sequences has a token to score"));
+}
+
 /// Returns what a results file contains apart from its provenance.
 Json results_of(const std::filesystem::path& file) {
   Json json = read_json_file(file);

@@ -170,6 +170,26 @@ TEST_F(LogLikelihoodTest, OfTextLeavesOutTheFirstToken) {
   EXPECT_EQ(sequences("never.h5")[0].scored_tokens, with_bos[0].scored_tokens - 1);
 }
 
+TEST_F(LogLikelihoodTest, SumsTheSelectedTokensOnly) {
+  testing::write_text(folder_ / "lines.txt", "The cat is here.\nDogs\n");
+  options_.pairs.clear();
+  options_.lines = {folder_ / "lines.txt"};
+  options_.dtype = ComputeType::kFloat64;
+  options_.score.after = "cat";
+  const auto after = sequences("after.h5");
+  const auto tokenizer = load_tokenizer(options_.checkpoint);
+  std::vector<std::int64_t> ids = {256};
+  for (const std::int32_t id : tokenizer->encode("The cat is here.")) ids.push_back(id);
+  const std::size_t first = 1 + tokenizer->encode("The cat").size();
+  const Decoder decoder =
+      load_decoder(Checkpoint::open(options_.checkpoint), {.dtype = ComputeType::kFloat64});
+  EXPECT_NEAR(after[0].log_likelihood, log_likelihood_of(decoder, ids, first), 1e-10);
+  EXPECT_EQ(after[0].scored_tokens, static_cast<std::int32_t>(ids.size() - first));
+  EXPECT_EQ(after[1].scored_tokens, 0);
+  options_.log_likelihood = false;
+  EXPECT_THAT(refusal(), HasSubstr("select tokens of --log-likelihood; pass it too"));
+}
+
 TEST_F(LogLikelihoodTest, ResumesToTheSameBits) {
   const CaptureTuning tuning{.shard = {.tokens = 1, .bytes = 1 << 20}};
   options_.batch_size = 2;

@@ -90,6 +90,25 @@ TEST(SweepGoldenTest, EditsEqualPyTorchWithHooks) {
   }
 }
 
+TEST(SweepTest, CountsTheSelectedTokensOnly) {
+  const Decoder decoder = lively_decoder(small_config(), in_double());
+  CaptureInput input = input_of(some_ids(2, 9));
+  const std::vector<std::string> edit = {"zero attn.hook_z layers=1 heads=0"};
+  const SweepResult whole = effect_of(decoder, input, edit);
+  const auto with_positions = [&](const char* positions) {
+    select_scored(input, {.positions = LayerSelection::parse(positions)}, nullptr);
+    return effect_of(decoder, input, edit);
+  };
+  // Eight tokens are scored: their mean is that of the two halves, of losses and of estimates.
+  const SweepResult first = with_positions("1-4");
+  const SweepResult last = with_positions("5-8");
+  EXPECT_LT((0.5 * (first.loss + last.loss) - whole.loss).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT(
+      (0.5 * (first.attribution + last.attribution) - whole.attribution).cwiseAbs().maxCoeff(),
+      1e-12);
+  EXPECT_GT((first.loss - last.loss).cwiseAbs().maxCoeff(), 1e-3);
+}
+
 class SweepOfEveryDecoderTest : public ::testing::TestWithParam<testing::NamedConfig> {};
 
 /// The state of every routing over depth is forked correctly, and every layer can be edited.

@@ -2,9 +2,11 @@
 #include "capture/input/input.h"
 
 #include <algorithm>
+#include <set>
 
 #include "capture/input/input_text.h"
 #include "capture/input/input_tokens.h"
+#include "capture/row_selection.h"
 #include "core/files/sha256.h"
 
 namespace lime {
@@ -50,6 +52,16 @@ void check_lengths(const CaptureInput& input, std::int64_t max_position_embeddin
 
 }  // namespace
 
+std::vector<std::size_t> CaptureInput::scored_of(std::int64_t sequence) const {
+  const auto first = static_cast<std::size_t>(offsets[static_cast<std::size_t>(sequence)]);
+  std::vector<std::size_t> places;
+  for (std::size_t t = 1; t < static_cast<std::size_t>(length(sequence)); ++t) {
+    const bool counts = is_selected.empty() || is_selected[first + t] != 0;
+    if (counts && is_prepended[first + t] == 0) places.push_back(t);
+  }
+  return places;
+}
+
 std::int64_t CaptureInput::longest() const {
   std::int64_t longest = 0;
   for (std::int64_t s = 0; s < num_sequences(); ++s) longest = std::max(longest, length(s));
@@ -73,6 +85,7 @@ void CaptureInput::truncate(std::int64_t count) {
   sequences.resize(kept);
   ids.resize(static_cast<std::size_t>(offsets.back()));
   is_prepended.resize(ids.size());
+  if (!is_selected.empty()) is_selected.resize(ids.size());
 }
 
 std::string CaptureInput::sha256() const {
@@ -110,14 +123,48 @@ CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config
   }
   check_ids(input, config.vocab_size);
   check_lengths(input, limit);
+  select_scored(input, options.score, tokenizer);
   return input;
+}
+
+void select_scored(CaptureInput& input, const ScoreSelection& selection,
+                   const Tokenizer* tokenizer) {
+  if (selection.is_all()) return;
+  input.is_selected.assign(input.ids.size(), 1);
+  const auto keep_if = [&](const auto& is_kept) {
+    for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
+      const auto first = static_cast<std::size_t>(input.offsets[static_cast<std::size_t>(s)]);
+      for (std::size_t t = 0; t < input.ids_of(s).size(); ++t) {
+        if (!is_kept(s, t)) input.is_selected[first + t] = 0;
+      }
+    }
+  };
+  if (!selection.words.empty()) {
+    std::set<std::int32_t> ids;
+    for (const TokenClass& word : find_token_classes(selection.words, *tokenizer, "score_words")) {
+      ids.insert(word.id);
+    }
+    keep_if([&](std::int64_t s, std::size_t t) { return ids.contains(input.ids_of(s)[t]); });
+  }
+  keep_if([&](std::int64_t, std::size_t t) {
+    return selection.positions.contains(static_cast<int>(t));
+  });
+  if (selection.after.empty()) return;
+  std::string text;  // of the sequence so far
+  keep_if([&](std::int64_t s, std::size_t t) {
+    if (t == 0) text.clear();
+    const bool is_after = text.find(selection.after) != std::string::npos;
+    if (!is_after && input.is_prepended_of(s)[t] == 0) text += tokenizer->piece(input.ids_of(s)[t]);
+    return is_after;
+  });
 }
 
 std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
   try {
     return load_tokenizer(options.checkpoint);
   } catch (const IoError&) {
-    if (options.tokens.empty() || !options.only.empty()) throw;
+    const bool has_words = !options.only.empty() || !options.score.words.empty();
+    if (options.tokens.empty() || has_words || !options.score.after.empty()) throw;
     return nullptr;
   }
 }

@@ -25,6 +25,7 @@ struct CaptureInput {
   std::vector<std::string> task_terms;      ///< and its `linguistics_term`
   std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if prepended to a text
   std::vector<std::int32_t> prepended_ids;  ///< tokens before each document or sentence
+  std::vector<std::uint8_t> is_selected;    ///< per token: 1 if scores count it; empty: all
   std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence
 
   std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences.size()); }
@@ -43,6 +44,9 @@ struct CaptureInput {
         .subspan(static_cast<std::size_t>(offsets[static_cast<std::size_t>(sequence)]),
                  static_cast<std::size_t>(length(sequence)));
   }
+  /// Returns the places of the tokens of a sequence that its score counts: selected ones that have
+  /// a predecessor and were not prepended.
+  std::vector<std::size_t> scored_of(std::int64_t sequence) const;
   std::int64_t longest() const;
 
   /// Appends one sequence. @param prepended  tokens before its own
@@ -61,6 +65,11 @@ struct CaptureInput {
 ///         the first).
 CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
                         const Tokenizer* tokenizer);
+
+/// Selects the tokens that scores count.
+/// @throws InvalidArgument  for a word that is not a single token
+void select_scored(CaptureInput& input, const ScoreSelection& selection,
+                   const Tokenizer* tokenizer);
 
 /// Returns the tokenizer of the checkpoint; null if it has none and token ids do not need one.
 std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options);

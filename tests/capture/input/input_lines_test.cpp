@@ -51,6 +51,24 @@ TEST_F(InputLinesTest, EveryLineIsASequence) {
   EXPECT_EQ(input.dropped_tokens, 0);
 }
 
+TEST_F(InputLinesTest, ScoresTheSelectedTokens) {
+  const CaptureInput whole = read({.lines = {file("a.txt", "1=23=4\n567")}});
+  const ToyTokenizer tokenizer;
+  const auto scored = [&](const ScoreSelection& selection, std::int64_t sequence = 0) {
+    CaptureInput input = whole;
+    select_scored(input, selection, &tokenizer);
+    return input.scored_of(sequence);
+  };
+  EXPECT_THAT(scored({}), ElementsAre(1, 2, 3, 4, 5, 6)) << "not the prepended token";
+  EXPECT_THAT(scored({.after = "="}), ElementsAre(3, 4, 5, 6)) << "after the first one";
+  EXPECT_THAT(scored({.after = "="}, 1), ElementsAre());
+  EXPECT_THAT(scored({.words = {"=", "4"}}), ElementsAre(2, 5, 6));
+  EXPECT_THAT(scored({.positions = LayerSelection::parse("0,4-9")}), ElementsAre(4, 5, 6));
+  EXPECT_THAT(scored({.after = "=", .words = {"=", "1"}}), ElementsAre(5)) << "all conditions";
+  EXPECT_THAT(testing::refusal_of([&] { scored({.words = {"12"}}); }),
+              HasSubstr("score_words: each text must be one token, '12' is several ('1', '2')"));
+}
+
 TEST_F(InputLinesTest, ReadsNoMoreLinesThanAskedFor) {
   const std::filesystem::path long_line = file("a.txt", "a\nb\ntoo long for the model");
   const CaptureInput input = read(
