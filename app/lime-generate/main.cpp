@@ -34,6 +34,7 @@ struct GenerateCommand {
   std::vector<std::string> edit;
   std::int64_t next_tokens = 0;
   bool each_token = false;
+  bool continuation = false;
   GenerateOptions generation;
   std::string device = "auto";
   ComputeType dtype = ComputeType::kFloat32;
@@ -47,6 +48,7 @@ struct GenerateCommand {
              "print the K most likely next tokens as JSON instead of text; 0 prints text");
     list.add("each_token", each_token,
              "with --next-tokens, also the predictions after every token of the prompt");
+    list.add("continuation", continuation, "with --next-tokens, also the generated text");
     generation.describe(list);
     list.group("Program");
     list.add("device", device,
@@ -60,6 +62,9 @@ struct GenerateCommand {
     if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
     throw_if(each_token && next_tokens == 0,
              "each_token: requires next-token predictions; pass --next-tokens K as well");
+    throw_if(continuation && next_tokens == 0,
+             "continuation: is part of the JSON of --next-tokens K; pass it too, or omit "
+             "--continuation");
     check_threads(threads);
     generation.validate();
   }
@@ -132,10 +137,34 @@ class TokenJson {
   const Tokenizer& tokenizer_;
 };
 
+/// Generates a text and passes it on piece by piece, at first an empty one after the forward pass
+/// over the prompt, so that errors are reported before any text.
+void continue_text(GenerateOptions options, const std::string& prompt,
+                   const std::vector<std::int64_t>& ids, const Decoder& decoder,
+                   const Tokenizer& tokenizer,
+                   const std::function<void(const std::string&)>& on_text) {
+  StreamingDecoder text(tokenizer, {.at_text_start = prompt.empty()});
+  bool has_started = false;
+  const std::int64_t requested = options.max_new_tokens;
+  const auto begin = [&] {
+    if (std::exchange(has_started, true)) return;
+    warn_of_long_text(ids.size(), requested, decoder.config());
+    on_text("");
+  };
+  const auto push = [&](std::int64_t id) {
+    begin();
+    // An embedding may have more rows than the tokenizer has tokens; those have no text.
+    if (id < tokenizer.vocab_size()) on_text(text.push(static_cast<std::int32_t>(id)));
+  };
+  options.max_new_tokens = std::min(requested, most_new_tokens(ids.size(), decoder.config()));
+  generate(decoder, ids, options, push, interrupt_token());
+  begin();
+  on_text(text.finish());
+}
+
 /// Prints the most likely tokens after the prompt and the entropy of the distribution.
 void print_next_tokens(const GenerateCommand& command, HookSet& hooks, const Decoder& decoder,
-                       const Tokenizer& tokenizer) {
-  const std::vector<std::int64_t> ids = prompt_ids(tokenizer, command.prompt);
+                       const Tokenizer& tokenizer, const std::vector<std::int64_t>& ids) {
   const TokenJson json(tokenizer);
   ProgressLine line({.label = "read", .unit = "layers"});
   std::vector<ReadToken> tokens;
@@ -154,6 +183,12 @@ void print_next_tokens(const GenerateCommand& command, HookSet& hooks, const Dec
                  {"entropy", next.entropy},
                  {"next_tokens", json.list(next.tokens)}};
   for (const ReadToken& token : tokens) result["tokens"].push_back(json.read(token));
+  if (command.continuation) {
+    std::string text;
+    continue_text(command.generation, command.prompt, ids, decoder, tokenizer,
+                  [&](const std::string& piece) { text += piece; });
+    result["continuation"] = text;
+  }
   fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -162,7 +197,8 @@ int run_generate(GenerateCommand command) {
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   checkpoint.config().require_head("checkpoint");
   const ModelEdits edits = read_edits(command.edit);
-  check_edits(edits, checkpoint.config(), /*generates=*/command.next_tokens == 0);
+  check_edits(edits, checkpoint.config(),
+              /*generates=*/command.next_tokens == 0 || command.continuation);
   print_warnings(checkpoint.warnings());
   const auto tokenizer = load_tokenizer(command.checkpoint);
   DecoderOptions options;
@@ -176,31 +212,16 @@ int run_generate(GenerateCommand command) {
   HookSet hooks;
   const std::vector<ScopedHook> registered = edited.attach(hooks);
   command.generation.hooks = &hooks;
-  if (command.next_tokens > 0) {
-    print_next_tokens(command, hooks, decoder, *tokenizer);
-    return kExitDone;
-  }
   command.generation.stop_tokens = stop_token_ids(checkpoint);
   const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
-  StreamingDecoder text(*tokenizer, {.at_text_start = command.prompt.empty()});
-  // Runs after the forward pass over the prompt, so errors are reported first.
-  bool has_started = false;
-  const std::int64_t requested = command.generation.max_new_tokens;
-  const auto begin = [&] {
-    if (std::exchange(has_started, true)) return;
-    warn_of_long_text(ids.size(), requested, checkpoint.config());
-    print_now(command.prompt);
-  };
-  const auto print_token = [&](std::int64_t id) {
-    begin();
-    // An embedding may have more rows than the tokenizer has tokens; those have no text.
-    if (id < tokenizer->vocab_size()) print_now(text.push(static_cast<std::int32_t>(id)));
-  };
-  command.generation.max_new_tokens =
-      std::min(requested, most_new_tokens(ids.size(), checkpoint.config()));
-  generate(decoder, ids, command.generation, print_token, interrupt_token());
-  begin();
-  print_now(text.finish() + "\n");
+  if (command.next_tokens > 0) {
+    print_next_tokens(command, hooks, decoder, *tokenizer, ids);
+    return kExitDone;
+  }
+  std::string before = command.prompt;
+  continue_text(command.generation, command.prompt, ids, decoder, *tokenizer,
+                [&](const std::string& text) { print_now(std::exchange(before, {}) + text); });
+  print_now("\n");
   return interrupt_token().stop_requested() ? kExitInterrupted : kExitDone;
 }
 

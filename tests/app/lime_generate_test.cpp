@@ -96,6 +96,15 @@ TEST_F(LimeGenerateTest, WarnsOfTiedEmbeddingsThatDiffer) {
   EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
 }
 
+TEST_F(LimeGenerateTest, TheJsonOfNextTokensMayContainTheContinuation) {
+  const std::string command = "--checkpoint model --prompt 'the cat' --max-new-tokens 12";
+  const Json json =
+      parse_json(generate(command + " --next-tokens 2 --continuation").output, "output");
+  EXPECT_EQ("the cat" + json["continuation"].get<std::string>() + "\n", generate(command).output);
+  EXPECT_THAT(generate(command + " --continuation").errors,
+              HasSubstr("continuation: is part of the JSON of --next-tokens K"));
+}
+
 TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
   const std::string sampled =
       "--checkpoint model --prompt 'the cat' --max-new-tokens 40 --temperature 2 --top-k 50 "
