@@ -57,11 +57,11 @@ struct Score {
 std::array<Score, 3> scoresOf(const std::optional<TextScore>& score) {
   std::array<Score, 3> scores = {
       Score{"Loss, nats per token",
-            "Negative mean log-probability of the text's tokens, each given the tokens before it "
-            "in its line"},
+            "Negative mean log-probability of the tokens of 'Loss of', each given the tokens "
+            "before it in its line"},
       Score{"Perplexity",
             "exp of the loss: the number of equally likely tokens with the same loss"},
-      Score{"Log-likelihood, nats", "Sum of the log-probabilities of the text's tokens"}};
+      Score{"Log-likelihood, nats", "Sum of the log-probabilities of these tokens"}};
   if (!score || score->tokens == 0) return scores;
   const double before = score->lossBefore();
   const double after = score->lossAfter();
@@ -180,6 +180,7 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   }
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);
+  editor_->setGenerated(run.originalReading(), run.editedReading());
   tokens_->show(run);
   sweep_ = run.sweep();
   layer_base_ = preferences.layer_base;

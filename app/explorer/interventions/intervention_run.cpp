@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kChildStages = 2;           // the weights, then the text
 constexpr int kListedTokens = 40;         // that each model expects behind every token
+constexpr int kNewTokens = 40;            // of the generated text
 constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
 const QString kSites = u"values,routed_values,hidden"_s;
 const std::vector<RouterEdit> kNoEdits;
@@ -90,6 +91,7 @@ LineReading parseReading(const QByteArray& json) {
                       error.what());
   }
   if (reading.empty()) throw FormatError("{}: the output must contain a token, got none", kWhere);
+  reading.back().continuation = toQString(read.value("continuation", std::string()));
   return reading;
 }
 
@@ -116,10 +118,6 @@ TextScore compareScores(const CaptureReader& before, const CaptureReader& after)
     score.tokens += trained[i].scored_tokens;
   }
   return score;
-}
-
-bool InterventionRequest::isSameBut(const InterventionRequest& other) const {
-  return checkpoint == other.checkpoint && edits == other.edits && lines == other.lines;
 }
 
 InterventionRun::InterventionRun(JobRunner& jobs) : jobs_(jobs) {
@@ -150,9 +148,7 @@ void InterventionRun::dropEdited() {
 
 void InterventionRun::start(const InterventionRequest& request) {
   cancel();
-  const bool is_same_text =
-      request_ && request_->checkpoint == request.checkpoint && request_->lines == request.lines;
-  if (!is_same_text) {
+  if (!request_ || !request_->isSameText(request)) {
     original_.reset();
     sweep_.reset();
   }
@@ -302,9 +298,13 @@ void InterventionRun::read(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
   // With "=", or a line that begins with a minus would be taken for an option.
   const QStringList arguments =
-      modelArguments(step, *folder) +
-      QStringList{u"--prompt="_s + request_->lines[request_->line], u"--next-tokens"_s,
-                  QString::number(kListedTokens), u"--each-token"_s};
+      modelArguments(step, *folder) + QStringList{u"--prompt="_s + request_->lines[request_->line],
+                                                  u"--next-tokens"_s,
+                                                  QString::number(kListedTokens),
+                                                  u"--each-token"_s,
+                                                  u"--continuation"_s,
+                                                  u"--max-new-tokens"_s,
+                                                  QString::number(kNewTokens)};
   answer<LineReading>(
       step, programs_.generate, arguments,
       [folder](const QByteArray& output) { return parseReading(output); },
@@ -344,7 +344,7 @@ void InterventionRun::ablateRoutes() {
   answer<Results>(
       Step::kSweep, programs_.capture,
       sweepCommand(request_->lines.size()) + modelArguments(Step::kSweep, *folder) +
-          QStringList{u"--lines"_s, writeText(*folder), u"--output"_s, output},
+          QStringList{u"--lines"_s, writeText(*folder), u"--output"_s, output} + request_->score,
       [folder, output](const QByteArray&) { return read_results(toPath(output)); },
       [this](Results results) { sweep_ = std::move(results); });
 }
@@ -355,7 +355,8 @@ void InterventionRun::capture(Step step) {
   const QStringList arguments =
       modelArguments(step, *folder) +
       QStringList{u"--lines"_s,          writeText(*folder), u"--sites"_s, kSites,
-                  u"--log-likelihood"_s, u"--output"_s,      output};
+                  u"--log-likelihood"_s, u"--output"_s,      output} +
+      request_->score;
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.capture, arguments,
       [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
@@ -375,6 +376,7 @@ void InterventionRun::compare() {
         return compareScores(CaptureReader(before.path), CaptureReader(after.path));
       },
       [this, before, after](TextScore score) {
+        if (score.tokens == 0) problem_ = u"No line has a token to score; select others."_s;
         score_ = std::move(score);
         measure(before, after);
         Q_EMIT changed();
@@ -440,15 +442,16 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
     if (!edit.isEmpty() && command.edit_file.isEmpty()) commands.removeFirst();
     const QStringList draw = {"lime-figure", "sweep.json", "--kind", "sweep"};
     return commands << shellLine(QStringList{"lime-capture"} + sweepCommand(lines.size()) + model +
-                                 text + QStringList{"-o", "sweep.json"})
+                                 text + request.score + QStringList{"-o", "sweep.json"})
                     << shellLine(draw + command.figure_options + QStringList{"-o", "sweep.pdf"});
   }
   // With "=", or a line that begins with a minus would be taken for an option.
   const QString read = shellLine(QStringList{"lime-generate"} + model) + u" --prompt="_s +
-                       quotedForShell(lines[request.line]) + u" --next-tokens 40 --each-token"_s;
+                       quotedForShell(lines[request.line]) +
+                       u" --next-tokens 40 --each-token --continuation --max-new-tokens 40"_s;
   const QStringList capture =
       QStringList{"lime-capture"} + model + text +
-      QStringList{"--sites", "values,routed_values,hidden", "--log-likelihood"};
+      QStringList{"--sites", "values,routed_values,hidden", "--log-likelihood"} + request.score;
   const QString with_edit = edit.isEmpty() ? QString() : u' ' + shellLine(edit);
   commands
       << read + u" > original.json"_s << read + with_edit + u" > edited.json"_s

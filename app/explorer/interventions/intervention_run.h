@@ -32,12 +32,13 @@ struct TokenReading {
   QString token;
   std::optional<double> log_probability;  ///< nats; nothing for the first token
   std::vector<Prediction> next;           ///< the likeliest first
+  QString continuation;                   ///< generated text; of the last token of a line
 };
 
 /// The output of a model for a line, token by token.
 using LineReading = std::vector<TokenReading>;
 
-/// Parses the output of `lime-generate --next-tokens K --each-token`.
+/// Parses the output of `lime-generate --next-tokens K --each-token --continuation`.
 /// @throws FormatError  naming what is missing
 LineReading parseReading(const QByteArray& json);
 
@@ -84,12 +85,18 @@ struct InterventionRequest {
   std::filesystem::path checkpoint;
   std::vector<RouterEdit> edits;
   QStringList lines;    ///< each a sequence of its own; none is blank
+  QStringList score;    ///< options of lime-capture that select the tokens of the loss
   int line = 0;         ///< of those, the one that is read token by token
   int threads = 0;      ///< of the children; 0: all CPUs
   bool sweeps = false;  ///< also ablates every route of the original model in turn
 
+  bool isSameText(const InterventionRequest& other) const {
+    return checkpoint == other.checkpoint && lines == other.lines && score == other.score;
+  }
   /// Returns whether the two differ in no more than the line and the sweep.
-  bool isSameBut(const InterventionRequest& other) const;
+  bool isSameBut(const InterventionRequest& other) const {
+    return isSameText(other) && edits == other.edits;
+  }
 };
 
 /// Runs a text through the original and the edited model, in child processes one after another: a

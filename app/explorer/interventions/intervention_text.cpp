@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QTextBlock>
+#include <QTextEdit>
 #include <QToolButton>
 #include <algorithm>
 
@@ -47,6 +48,38 @@ QString describeScored(const LineReading& before, const LineReading& after, std:
 }
 
 constexpr std::size_t kShownTokens = 7;
+
+/// A choice of the tokens that the loss counts.
+struct ScoredChoice {
+  const char* title;
+  const char* option;   ///< of lime-capture
+  const char* example;  ///< of its value
+  const char* tool_tip;
+};
+constexpr std::array kScored = {
+    ScoredChoice{"all tokens", "", "", "Every token that has a predecessor in its line"},
+    ScoredChoice{"tokens after", "--score-after", "=",
+                 "Tokens after the first occurrence of a text in their line"},
+    ScoredChoice{"the words", "--score-words", " is, are, was, were",
+                 "Words of one token each, separated by commas, with their spaces"},
+    ScoredChoice{"positions", "--score-positions", "8-15",
+                 "Tokens at these positions of their line, from 0"}};
+
+/// Returns both continuations of a line as HTML; the parts that differ are bold.
+QString continuationsHtml(const LineReading& before, const LineReading& after) {
+  const QString& original = before.back().continuation;
+  const QString& edited = after.back().continuation;
+  const auto differs = std::ranges::mismatch(original, edited);
+  const qsizetype same = differs.in1 - original.begin();
+  const auto paragraph = [same](const QString& title, const QString& text) {
+    const auto html = [](const QString& part) {
+      return part.toHtmlEscaped().replace(u'\n', u"<br>"_s);
+    };
+    return u"<p>%1:<br>%2<b>%3</b></p>"_s.arg(title, html(text.first(same)),
+                                              html(text.sliced(same)));
+  };
+  return paragraph(u"Original"_s, original) + paragraph(u"Edited"_s, edited);
+}
 
 QToolButton* arrowButton(Qt::ArrowType arrow, const QString& name, const QString& toolTip) {
   auto* const button = new QToolButton;
@@ -88,6 +121,8 @@ int ScoredLines::rowOfLine(int line) const {
 RunBar::RunBar()
     : run_(new QPushButton),
       max_lines_(new QComboBox),
+      scored_(nullptr),
+      scored_text_(new QLineEdit),
       live_(new QCheckBox(u"run at &every edit"_s)),
       under_way_(new QWidget),
       step_(new QLabel),
@@ -114,6 +149,16 @@ RunBar::RunBar()
     controls->addWidget(widget);
   }
   controls->addStretch();
+  auto* const scoring = new QHBoxLayout;
+  scored_ = addChoiceBox(*scoring, u"L&oss of"_s, u"Tokens that loss and sweep count"_s);
+  for (const ScoredChoice& choice : kScored) {
+    addChoice(*scored_, QString::fromUtf8(choice.title), {}, QString::fromUtf8(choice.tool_tip));
+  }
+  scored_text_->setAccessibleName(u"text, words or positions of the tokens of the loss"_s);
+  scored_text_->setMaximumWidth(160);
+  scoring->addWidget(scored_text_);
+  scoring->addWidget(under_way_, 1);
+  scoring->addStretch();
   auto* const state = new QHBoxLayout(under_way_);
   state->setContentsMargins(0, 0, 0, 0);
   state->addWidget(progress_);
@@ -121,17 +166,45 @@ RunBar::RunBar()
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(12, 6, 12, 6);
   column->addLayout(controls);
-  column->addWidget(under_way_);
+  column->addLayout(scoring);
   connect(file, &QPushButton::clicked, this, &RunBar::fileRequested);
   connect(run_, &QPushButton::clicked, this, &RunBar::runRequested);
   connect(live_, &QCheckBox::toggled, this,
           [this] { Q_EMIT settingChanged(u"Run at every edit"_s); });
   connect(max_lines_, &QComboBox::activated, this,
           [this] { Q_EMIT settingChanged(u"Select the number of lines"_s); });
+  const auto select = [this] {
+    setScored(scored_->currentIndex(), scored_text_->text());
+    Q_EMIT settingChanged(u"Select the tokens of the loss"_s);
+  };
+  connect(scored_, &QComboBox::activated, this, select);
+  connect(scored_text_, &QLineEdit::editingFinished, this, select);
+  setScored(0, {});
 }
 
 int RunBar::maxLines() const { return max_lines_->currentData().toInt(); }
 void RunBar::setMaxLines(int count) { selectData(*max_lines_, count); }
+
+QStringList RunBar::score() const {
+  const auto [choice, text] = scored();
+  if (choice == 0 || text.isEmpty()) return {};
+  // With "=", or a text that begins with a minus would be taken for an option.
+  return {QLatin1String(kScored[static_cast<std::size_t>(choice)].option) + u'=' + text};
+}
+
+std::pair<int, QString> RunBar::scored() const {
+  return {scored_->currentIndex(), scored_text_->text()};
+}
+
+void RunBar::setScored(int choice, const QString& text) {
+  choice = std::clamp(choice, 0, static_cast<int>(kScored.size()) - 1);
+  const ScoredChoice& chosen = kScored[static_cast<std::size_t>(choice)];
+  scored_->setCurrentIndex(choice);
+  scored_text_->setVisible(choice > 0);
+  scored_text_->setPlaceholderText(QLatin1String(chosen.example));
+  scored_text_->setToolTip(QString::fromUtf8(chosen.tool_tip));
+  if (text != scored_text_->text()) scored_text_->setText(text);
+}
 
 bool RunBar::runsLive() const { return live_->isChecked(); }
 void RunBar::setRunsLive(bool live) {
@@ -149,7 +222,9 @@ void RunBar::showProgress(const InterventionRun& run) {
 }
 
 TextEditor::TextEditor()
-    : text_(new QPlainTextEdit), table_(makeTable(scores_, u"lines with their losses"_s)) {
+    : text_(new QPlainTextEdit),
+      table_(makeTable(scores_, u"lines with their losses"_s)),
+      generated_(new QTextEdit) {
   text_->setPlaceholderText(
       u"Type a prompt or a text; each line is a separate sequence.\nCtrl+Return runs it through "
       u"the original and the edited model."_s);
@@ -162,11 +237,19 @@ TextEditor::TextEditor()
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setDefaultSectionSize(84);
   table_->setColumnWidth(ScoredLines::kLine, 48);
-  QTabBar* const tabs = makeTabs({u"Text"_s, u"Lines, most changed first"_s},
-                                 u"text, or its lines with their losses"_s);
+  generated_->setReadOnly(true);
+  generated_->setFrameShape(QFrame::NoFrame);
+  generated_->setAccessibleName(u"text that both models generate"_s);
+  generated_->setToolTip(
+      u"The 40 likeliest next tokens after the line, one after another; bold from "
+      u"the first difference on"_s);
+  generated_->setPlaceholderText(u"Run the text to see what both models generate after a line."_s);
+  QTabBar* const tabs = makeTabs({u"Text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
+                                 u"text, its lines with their losses, or the generated text"_s);
   auto* const pages = new QStackedWidget;
-  pages->addWidget(text_);
-  pages->addWidget(table_);
+  for (QWidget* const page : std::initializer_list<QWidget*>{text_, table_, generated_}) {
+    pages->addWidget(page);
+  }
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(12, 0, 12, 0);
   column->setSpacing(0);
@@ -217,6 +300,11 @@ void TextEditor::setScores(const std::vector<LineScore>& scores, int current_lin
   scores_.setScores(scores);
   const int row = scores_.rowOfLine(current_line);
   if (row >= 0) table_->selectRow(row);
+}
+
+void TextEditor::setGenerated(const LineReading* before, const LineReading* after) {
+  const bool is_known = before != nullptr && after != nullptr;
+  generated_->setHtml(is_known ? continuationsHtml(*before, *after) : QString());
 }
 
 bool TextEditor::eventFilter(QObject* watched, QEvent* event) {

@@ -10,6 +10,7 @@ class QCheckBox;
 class QPlainTextEdit;
 class QProgressBar;
 class QPushButton;
+class QTextEdit;
 class QToolButton;
 
 namespace lime::explorer {
@@ -25,6 +26,10 @@ class RunBar : public QWidget {
 
   int maxLines() const;  ///< 0: all
   void setMaxLines(int count);
+  /// Returns the options of lime-capture that select the tokens of the loss.
+  QStringList score() const;
+  std::pair<int, QString> scored() const;  ///< index of the choice, and its text
+  void setScored(int choice, const QString& text);
   bool runsLive() const;
   void setRunsLive(bool live);
   void setRunnable(bool runnable);
@@ -40,6 +45,8 @@ class RunBar : public QWidget {
  private:
   QPushButton* run_;
   QComboBox* max_lines_;
+  QComboBox* scored_;
+  QLineEdit* scored_text_;
   QCheckBox* live_;
   QWidget* under_way_;  ///< visible during a run
   QLabel* step_;
@@ -71,6 +78,8 @@ class TextEditor : public QWidget {
   /// Returns the number of the line of the cursor, among those that are not blank.
   int cursorLine() const;
   void setScores(const std::vector<LineScore>& scores, int current_line);
+  /// Shows what both models generate after a line; nothing while one of them is not known.
+  void setGenerated(const LineReading* before, const LineReading* after);
 
  Q_SIGNALS:
   /// The user typed, and left the text.
@@ -87,6 +96,7 @@ class TextEditor : public QWidget {
   ScoredLines scores_;
   QPlainTextEdit* text_;
   QTableView* table_;
+  QTextEdit* generated_;
 };
 
 /// Returns the tokens of a line, and a place for the next one. Their colour is the loss that the

@@ -293,8 +293,8 @@ QString InterventionsView::note() const {
   if (routers_ && !problem_.isEmpty()) return problem_;
   if (!run_.problem().isEmpty() && !run_.isRunning()) return run_.problem();
   if (isOutdated()) {
-    return u"The results are for other edits or another text; press Run (Ctrl+Return) to update "
-           u"them."_s;
+    return u"The results are for other edits, another text or other tokens; press Run "
+           u"(Ctrl+Return) to update them."_s;
   }
   if (run_.request() && run_.request()->edits.empty() && !run_.isRunning()) {
     return u"There are no edits yet: both models are the same."_s;
@@ -404,6 +404,7 @@ std::optional<InterventionRequest> InterventionsView::currentRequest() const {
       .checkpoint = selected->path,
       .edits = edits_.edits(),
       .lines = lines,
+      .score = effect_->runBar().score(),
       .line = std::min(effect_->editor().cursorLine(), static_cast<int>(lines.size()) - 1),
       .threads = preferences().threads,
       .sweeps = effect_->site() == kSweepSite};
@@ -438,6 +439,8 @@ Json InterventionsView::state() const {
           {"scope", enum_name(routes_->scope())},
           {"text", effect_->editor().text().toStdString()},
           {"lines", effect_->runBar().maxLines()},
+          {"scored", effect_->runBar().scored().first},
+          {"scored_text", effect_->runBar().scored().second.toStdString()},
           {"site", effect_->site().toStdString()},
           {"live", effect_->runBar().runsLive()}};
 }
@@ -456,6 +459,9 @@ void InterventionsView::setState(const Json& state) {
   if (scope) routes_->setScope(*scope);
   effect_->editor().setText(toQString(state.value("text", effect_->editor().text().toStdString())));
   effect_->runBar().setMaxLines(state.value("lines", effect_->runBar().maxLines()));
+  const auto [scored, scored_text] = effect_->runBar().scored();
+  effect_->runBar().setScored(state.value("scored", scored),
+                              toQString(state.value("scored_text", scored_text.toStdString())));
   effect_->setSite(toQString(state.value("site", std::string())));
   effect_->runBar().setRunsLive(state.value("live", effect_->runBar().runsLive()));
   rememberState();

@@ -4,6 +4,7 @@
 #include <QProgressBar>
 #include <QTableView>
 #include <QTest>
+#include <QTextEdit>
 #include <algorithm>
 #include <semaphore>
 #include <set>
@@ -73,6 +74,55 @@ TEST_F(InterventionsViewTest, ReadsTheLineAndTheTokenThatAreSelected) {
   EXPECT_EQ(view_.interventions().request()->line, other);
   ASSERT_TRUE(finishes());
   EXPECT_NE(view_.interventions().editedReading(), nullptr);
+}
+
+TEST_F(InterventionsViewTest, ShowsTheGeneratedTextsFromTheFirstDifferenceOn) {
+  open({checkpointFolder()});
+  auto& generated = childCalled<QTextEdit>(view_, "text that both models generate");
+  text().setPlainText("the cat is here");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  const auto& original = view_.interventions().originalReading()->back().continuation;
+  ASSERT_FALSE(original.isEmpty());
+  EXPECT_EQ(generated.toPlainText().count("Original:"), 1);
+  EXPECT_FALSE(generated.toHtml().contains("font-weight:7")) << "both are the same";
+  view_.setState(Json{{"edits", Json::parse(R"([{"layer": 2, "scale": -3}])")}});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_NE(view_.interventions().editedReading()->back().continuation, original);
+  EXPECT_TRUE(generated.toHtml().contains("font-weight:7")) << generated.toHtml().toStdString();
+}
+
+TEST_F(InterventionsViewTest, CountsTheLossOfSelectedTokens) {
+  open({checkpointFolder()});
+  text().setPlainText("the cat is here\nthe dogs were there");
+  auto& choice = childCalled<QComboBox>(view_, "Loss of");
+  auto& value = childCalled<QLineEdit>(view_, "text, words or positions of the tokens of the loss");
+  EXPECT_FALSE(value.isVisible());
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  const std::int64_t all = view_.interventions().score()->tokens;
+  choice.setCurrentText("tokens after");
+  Q_EMIT choice.activated(choice.currentIndex());
+  EXPECT_TRUE(value.isVisible());
+  value.setText("cat");
+  Q_EMIT value.editingFinished();
+  EXPECT_TRUE(note().contains("other tokens")) << note().toStdString();
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_LT(view_.interventions().score()->tokens, all);
+  EXPECT_EQ(view_.interventions().score()->lines.size(), 1U);
+  EXPECT_TRUE(view_.commandLines().at(3).contains("--log-likelihood --score-after=cat"))
+      << view_.commandLines().join('\n').toStdString();
+  const Json state = view_.state();
+  view_.setState(Json{{"scored", 0}, {"scored_text", ""}});
+  EXPECT_FALSE(value.isVisible());
+  view_.setState(state);
+  EXPECT_EQ(view_.state(), state);
+  view_.setState(Json{{"scored", 3}, {"scored_text", "100-200"}});
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "No line has a token to score; select others.");
 }
 
 TEST_F(InterventionsViewTest, KeepsWhatTheTrainedModelGaveAndSaysWhatIsOutdated) {

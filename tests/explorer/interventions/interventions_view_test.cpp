@@ -169,6 +169,8 @@ TEST_F(InterventionsViewTest, StateReadsItselfBackAndForgetsEditsOfAnotherModel)
                       {"scope", "head"},
                       {"text", "the cat"},
                       {"lines", 1000},
+                      {"scored", 1},
+                      {"scored_text", "="},
                       {"site", "hidden"},
                       {"live", true}};
   view_.setState(state);
