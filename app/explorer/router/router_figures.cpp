@@ -293,6 +293,32 @@ RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& 
   return map;
 }
 
+RouterOverview headOverview(const RouterSubject& subject, const RouterDisplay& display) {
+  const int layers = static_cast<int>(subject.routers->num_layers());
+  RouterOverview all;
+  all.first_layer = layers > 1 ? 1 : 0;
+  double end = 0.0;
+  for (int layer = all.first_layer; layer < layers; ++layer) {
+    all.maps.push_back(headMap(subject, layer, display));
+    const Figure& own = all.maps.back().figure;
+    end = std::max(end, own.colour_range->second);
+    FigurePanel& panel = all.figure.panels.emplace_back(own.panels.front());
+    panel.title = fmt::format("layer {}", layer + display.layer_base);
+    panel.x.label = "buffered layer";
+    panel.y.label = "head";
+    std::get<HeatmapPanel>(panel.content).shows_numbers = false;
+  }
+  const Figure& last = all.maps.back().figure;
+  all.figure.name = "router-heads";
+  all.figure.colour_label = last.colour_label;
+  all.figure.colour_range = std::pair(last.colour_range->first < 0.0 ? -end : 0.0, end);
+  all.figure.columns = columns_for(all.figure.panels.size(), 0);
+  all.figure.is_wide = true;
+  all.figure.panel_aspect = 0.8;
+  thin_out_labels(all.figure);
+  return all;
+}
+
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
                    const RouterDisplay& display) {
   const RouterQuantity quantity = withSign(display);

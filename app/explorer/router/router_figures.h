@@ -53,6 +53,13 @@ RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
 RouterMap signedMap(const MatrixD& values, bool of_layers, int layer_base, double largest);
 /// Draws the weights of each target head of a layer (figure 9).
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display);
+/// The maps of all heads, a panel per layer that can read another one.
+struct RouterOverview {
+  Figure figure;
+  std::vector<RouterMap> maps;  ///< headMap() of each panel
+  int first_layer = 0;          ///< of the first panel
+};
+RouterOverview headOverview(const RouterSubject& subject, const RouterDisplay& display);
 /// Draws the signed weights of the target heads on the heads of one buffered layer.
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
                    const RouterDisplay& display);

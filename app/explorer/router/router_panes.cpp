@@ -3,8 +3,6 @@
 
 #include <QCheckBox>
 #include <QSlider>
-#include <QTimer>
-#include <QToolButton>
 #include <cmath>
 #include <limits>
 
@@ -19,7 +17,6 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kThresholdSteps = 100;
-constexpr int kFrameMs = 350;
 
 QComboBox* checkpointBox(const QString& toolTip) {
   auto* const box = new QComboBox;
@@ -75,7 +72,8 @@ RouterControls::RouterControls()
       normalised_(new QCheckBox(u"&Normalised"_s)),
       sorted_(new QCheckBox(u"&Sorted"_s)),
       threshold_(new QSlider(Qt::Horizontal)),
-      clock_(new QTimer(this)) {
+      animation_(new PlayBar(u"checkpoint of the series"_s,
+                             u"Animate the open checkpoints of this shape (Space)"_s)) {
   sign_->addItems({u"magnitude"_s, u"signed"_s, u"times uniform"_s, u"times size of keys"_s,
                    u"times size of values"_s});
   sign_->setWhatsThis(
@@ -94,7 +92,6 @@ RouterControls::RouterControls()
   threshold_->setWhatsThis(u"Hide weights below this fraction of the largest one"_s);
   threshold_->setAccessibleName(u"threshold, percent of the largest weight"_s);
   setDisplayEnabled(true);
-  animation_ = makeAnimation();
   QHBoxLayout* const line = makeBar(*this);
   addLabelled(*line, u"&Checkpoint"_s, checkpoint_);
   addLabelled(*line, u"&minus"_s, other_);
@@ -107,6 +104,11 @@ RouterControls::RouterControls()
   line->addWidget(animation_);
   connect(checkpoint_, &QComboBox::activated, this, [this] { Q_EMIT checkpointSelected(); });
   connect(other_, &QComboBox::activated, this, [this] { Q_EMIT otherSelected(); });
+  connect(animation_, &PlayBar::frameSelected, this, [this](int at) {
+    if (at >= static_cast<int>(series_.size())) return;
+    setCheckpoint(series_[static_cast<std::size_t>(at)]);
+    Q_EMIT checkpointSelected();
+  });
   const auto changes = [this](auto* control, auto signal, const QString& what) {
     connect(control, signal, this, [this, what] { Q_EMIT displayChanged(what); });
   };
@@ -114,36 +116,6 @@ RouterControls::RouterControls()
   changes(normalised_, &QCheckBox::toggled, u"Normalised or raw"_s);
   changes(sorted_, &QCheckBox::toggled, u"Sort"_s);
   changes(threshold_, &QSlider::valueChanged, u"Move the threshold"_s);
-}
-
-QWidget* RouterControls::makeAnimation() {
-  auto* const animation = new QWidget;
-  play_ = new QToolButton;
-  play_->setText(u"Play"_s);
-  play_->setCheckable(true);
-  play_->setToolTip(u"Animate the open checkpoints of this shape (Space)"_s);
-  frame_ = new QSlider(Qt::Horizontal);
-  frame_->setMinimumWidth(70);
-  frame_->setMaximumWidth(140);
-  frame_->setAccessibleName(u"checkpoint of the series"_s);
-  auto* const line = new QHBoxLayout(animation);
-  line->setContentsMargins(0, 0, 0, 0);
-  line->addWidget(play_);
-  line->addWidget(frame_);
-  clock_->setInterval(kFrameMs);
-  connect(play_, &QToolButton::toggled, clock_,
-          [this](bool on) { on ? clock_->start() : clock_->stop(); });
-  connect(clock_, &QTimer::timeout, this, [this] {
-    const bool is_last = frame_->value() == frame_->maximum();
-    step(is_last ? -frame_->maximum() : 1);
-  });
-  connect(frame_, &QSlider::valueChanged, this, [this](int at) {
-    if (at < 0 || at >= static_cast<int>(series_.size())) return;
-    setCheckpoint(series_[static_cast<std::size_t>(at)]);
-    Q_EMIT checkpointSelected();
-  });
-  animation->hide();
-  return animation;
 }
 
 void RouterControls::setCheckpoints(const Workspace& workspace) {
@@ -172,9 +144,7 @@ int RouterControls::other() const { return other_->currentData().toInt(); }
 void RouterControls::setCheckpoint(int id) {
   selectData(*checkpoint_, id);
   const auto at = std::find(series_.begin(), series_.end(), id);
-  if (at == series_.end()) return;
-  const QSignalBlocker quiet(frame_);
-  frame_->setValue(static_cast<int>(at - series_.begin()));
+  if (at != series_.end()) animation_->setFrame(static_cast<int>(at - series_.begin()));
 }
 
 void RouterControls::setDisplayEnabled(bool enabled) {
@@ -215,28 +185,23 @@ void RouterControls::setDisplay(const RouterDisplay& display) {
 
 void RouterControls::setSeries(const std::vector<int>& ids) {
   series_ = ids;
-  const QSignalBlocker quiet(frame_);
-  frame_->setRange(0, std::max(0, static_cast<int>(ids.size()) - 1));
-  animation_->setVisible(ids.size() > 1);
-  if (ids.size() < 2) setPlaying(false);
+  animation_->setCount(static_cast<int>(ids.size()));
   setCheckpoint(checkpoint());
 }
 
-bool RouterControls::isPlaying() const { return play_->isChecked(); }
-void RouterControls::setPlaying(bool playing) { play_->setChecked(playing); }
+bool RouterControls::isPlaying() const { return animation_->isPlaying(); }
+void RouterControls::setPlaying(bool playing) { animation_->setPlaying(playing); }
 
-void RouterControls::step(int steps) {
-  if (series_.size() > 1) frame_->setValue(frame_->value() + steps);
-}
+void RouterControls::step(int steps) { animation_->step(steps); }
 
 RouterPanes::RouterPanes(Workspace& workspace)
     : workspace_(workspace),
       layers_(new FigurePane(u"mean map of layers"_s)),
       heads_(new FigurePane(u"map of the heads of a layer"_s)),
       detail_(new FigurePane(u"weights of heads, or flow into a head"_s)),
-      detail_kind_(
-          makeTabs({u"Weights between two layers"_s, u"Flow into a head"_s, u"Embeddings"_s},
-                   u"weights or flow"_s)) {
+      detail_kind_(makeTabs(
+          {u"Between two layers"_s, u"Flow into a head"_s, u"Embeddings"_s, u"All heads"_s},
+          u"weights, flow, or heads of all layers"_s)) {
   auto* const below = new QWidget;
   QVBoxLayout* const column = fillWithColumn(*below);
   column->addWidget(detail_kind_);
@@ -307,6 +272,14 @@ void RouterPanes::drawDetail() {
                   u"Fraction of each layer's weight on the embeddings, and of a uniform router"_s);
     return;
   }
+  if (detailKind() == RouterDetail::kAllHeads) {
+    all_heads_ = headOverview(*subject_, display_);
+    detail_->show(
+        all_heads_.figure, {},
+        u"Router weights of the heads of every layer. Click a cell to select its layer and "
+        u"head"_s);
+    return;
+  }
   if (showsFlow()) {
     flow_ = flowFigure(*subject_->routers, *selection_.layer, *selection_.head, display_);
     detail_->show(flow_.figure, {},
@@ -324,6 +297,14 @@ void RouterPanes::drawDetail() {
 void RouterPanes::mark() {
   layers_->plot().setMarks(cellMark(layer_map_, *selection_.layer, *selection_.source_layer));
   heads_->plot().setMarks(cellMark(head_map_, *selection_.head, *selection_.source_layer));
+  if (const int panel = *selection_.layer - all_heads_.first_layer;
+      detailKind() == RouterDetail::kAllHeads && panel >= 0) {
+    const auto at = static_cast<std::size_t>(panel);
+    std::vector<FigureMark> marks =
+        cellMark(all_heads_.maps[at], *selection_.head, *selection_.source_layer);
+    for (FigureMark& mark : marks) mark.panel = at;
+    detail_->plot().setMarks(std::move(marks));
+  }
   if (detailKind() != RouterDetail::kWeights) return;
   if (selection_.source_head) {
     detail_->plot().setMarks(cellMark(block_map_, *selection_.head, *selection_.source_head));
@@ -335,7 +316,12 @@ void RouterPanes::mark() {
 
 std::optional<std::pair<int, int>> RouterPanes::cellAt(const FigurePane* pane,
                                                        const FigureHit& hit) const {
-  const RouterMap& map = pane == layers_ ? layer_map_ : pane == heads_ ? head_map_ : block_map_;
+  const bool is_overview = pane == detail_ && detailKind() == RouterDetail::kAllHeads;
+  if (is_overview && hit.panel >= all_heads_.maps.size()) return std::nullopt;
+  const RouterMap& map = pane == layers_  ? layer_map_
+                         : pane == heads_ ? head_map_
+                         : is_overview    ? all_heads_.maps[hit.panel]
+                                          : block_map_;
   const auto cell = map.cellAt(hit);
   // No layer reads the layers above it.
   const bool is_above = pane == layers_ && cell && cell->second > cell->first;
@@ -362,12 +348,13 @@ void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
   const auto cell = cellAt(pane, hit);
   if (!cell || (pane == detail_ && detailKind() == RouterDetail::kEmbeddings)) return;
   Selection selection = selection_;
-  if (pane == detail_) {
+  if (pane == detail_ && detailKind() == RouterDetail::kWeights) {
     selection.head = cell->first;
     selection.source_head = cell->second;
     Q_EMIT selectionRequested(selection, u"Select a weight"_s);
     return;
   }
+  if (pane == detail_) selection.layer = all_heads_.first_layer + static_cast<int>(hit.panel);
   (pane == layers_ ? selection.layer : selection.head) = cell->first;
   selection.source_layer = cell->second;
   selection.source_head.reset();
@@ -404,6 +391,10 @@ QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) cons
   const auto [row, col] = *cell;
   if (pane == layers_) return describeSource(*subject_, display_, row, {}, col);
   if (pane == heads_) return describeSource(*subject_, display_, *selection_.layer, row, col);
+  if (detailKind() == RouterDetail::kAllHeads) {
+    const int layer = all_heads_.first_layer + static_cast<int>(hit.panel);
+    return describeSource(*subject_, display_, layer, row, col);
+  }
   return describeWeight(*subject_, display_, *selection_.layer, row, *selection_.source_layer, col);
 }
 

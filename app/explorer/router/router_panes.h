@@ -8,8 +8,6 @@
 
 class QCheckBox;
 class QSlider;
-class QTimer;
-class QToolButton;
 
 namespace lime::explorer {
 
@@ -48,26 +46,21 @@ class RouterControls : public QWidget {
   void displayChanged(const QString& what);
 
  private:
-  QWidget* makeAnimation();
-
   QComboBox* checkpoint_;
   QComboBox* other_;
   QComboBox* sign_;
   QCheckBox* normalised_;
   QCheckBox* sorted_;
   QSlider* threshold_;
-  QWidget* animation_;
-  QSlider* frame_ = nullptr;
-  QToolButton* play_ = nullptr;
-  QTimer* clock_;
+  PlayBar* animation_;
   std::vector<int> series_;
 };
 
 /// Selects the content of the lower right pane.
-enum class RouterDetail { kWeights, kFlow, kEmbeddings };
+enum class RouterDetail { kWeights, kFlow, kEmbeddings, kAllHeads };
 
 /// Shows the routers of a checkpoint: the heatmap of layers, of the heads of the selected layer,
-/// and the weights between two layers or the flow into the selected head.
+/// and the weights between two layers, the flow into the selected head, or the heads of all layers.
 class RouterPanes : public QWidget {
   Q_OBJECT
 
@@ -113,6 +106,7 @@ class RouterPanes : public QWidget {
   RouterMap head_map_;
   RouterMap block_map_;
   RouterFlowFigure flow_;
+  RouterOverview all_heads_;
   FigurePane* layers_;
   FigurePane* heads_;
   FigurePane* detail_;

@@ -316,13 +316,16 @@ QStringList RouterView::commandLines() const {
   const bool is_layers = panes().active() == &maps_->layers();
   const RouterDisplay now = display();
   // Recipes draw fractions of |R| of one checkpoint, all of them, in the order of the layers.
-  const bool has_recipe = (is_layers || panes().active() == &maps_->heads()) &&
+  const bool is_overview =
+      panes().active() == &maps_->detail() && maps_->detailKind() == RouterDetail::kAllHeads;
+  const bool has_recipe = (is_layers || is_overview || panes().active() == &maps_->heads()) &&
                           shown->minus == nullptr && !now.is_signed && now.is_normalised &&
                           !now.is_sorted && !now.is_uniform && now.threshold == 0.0;
   if (!has_recipe) return lines;
   const QString kind = is_layers ? u"router-mean"_s : u"router-heads"_s;
   QStringList draw{"lime-figure", "router.json", "--kind", kind};
-  if (!is_layers) draw << "--layer" << QString::number(*selected().layer + now.layer_base);
+  if (!is_layers && !is_overview)
+    draw << "--layer" << QString::number(*selected().layer + now.layer_base);
   return lines << shellLine(draw << layerBaseOption() << "-o" << kind + u".pdf"_s);
 }
 
@@ -365,7 +368,7 @@ void RouterView::setState(const Json& state) {
   shown.weighting = state.value("weighting", shown.weighting);
   controls_->setDisplay(shown);
   library_.setWeighting(controls_->display().weighting);
-  maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 2)));
+  maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 3)));
   Selection selection = workspace().selection();
   for (const auto& [name, part] : kSelectionNames) {
     if (state.contains(name)) selection.*part = state.at(name).get<int>();

@@ -92,6 +92,19 @@ Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
   return figure_of_attention({attention_panel(pattern.cast<double>(), utf8Of(texts))});
 }
 
+Figure patternsFigure(const AttentionExploration& attention, const std::vector<QString>& texts,
+                      int layer_base) {
+  std::vector<FigurePanel> panels;
+  for (std::int64_t head = 0; head < attention.num_heads(); ++head) {
+    panels.push_back(std::move(patternFigure(attention, head, texts).panels.front()));
+    panels.back().title = "head " + std::to_string(head + layer_base);
+  }
+  Figure figure = figure_of_attention(std::move(panels));
+  figure.columns = columns_for(figure.panels.size(), 0);
+  thin_out_labels(figure);
+  return figure;
+}
+
 Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
                              const std::vector<QString>& texts, int layer_base) {
   return figure_of_routed_attention(
@@ -141,7 +154,7 @@ QStringList attentionCommandLines(const AttentionCommand& command) {
   };
   measure << "--label" << command.label;
   add("--layer", command.layer);
-  add("--head", command.head);
+  if (command.head >= 0) add("--head", command.head);
   add("--sequence", command.sequence);
   if (command.query) add("--query", *command.query);
   if (!command.checkpoint.empty()) measure << "--checkpoint" << toQString(command.checkpoint);

@@ -55,6 +55,10 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
 Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
                      const std::vector<QString>& texts);
 
+/// Draws the patterns of all heads, a panel each.
+Figure patternsFigure(const AttentionExploration& attention, const std::vector<QString>& texts,
+                      int layer_base);
+
 /// Draws the fractions of the buffered layers, the oldest at the bottom, and of the keys.
 Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
                              const std::vector<QString>& texts, int layer_base);
@@ -67,7 +71,7 @@ struct AttentionCommand {
   std::filesystem::path capture;
   QString label;
   int layer = 0;
-  std::int64_t head = 0;
+  std::int64_t head = 0;  ///< negative: all
   std::int64_t sequence = 0;
   std::optional<std::int64_t> query;  ///< followed through the routers
   std::filesystem::path checkpoint;   ///< of the tokenizer; empty: none was found

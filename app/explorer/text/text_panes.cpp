@@ -114,6 +114,11 @@ AttentionPanes::AttentionPanes(const TextMeasurements& measurements)
   pattern_->plot().setDescriber([this](const FigureHit& hit) { return describePattern(hit); });
   routed_->plot().setDescriber([this](const FigureHit& hit) { return describeRouted(hit); });
   connect(&pattern_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
+    if (head_ == kAllHeads) {
+      head_ = static_cast<int>(hit.panel);
+      Q_EMIT headSelected();
+      return;
+    }
     if (hit.cell) Q_EMIT tokenSelected(static_cast<int>(texts_.size()) - 1 - hit.cell->row);
   });
   connect(&routed_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
@@ -126,14 +131,15 @@ void AttentionPanes::listHeads(bool is_shown) {
   const int count = answer.result ? static_cast<int>(answer.result->num_heads()) : 0;
   heads_->setEnabled(count > 0 && is_shown);
   if (count == 0) return;
-  head_ = std::clamp(head_, 0, count - 1);
-  if (heads_->count() != count) {
+  head_ = std::clamp(head_, kAllHeads, count - 1);
+  if (heads_->count() != count + 1) {
     heads_->clear();
-    for (int h = 0; h < count; ++h) heads_->addItem(QString(), h);
+    for (int h = kAllHeads; h < count; ++h) heads_->addItem(u"all"_s, h);
   }
-  for (int h = 0; h < count; ++h) heads_->setItemText(h, QString::number(h + layer_base_));
+  for (int h = 0; h < count; ++h) heads_->setItemText(h + 1, QString::number(h + layer_base_));
   selectData(*heads_, head_);
-  heads_->setToolTip(headSummary(*answer.result, head_, layer_base_));
+  heads_->setToolTip(head_ == kAllHeads ? u"Patterns of all heads; click one to enlarge it"_s
+                                        : headSummary(*answer.result, head_, layer_base_));
 }
 
 void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QString& message,
@@ -146,6 +152,12 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
     return;
   }
   const AttentionExploration& attention = *measurements_.attention().result;
+  if (head_ == kAllHeads) {
+    pattern_->show(patternsFigure(attention, texts, layer_base), {},
+                   u"Attention of all heads in layer %1. Click a head to enlarge it"_s.arg(
+                       attention.layer + layer_base));
+    return;
+  }
   pattern_->show(patternFigure(attention, head_, texts), {},
                  u"Attention of head %1 in layer %2"_s.arg(head_ + layer_base)
                      .arg(attention.layer + layer_base),
@@ -158,9 +170,11 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
 void AttentionPanes::drawRouted() {
   const Answer<RoutedAttention>& answer = measurements_.routed();
   const Answer<AttentionExploration>& attention = measurements_.attention();
-  if (!answer.result || !attention.result || texts_.empty()) {
-    routed_->show(std::nullopt,
-                  answer.job != 0 ? u"Computing routed attention ..."_s : answer.problem);
+  if (head_ == kAllHeads || !answer.result || !attention.result || texts_.empty()) {
+    routed_->show(std::nullopt, head_ == kAllHeads
+                                    ? u"Select a head to follow it through the routers"_s
+                                : answer.job != 0 ? u"Computing routed attention ..."_s
+                                                  : answer.problem);
     return;
   }
   routed_->show(
@@ -173,7 +187,11 @@ void AttentionPanes::drawRouted() {
 QString AttentionPanes::describePattern(const FigureHit& hit) const {
   const Answer<AttentionExploration>& answer = measurements_.attention();
   if (!answer.result || !hit.cell) return {};
-  const MatrixF& pattern = answer.result->patterns[static_cast<std::size_t>(head_)];
+  const std::size_t head = head_ == kAllHeads ? hit.panel : static_cast<std::size_t>(head_);
+  if (head_ == kAllHeads)
+    return headSummary(*answer.result, static_cast<std::int64_t>(head), layer_base_)
+        .section(u'\n', 0, 0);
+  const MatrixF& pattern = answer.result->patterns[head];
   const auto query = static_cast<int>(pattern.rows()) - 1 - hit.cell->row;
   return u"%1 attends to %2 with %3; click to follow it through the routers"_s
       .arg(tokenName(texts_, query), tokenName(texts_, hit.cell->col))

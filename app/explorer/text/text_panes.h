@@ -63,8 +63,8 @@ class SequenceList : public QWidget {
   QTableView* table_;
 };
 
-/// Shows the attention pattern of a head, and the buffered layers that a query reads through the
-/// router.
+/// Shows the attention pattern of a head, or of all heads as small multiples, and the buffered
+/// layers that a query reads through the router.
 class AttentionPanes : public QWidget {
   Q_OBJECT
 
@@ -74,8 +74,9 @@ class AttentionPanes : public QWidget {
   FigurePane& pattern() { return *pattern_; }
   FigurePane& routed() { return *routed_; }
   QWidget* headsBar() { return heads_bar_; }  ///< to be placed by the owner
-  int head() const { return head_; }
+  int head() const { return head_; }          ///< kAllHeads: all of the layer
   void setHead(int head) { head_ = head; }
+  static constexpr int kAllHeads = -1;
   /// Lists the heads of the attention that is known.
   void listHeads(bool is_shown);
   /// Draws the pattern, or without `texts` shows `message`. @param texts  of the tokens

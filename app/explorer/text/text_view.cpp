@@ -341,7 +341,7 @@ void TextView::drawAttention() {
                                                       : u"Reading ..."_s;
   attention_->drawPattern(is_known ? tokens()->texts : std::vector<QString>(), message, query(),
                           preferences().layer_base);
-  if (is_known) {
+  if (is_known && attention_->head() >= 0) {
     measurements_.measureRouted(std::pair<std::int64_t, std::int64_t>(attention_->head(), query()));
   } else {
     measurements_.measureRouted(std::nullopt);
@@ -466,7 +466,7 @@ void TextView::setState(const Json& state) {
     const QSignalBlocker quiet(lower_kind_);
     lower_kind_->setCurrentIndex(state.value("attention", showsAttention()) ? 1 : 0);
   }
-  attention_->setHead(std::max(0, state.value("head", attention_->head())));
+  attention_->setHead(state.value("head", attention_->head()));
   listLayers();
   refresh();
 }

@@ -282,6 +282,30 @@ TEST_F(RouterViewTest, SaysWhyACheckpointHasNoMap) {
   EXPECT_EQ(workspace_.documents().size(), 1U);
 }
 
+TEST_F(RouterViewTest, ShowsTheHeadsOfAllLayersAsSmallMultiples) {
+  open({checkpointFolder()});
+  click(0, 0, 0);  // layer 2
+  auto* const panes = view_.findChild<RouterPanes*>();
+  panes->setDetailKind(RouterDetail::kAllHeads);
+  Q_EMIT panes->detailKindChanged();
+  const Figure& all = *plot(2).figure();
+  ASSERT_EQ(all.panels.size(), 2U) << "layers 1 and 2";
+  EXPECT_EQ(all.panels[0].title, "layer 1");
+  const auto& heads = std::get<HeatmapPanel>(plot(1).figure()->panels[0].content).values;
+  const auto& last = std::get<HeatmapPanel>(all.panels[1].content).values;
+  EXPECT_EQ(last, heads);
+  // The cell of head 1 and buffered layer 0 in the panel of layer 1.
+  QTest::mouseClick(&plot(2), Qt::LeftButton, {}, plot(2).toPixel(0, QPointF(0, 0)).toPoint());
+  EXPECT_EQ(selection().layer, 1);
+  EXPECT_EQ(selection().head, 1);
+  EXPECT_EQ(selection().source_layer, 0);
+  EXPECT_EQ(std::get<HeatmapPanel>(plot(1).figure()->panels[0].content).values.cols(), 2)
+      << "the map of heads shows the layer";
+  EXPECT_TRUE(
+      view_.commandLines().back().startsWith("lime-figure router.json --kind router-heads -o"))
+      << view_.commandLines().back().toStdString();
+}
+
 TEST_F(RouterViewTest, ExportsThePaneThatWasUsedLastAndNamesItsCommands) {
   const QString folder = checkpointFolder();
   open({folder});

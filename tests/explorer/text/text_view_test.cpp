@@ -91,6 +91,11 @@ class TextViewTest : public WorkspaceTest {
     view_.findChild<QTabBar*>()->setCurrentIndex(1);
     ASSERT_NO_FATAL_FAILURE(settle());
   }
+  void selectHead(int head) {
+    box("Head").setCurrentIndex(box("Head").findData(head));
+    Q_EMIT box("Head").activated(box("Head").currentIndex());
+    ASSERT_NO_FATAL_FAILURE(settle());
+  }
   const std::vector<TokenPlace>& selected() { return workspace_.selection().tokens.places; }
   /// Five tokens of the second and third sequence of example_capture().
   QString someTokensFile(const std::string& text) {
@@ -315,13 +320,29 @@ TEST_F(TextViewTest, AttentionIsFollowedThroughTheRouters) {
   EXPECT_GT(shares(0, 0), 0.0) << "some of it from the buffer of layer 0";
   QTest::mouseMove(&pattern(), pattern().toPixel(0, QPointF(0, 0)).toPoint());
   EXPECT_TRUE(status_.contains("attends to")) << status_.toStdString();
-  box("Head").setCurrentIndex(1);
-  Q_EMIT box("Head").activated(1);
-  ASSERT_NO_FATAL_FAILURE(settle());
+  selectHead(1);
   const MatrixD other = std::get<HeatmapPanel>(routed().figure()->panels[0].content).values;
   EXPECT_NEAR(other.col(4).sum(), 1.0, 1e-9) << "the second head looks at the token itself";
   undo_.undo();
   EXPECT_EQ(view_.state().at("head"), 0);
+}
+
+TEST_F(TextViewTest, AllHeadsAreSmallMultiplesThatAClickEnlarges) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
+  ASSERT_NO_FATAL_FAILURE(showAttention());
+  selectHead(-1);
+  ASSERT_EQ(pattern().figure()->panels.size(), 2U);
+  EXPECT_EQ(pattern().figure()->panels[1].title, "head 1");
+  EXPECT_TRUE(routed().message().contains("Select a head")) << routed().message().toStdString();
+  EXPECT_FALSE(view_.commandLines().front().contains("--head"));
+  EXPECT_EQ(view_.commandLines().size(), 2);
+  QTest::mouseMove(&pattern(), pattern().toPixel(1, QPointF(0, 0)).toPoint());
+  EXPECT_TRUE(status_.startsWith("Head 1: entropy")) << status_.toStdString();
+  QTest::mouseClick(&pattern(), Qt::LeftButton, {}, pattern().toPixel(1, QPointF(0, 0)).toPoint());
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(view_.state().at("head"), 1);
+  EXPECT_EQ(pattern().figure()->panels.size(), 1U);
+  EXPECT_NE(routed().figure(), nullptr);
 }
 
 TEST_F(TextViewTest, APlainTransformerHasNoRoutedAttention) {
