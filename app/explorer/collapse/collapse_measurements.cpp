@@ -4,6 +4,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
+#include "analysis/series/series_analysis.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 
@@ -214,6 +215,19 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   FigureOrMessage made = figureOrMessage(sources, options);
   if (made.figure) colourModels(*made.figure, workspace);
   return made;
+}
+
+void emphasiseStep(Figure& figure, std::int64_t step) {
+  for (FigurePanel& panel : figure.panels) {
+    for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
+      const std::optional<ModelStep> of = split_step(curve.label);
+      if (!of || of->step == step) continue;
+      curve.style.colour = kMutedColour;
+      curve.style.is_faint = true;
+      curve.style.marker = MarkerShape::kNone;
+      curve.spread = Curve::Spread::kNone;
+    }
+  }
 }
 
 QStringList collapseProblems(const CollapseMeasurements& measurements, const Workspace& workspace,

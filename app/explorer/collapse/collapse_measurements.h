@@ -111,6 +111,9 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
                                const std::string& site, const std::string& measure, bool compares,
                                int layer_base);
 
+/// Emphasises the curves of a training step; those of other steps become thin and grey.
+void emphasiseStep(Figure& figure, std::int64_t step);
+
 /// Lists the captures that could not be measured, and those that do not compare.
 QStringList collapseProblems(const CollapseMeasurements& measurements, const Workspace& workspace,
                              CollapseMeasurements::Kind kind);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/series/series_analysis.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {
@@ -177,6 +178,10 @@ QWidget* CollapseView::makeControls() {
   sequences_->addItem(u"first 1000"_s, 1000);
   sequences_->addItem(u"all"_s, 0);
   bar->addStretch();
+  animation_ = new PlayBar(u"training step"_s,
+                           u"Emphasise the captures of one training step after another"_s);
+  bar->addWidget(animation_);
+  connect(animation_, &PlayBar::frameSelected, this, &CollapseView::drawCurves);
   return widget;
 }
 
@@ -250,13 +255,32 @@ void CollapseView::drawCurves() {
                    : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
                                                        : u"Measuring failed."_s;
   }
-  curves_->show(std::move(made.figure), made.message);
+  const std::vector<std::int64_t> steps = this->steps();
+  animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
+  const int frame = animation_->frame();
+  QString caption;
+  if (frame > 0 && made.figure) {
+    const std::int64_t step = steps[static_cast<std::size_t>(frame) - 1];
+    emphasiseStep(*made.figure, step);
+    caption = u"Step %1 (%2 of %3)"_s.arg(step).arg(frame).arg(steps.size());
+  }
+  curves_->show(std::move(made.figure), made.message, caption);
   FigureView& plot = curves_->plot();
   plot.linkAllPanels(workspace(), u"layer"_s, -base);
   const std::optional<int> layer = workspace().selection().layer;
   plot.markColumn(layer ? std::optional<double>(*layer + base) : std::nullopt, kBandWidth);
   setNote(*problems_, collapseProblems(measurements_, workspace(), kind()));
   Q_EMIT figureChanged();
+}
+
+std::vector<std::int64_t> CollapseView::steps() const {
+  std::set<std::int64_t> steps;
+  for (const Document* const document : measurements_.captures()) {
+    const QString label = workspace().uniqueLabel(*document);
+    if (const auto of = split_step(label.toStdString())) steps.insert(of->step);
+  }
+  if (steps.size() < 2 || compares()) return {};
+  return {steps.begin(), steps.end()};
 }
 
 void CollapseView::drawDetail() {
@@ -307,7 +331,8 @@ QStringList CollapseView::commandLines() const {
             << "first";
   const QString results = metric + u".json"_s;
   QStringList lines = {shellLine(measure << "-o" << results)};
-  if (panes().active() != curves_) return lines;  // no recipe draws a spectrum
+  // No recipe draws a spectrum, or emphasises a step.
+  if (panes().active() != curves_ || animation_->frame() > 0) return lines;
   QStringList draw{"lime-figure", results, "--mixed-texts"};
   if (compares())
     draw << "--kind"

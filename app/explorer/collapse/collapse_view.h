@@ -81,6 +81,8 @@ class CollapseView : public View {
   void draw();
   void drawCurves();
   void drawDetail();
+  /// Returns the training steps in the names of the shown captures, if there are several.
+  std::vector<std::int64_t> steps() const;
   std::set<int> layers() const;
   void selectSequence(const Extreme& extreme);
 
@@ -89,6 +91,7 @@ class CollapseView : public View {
   QComboBox* measure_;
   QComboBox* show_;
   QComboBox* sequences_;
+  PlayBar* animation_;  ///< frame 0: all steps
   QLabel* problems_;
   FigurePane* curves_;
   LayerDetail* detail_;

@@ -101,6 +101,32 @@ TEST_F(CollapseViewTest, DrawsDifferencesToTheFirstCapture) {
   EXPECT_TRUE(view_.commandLines().front().contains("--compare first"));
 }
 
+TEST_F(CollapseViewTest, PlaysTheStepsOfATrainingRun) {
+  for (const int step : {100, 20, 3}) captureFile("lime-step-" + std::to_string(step) + ".h5");
+  auto* const animation = view_.findChild<PlayBar*>();
+  EXPECT_FALSE(animation->isVisible());
+  open({toQString(folder_ / "lime-step-100.h5"), toQString(folder_ / "lime-step-20.h5"),
+        toQString(folder_ / "lime-step-3.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 3; })) << shownTexts();
+  ASSERT_TRUE(animation->isVisible());
+  const auto emphasised = [this] {
+    std::vector<std::string> labels;
+    for (const Curve& curve : std::get<CurvePanel>(plot().figure()->panels[0].content).curves) {
+      if (!curve.style.is_faint) labels.push_back(curve.label);
+    }
+    return labels;
+  };
+  EXPECT_EQ(emphasised().size(), 3U);
+  animation->step(1);
+  EXPECT_EQ(emphasised(), std::vector<std::string>{"lime-step-3"});
+  EXPECT_EQ(view_.findChild<FigurePane*>("curves over layers")->caption(), "Step 3 (1 of 3)");
+  EXPECT_EQ(view_.commandLines().size(), 1) << "no recipe emphasises a step";
+  animation->setPlaying(true);
+  EXPECT_TRUE(waitUntil([&] { return emphasised() == std::vector<std::string>{"lime-step-100"}; }));
+  EXPECT_TRUE(waitUntil([&] { return emphasised().size() == 3; })) << "all steps, then again";
+  animation->setPlaying(false);
+}
+
 TEST_F(CollapseViewTest, OffersTheProbesOfTheLayer) {
   ASSERT_NO_FATAL_FAILURE(openTwo());
   clickLayer(1);
