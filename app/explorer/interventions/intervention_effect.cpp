@@ -104,7 +104,7 @@ InterventionEffect::InterventionEffect()
   results->addLayout(makeScores());
   results->addWidget(tokens_);
   results->addWidget(makeFigures(), 1);
-  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Vertical, {upper, lower}, {170, 450}));
+  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Vertical, {upper, lower}, {190, 430}));
   entropies_->plot().setDescriber([this](const FigureHit& hit) {
     if (const ResultRow* const route = routeAt(hit)) return describeRoute(*route, layer_base_);
     return describeCurvePoint(entropies_->plot().figure(), hit, u"entropy"_s);

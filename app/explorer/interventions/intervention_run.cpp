@@ -155,7 +155,7 @@ void InterventionRun::start(const InterventionRequest& request) {
   dropEdited();
   request_ = request;
   waiting_ = {Step::kReadOriginal,  Step::kReadEdited, Step::kCaptureOriginal,
-              Step::kCaptureEdited, Step::kSweep,      Step::kCompare};
+              Step::kCaptureEdited, Step::kCompare,    Step::kSweep};
   if (!request.sweeps) std::erase(waiting_, Step::kSweep);
   std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
   num_steps_ = static_cast<int>(waiting_.size());
@@ -376,7 +376,10 @@ void InterventionRun::compare() {
         return compareScores(CaptureReader(before.path), CaptureReader(after.path));
       },
       [this, before, after](TextScore score) {
-        if (score.tokens == 0) problem_ = u"No line has a token to score; select others."_s;
+        if (score.tokens == 0) {
+          problem_ = u"No line has a token to score; select others."_s;
+          std::erase(waiting_, Step::kSweep);
+        }
         score_ = std::move(score);
         measure(before, after);
         Q_EMIT changed();

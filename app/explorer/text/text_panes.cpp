@@ -170,11 +170,10 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
 void AttentionPanes::drawRouted() {
   const Answer<RoutedAttention>& answer = measurements_.routed();
   const Answer<AttentionExploration>& attention = measurements_.attention();
-  if (head_ == kAllHeads || !answer.result || !attention.result || texts_.empty()) {
-    routed_->show(std::nullopt, head_ == kAllHeads
-                                    ? u"Select a head to follow it through the routers"_s
-                                : answer.job != 0 ? u"Computing routed attention ..."_s
-                                                  : answer.problem);
+  routed_->setVisible(head_ != kAllHeads);
+  if (!answer.result || !attention.result || texts_.empty() || head_ == kAllHeads) {
+    routed_->show(std::nullopt,
+                  answer.job != 0 ? u"Computing routed attention ..."_s : answer.problem);
     return;
   }
   routed_->show(
