@@ -130,9 +130,11 @@ CheckpointFiles find_checkpoint(const fs::path& folder) {
     throw IoError("'{}': the checkpoint folder does not exist{}", folder.string(),
                   hub_hint(folder));
   }
-  throw_if<IoError>(!is_folder(folder), "'{}': is a file, expected a checkpoint folder{}{}",
-                    folder.string(), folder.extension() == ".gguf" ? "; " : "",
-                    folder.extension() == ".gguf" ? kNoGguf : "");
+  throw_if<IoError>(!is_folder(folder), "'{}': is a file, expected a checkpoint folder{}",
+                    folder.string(),
+                    folder.extension() == ".gguf" ? fmt::format("; {}", kNoGguf)
+                    : folder.extension() == ".h5" ? "; give a capture after the checkpoint"
+                                                  : "");
   refuse_adapter(folder);
   if (const auto files = locate(folder)) return *files;
   if (const auto snapshot = snapshot_of(folder)) return find_checkpoint(*snapshot);

@@ -171,11 +171,9 @@ void read_routing(const KeyReader& keys, ModelConfig& config) {
   if (keys.text("model_type") == kOpenAttnRes)
     config.attn_res = read_open_attn_res(keys, config.num_hidden_layers);
   read_public_depth_attention(keys, config);
-  const bool is_named = config.routing != DepthRouting::kNone;
   for (const auto& [routing, name] : EnumNames<DepthRouting>::kNames) {
     if (routing == DepthRouting::kNone || keys.find(name) == nullptr) continue;
-    if (is_named && routing != config.routing) continue;
-    throw_if<FormatError>(!is_named && config.routing != DepthRouting::kNone,
+    throw_if<FormatError>(config.routing != DepthRouting::kNone && config.routing != routing,
                           "{}: must have one routing, got '{}' and '{}'", keys.where(),
                           enum_name(config.routing), name);
     config.routing = routing;

@@ -291,7 +291,8 @@ TEST(ModelConfigTest, AddsARoutingToTheBlocksOfAFamily) {
   EXPECT_EQ(parse(model_config_to_json(config)), config);
   json["denseformer"] = Json::object();
   EXPECT_EQ(error_of(json), "'config.json': must have one routing, got 'lime' and 'denseformer'");
-  EXPECT_EQ(parse(changed(small_config("lime"), "denseformer", Json::object())).name(), "lime");
+  EXPECT_EQ(error_of(changed(small_config("mhc"), "lime", Json::object())),
+            "'config.json': must have one routing, got 'mhc' and 'lime'");
 }
 
 TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
