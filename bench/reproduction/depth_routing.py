@@ -9,8 +9,9 @@
 Per size and decoder: training runs of every seed, each on one thread; then, on the held-out text, the
 entropy of values and hidden states, the effective rank, and what is read of the embedding; parameters,
 multiply-accumulates, cache; and the time and memory of a training step, in turns, against LLaMA's. Run
-again, it resumes where it was stopped. Writes table-SIZE.md, table-SIZE.json and the figure
-sources-SIZE.pdf to --out. Text is in ../shared, or in LIME_TEST_DATA.
+again, it resumes where it was stopped. Writes table-SIZE.md, table-SIZE.json, the entropies per layer with
+intervals over seeds and sequences (entropy-SIZE.json, .txt) and the figure sources-SIZE.pdf to --out. Text
+is in ../shared, or in LIME_TEST_DATA.
 """
 import argparse
 import concurrent.futures
@@ -39,6 +40,14 @@ DECODERS = {
 }
 # 97.5% quantiles of Student's t for 1, 2, ... degrees of freedom.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+
+
+def summary(values):
+    """Returns mean and half the 95% interval of Student's t over seeds; None for one seed."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, None
+    return mean, STUDENT[len(values) - 2] * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def words(options):
@@ -153,6 +162,16 @@ class Bench:
                        for key in ("step_seconds", "peak_memory_bytes")}
                 for name, turns in found.items()}
 
+    def compare_runs(self, size):
+        """Measures the entropy per layer with training runs as the unit."""
+        runs = [(name, seed) for name in self.names for seed in self.own.seeds]
+        captures = [self.folder(size, *run_).with_suffix(".h5") for run_ in runs]
+        output = self.out / f"entropy-{size}"
+        run([self.program("lime-metrics"), "entropy", *captures, "--label",
+             *(f"{name} {seed}" for name, seed in runs), "--runs", ",".join(name for name, _ in runs),
+             "--site", "routed_values,hidden", "--quiet", "--resume",
+             "-o", f"{output}.json", "-o", f"{output}.txt"])
+
     def table(self, size):
         losses = {name: [] for name in self.names}
         first = [(self.names[0], self.own.seeds[0])]
@@ -165,14 +184,13 @@ class Bench:
         times = self.step_times(size) if self.own.time_turns else {}
         rows = []
         for name in self.names:
-            row = {"decoder": name, "loss": statistics.fmean(losses[name]), "losses": losses[name]}
-            if len(losses[name]) > 1:
-                error = statistics.stdev(losses[name]) / math.sqrt(len(losses[name]))
-                row["interval"] = STUDENT[len(losses[name]) - 2] * error
-            row |= self.cost(size, name)
-            for measured in [self.measure(size, name, seed) for seed in self.own.seeds]:
-                for key, value in measured.items():
-                    row[key] = row.get(key, 0.0) + value / len(self.own.seeds)
+            row = {"decoder": name, "losses": losses[name]} | self.cost(size, name)
+            measured = [self.measure(size, name, seed) | {"loss": loss}
+                        for seed, loss in zip(self.own.seeds, losses[name])]
+            for key in measured[0]:
+                row[key], interval = summary([seed[key] for seed in measured])
+                if interval is not None:
+                    row[f"{key} interval"] = interval
             if times:
                 row |= times[name] | {"step / LLaMA": times[name]["step_seconds"]
                                       / times["LLaMA"]["step_seconds"]}
@@ -180,6 +198,8 @@ class Bench:
         (self.out / f"table-{size}.json").write_text(json.dumps(
             {"steps": self.own.steps, "seeds": self.own.seeds, "size": size, "rows": rows}, indent=1))
         self.write_markdown(size, rows)
+        if len(self.own.seeds) > 1:
+            self.compare_runs(size)
         maps = [path for name in self.names if not name.startswith("LIMe f")
                 for path in [self.folder(size, name, self.own.seeds[0])]
                 for path in [path.with_name(f"{path.name}-router.json")]]
@@ -187,20 +207,22 @@ class Bench:
              self.out / f"sources-{size}.pdf"])
 
     def write_markdown(self, size, rows):
-        def cell(row, key, form):
-            return form.format(row[key]) if key in row else ""
+        def cell(row, key, form, scale=1.0):
+            interval = row.get(f"{key} interval")
+            text = form.format(scale * row[key]) if key in row else ""
+            return text if interval is None else f"{text} ± {form.format(scale * interval)}"
 
         lines = ["| decoder | loss | parameters | MACs | step / LLaMA | memory | cache | values entropy "
-                 "| hidden entropy | effective rank | read of embedding |", "|" + "---|" * 11]
+                 "| hidden entropy | effective rank | read of embedding, % |", "|" + "---|" * 11]
         for row in rows:
-            interval = cell(row, "interval", " ± {:.4f}")
             memory = row.get("peak_memory_bytes", 0) / 2**20
             lines.append(
-                f"| {row['decoder']} | {row['loss']:.4f}{interval} | {row['parameters']:,} | "
+                f"| {row['decoder']} | {cell(row, 'loss', '{:.4f}')} | {row['parameters']:,} | "
                 f"{row['MACs'] / 1e9:.3f} G | {cell(row, 'step / LLaMA', '{:.3f}')} | "
-                f"{memory:.0f} MiB | {row['cache'] / 2**10:.0f} KiB | {row['values entropy']:.3f} | "
-                f"{row['hidden entropy']:.3f} | {row['effective rank']:.1f} | "
-                f"{100 * row['read of embedding']:.1f}% |")
+                f"{memory:.0f} MiB | {row['cache'] / 2**10:.0f} KiB | "
+                f"{cell(row, 'values entropy', '{:.3f}')} | {cell(row, 'hidden entropy', '{:.3f}')} | "
+                f"{cell(row, 'effective rank', '{:.1f}')} | "
+                f"{cell(row, 'read of embedding', '{:.1f}', 100.0)} |")
         (self.out / f"table-{size}.md").write_text("\n".join(lines) + "\n")
         print(f"\n{size}, {self.own.steps} steps, seeds {self.own.seeds}")
         print("\n".join(lines), flush=True)
