@@ -19,6 +19,7 @@
 #include "explorer/models/text.h"
 #include "explorer/probes/probes_view.h"
 #include "explorer/results/results_view.h"
+#include "explorer/router/router_panes.h"
 #include "explorer/router/router_view.h"
 #include "explorer/widgets/figure_view.h"
 #include "support/test_data.h"
@@ -154,6 +155,11 @@ TEST_F(CopiedCommandsTest, OfTheRouterDrawItsHeatmaps) {
   heads.setFocus();
   QTest::mouseClick(&heads, Qt::LeftButton, {}, heads.panelArea(0).center().toPoint());
   expectTheyDraw(view);
+  view.setState({{"detail", static_cast<int>(RouterDetail::kAllHeads)}});
+  auto& all = childCalled<FigureView>(view, "weights of heads, or flow into a head");
+  QTest::mouseClick(&all, Qt::LeftButton, {}, all.panelArea(0).center().toPoint());
+  expectTheyDraw(view);
+  QTest::mouseClick(&heads, Qt::LeftButton, {}, heads.panelArea(0).center().toPoint());
   for (const Json& state : {Json{{"signed", true}}, Json{{"normalised", false}},
                             Json{{"sorted", true}}, Json{{"threshold", 0.5}}}) {
     view.setState({{"signed", false}, {"normalised", true}, {"sorted", false}, {"threshold", 0.0}});
