@@ -12,6 +12,7 @@
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
 
 namespace lime {
 namespace {
@@ -371,7 +372,7 @@ ConstrainedStreams constrain_streams(const std::vector<at::Tensor>& streams,
     AT_DISPATCH_FLOATING_TYPES(job.function.scalar_type(), "constrain_streams_backward", [&] {
       backward_kernel<scalar_t>(job, gradients[0].contiguous(), dmixture, all, partial);
     });
-    const at::Tensor sum = partial.sum(0);
+    const at::Tensor sum = sum_of_rows(partial);
     all.push_back(sum.narrow(0, 0, weights).view(job.function.sizes()));
     all.push_back(sum.narrow(0, weights + logits, job.scale.size(0)));
     all.push_back(sum.narrow(0, weights, logits));
