@@ -47,25 +47,6 @@ at::Tensor activated(const at::Tensor& x, Activation activation) {
   return at::relu(x).square();
 }
 
-void activated_out(at::Tensor out, const at::Tensor& x, Activation activation) {
-  switch (activation) {
-    case Activation::kSilu:
-      at::silu_out(out, x);
-      return;
-    case Activation::kGelu:
-      at::gelu_out(out, x);
-      return;
-    case Activation::kGeluTanh:
-      at::gelu_out(out, x, "tanh");
-      return;
-    case Activation::kRelu:
-    case Activation::kReluSquared:
-      at::clamp_min_out(out, x, 0.0);
-      if (activation == Activation::kReluSquared) out.mul_(out);
-      return;
-  }
-}
-
 template <typename T>
 void swiglu_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up) {
   const std::int64_t dim = out.size(1);
@@ -172,7 +153,7 @@ void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tenso
   if (activation == Activation::kSilu && up.defined()) return swiglu_out(out, gate, up);
   for_each_part(out.size(0), out.size(1), [&](std::int64_t first, std::int64_t count) {
     at::Tensor part = out.narrow(0, first, count);
-    activated_out(part, gate.narrow(0, first, count), activation);
+    part.copy_(activated(gate.narrow(0, first, count), activation));
     if (up.defined()) part.mul_(up.narrow(0, first, count));
   });
 }
