@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/families/qwen.h"
+#include "checkpoint/families/family.h"
 
 namespace lime {
 namespace {

@@ -7,10 +7,14 @@
 #include <Eigen/Core>
 #include <cmath>
 
+#include "model/kernels/activation.h"
 #include "model/kernels/constrained_streams.h"
 #include "model/kernels/depth_mixture.h"
+#include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
+#include "model/kernels/source_mixture.h"
 
 namespace lime {
 namespace {
@@ -145,7 +149,7 @@ class HyperConnections final : public ResidualStream {
     const HyperConnectionWeights& own =
         branch == Branch::kAttention ? weights.hyper_attention : weights.hyper_feed_forward;
     if (is_traced()) {
-      const at::Tensor mixed = at::matmul(maps(own).first.detach().transpose(-1, -2), trace_);
+      const at::Tensor mixed = at::matmul(transposed_alpha(maps(own)).detach(), trace_);
       record(mixed.select(2, 0));
       trace_ = mixed.narrow(2, 1, rate_);
     }
@@ -188,25 +192,30 @@ class HyperConnections final : public ResidualStream {
   at::Tensor value_trace() const override { return trace_.sum(2); }
 
  private:
-  /// Computes alpha and beta with LibTorch's operations.
-  std::pair<at::Tensor, at::Tensor> maps(const HyperConnectionWeights& weights) const {
-    at::Tensor alpha = weights.static_alpha;
-    at::Tensor beta = weights.static_beta;
-    if (weights.dynamic_alpha.defined()) {
-      const at::Tensor normalized =
-          at::layer_norm(streams_, {streams_.size(3)}, {}, {}, kNormEpsilon);
-      alpha = alpha +
-              at::matmul(normalized, weights.dynamic_alpha).tanh() * weights.dynamic_alpha_scale;
-      beta =
-          beta + at::matmul(normalized, weights.dynamic_beta).tanh() * weights.dynamic_beta_scale;
-    }
-    return {alpha, beta};
+  /// Computes alpha and beta of each token, [batch, seq, rate, rate + 2].
+  at::Tensor maps(const HyperConnectionWeights& weights) const {
+    const JoinedWeights joined = join(weights);
+    if (!joined.function.defined()) return repeat_for_tokens(joined.fixed, streams_);
+    const at::Tensor normalized =
+        at::layer_norm(streams_, {streams_.size(3)}, {}, {}, kNormEpsilon);
+    const LinearWeights function{joined.function.t().contiguous(), {}};
+    const at::Tensor logits = linear_with_gradients(normalized, {&function})[0];
+    return scale_and_shift(soft_cap(logits, 1.0), joined.scale.expand_as(joined.fixed).contiguous(),
+                           joined.fixed);
+  }
+  at::Tensor transposed_alpha(const at::Tensor& maps) const {
+    return maps.narrow(3, 0, rate_ + 1).transpose(2, 3);
   }
 
   at::Tensor mix(const HyperConnectionWeights& weights) {
-    at::Tensor alpha;
-    std::tie(alpha, beta_) = maps(weights);
-    const at::Tensor mixed = at::matmul(alpha.transpose(-1, -2), streams_);
+    const at::Tensor all = maps(weights);
+    beta_ = all.select(3, rate_ + 1);
+    if (uses_cpu_gradients(streams_)) {
+      const std::vector<at::Tensor> mixed = mix_sources(streams_.unbind(2), transposed_alpha(all));
+      streams_ = at::stack(at::TensorList(mixed).slice(1), 2);
+      return mixed[0];
+    }
+    const at::Tensor mixed = at::matmul(transposed_alpha(all), streams_);
     streams_ = mixed.narrow(2, 1, rate_);
     return mixed.select(2, 0);
   }
@@ -230,7 +239,7 @@ class HyperConnections final : public ResidualStream {
   const bool in_place_;
   at::Tensor streams_;  // h or, between branch_input() and add(), h'; [batch, seq, rate, hidden]
   at::Tensor trace_;    // of the streams, [batch, seq, rate, sources]
-  at::Tensor beta_;     // of the current branch, [batch, seq, rate] or [rate]
+  at::Tensor beta_;     // of the current branch, [batch, seq, rate]
 };
 
 /// The residual streams of manifold-constrained Hyper-Connections, all initialised with the

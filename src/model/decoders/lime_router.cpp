@@ -14,6 +14,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/source_mixture.h"
 #include "model/passes/device_link.h"
 
 namespace lime {
@@ -394,9 +395,11 @@ at::Tensor LimeRouter::dynamic_weights(int layer, const at::Tensor& x) const {
   const std::int64_t heads = config_.num_key_value_heads;
   const std::int64_t tokens = x.size(0) * x.size(1);
   const std::int64_t dim = config_.head_dim;
-  const at::Tensor queries = apply_linear(x, weights.q).view({tokens * heads, dim});
+  const LinearWeights to_queries{weights.q, {}};
+  const LinearWeights to_scores{weights.keys, {}};
+  const at::Tensor queries = linear_with_gradients(x, {&to_queries})[0].view({tokens * heads, dim});
   const at::Tensor scores =
-      apply_linear(queries, weights.keys) / std::sqrt(static_cast<double>(dim));
+      linear_with_gradients(queries, {&to_scores})[0] / std::sqrt(static_cast<double>(dim));
   return at::softmax(scores, -1).view({tokens, heads, -1, mixed_heads(config_)}).transpose(0, 1);
 }
 
@@ -423,14 +426,11 @@ at::Tensor LimeRouter::route(int layer, const at::Tensor& x) {
 }
 
 at::Tensor LimeRouter::route_with_gradients(int layer, const at::Tensor& x) const {
-  const RouterMixture weights = mixture(layer, x, /*by_slot=*/false);
-  const std::vector<std::int64_t> sources = router_sources(config_.lime, layer);
-  at::Tensor routed;
-  for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
-    const auto source = static_cast<std::size_t>(sources[i]);
-    routed = add_source(routed, weights, i, layers_[source]);
+  std::vector<at::Tensor> blocks;
+  for (const std::int64_t source : router_sources(config_.lime, layer)) {
+    blocks.push_back(layers_[source]);
   }
-  return routed;
+  return mix_blocks(blocks, mixture(layer, x, /*by_slot=*/false));
 }
 
 void initialize_router(const at::Tensor& router, const ModelConfig& config, Random& random) {

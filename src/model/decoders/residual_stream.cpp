@@ -4,9 +4,13 @@
 #include <algorithm>
 
 #include "model/decoders/hyper_connections.h"
+#include "model/kernels/activation.h"
 #include "model/kernels/depth_mixture.h"
+#include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
+#include "model/kernels/row_sums.h"
+#include "model/kernels/source_mixture.h"
 
 namespace lime {
 namespace {
@@ -102,10 +106,16 @@ class DepthAverage final : public PlainStream {
   at::Tensor average(const at::Tensor& alpha, std::int64_t depth,
                      const std::vector<at::Tensor>& outputs) const {
     const std::int64_t count = alpha.size(1);
+    std::vector<at::Tensor> sources;
+    for (std::int64_t i = 0; i < count; ++i) {
+      sources.push_back(outputs[depth - (count - 1 - i) * config_.dilation]);
+    }
+    if (uses_cpu_gradients(sources.front())) {
+      return mix_sources(sources, repeat_for_tokens(alpha, sources.front()))[0];
+    }
     at::Tensor averaged;
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t source = depth - (count - 1 - i) * config_.dilation;
-      const at::Tensor term = outputs[source] * alpha[0][i];
+      const at::Tensor term = sources[i] * alpha[0][i];
       averaged = i == 0 ? term : averaged + term;
     }
     return averaged;
@@ -267,7 +277,8 @@ class DynamicDenseConnections final : public ResidualStream {
         rms_norm(latest, ones, config_.spec.norm.eps, RmsNormCast::kBeforeWeight);
     const LinearWeights first{router.projection, {}};
     const LinearWeights second{router.expansion, router.offset.flatten()};
-    const at::Tensor inner = at::gelu(linear_with_gradients(normalized, {&first})[0]);
+    const at::Tensor inner =
+        activate(linear_with_gradients(normalized, {&first})[0], {}, Activation::kGelu);
     const at::Tensor mixture =
         linear_with_gradients(inner, {&second})[0].unflatten(-1, router.offset.sizes());
     outputs_.push_back(ways_.back());

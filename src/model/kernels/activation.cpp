@@ -47,25 +47,6 @@ at::Tensor activated(const at::Tensor& x, Activation activation) {
   return at::relu(x).square();
 }
 
-void activated_out(at::Tensor out, const at::Tensor& x, Activation activation) {
-  switch (activation) {
-    case Activation::kSilu:
-      at::silu_out(out, x);
-      return;
-    case Activation::kGelu:
-      at::gelu_out(out, x);
-      return;
-    case Activation::kGeluTanh:
-      at::gelu_out(out, x, "tanh");
-      return;
-    case Activation::kRelu:
-    case Activation::kReluSquared:
-      at::clamp_min_out(out, x, 0.0);
-      if (activation == Activation::kReluSquared) out.mul_(out);
-      return;
-  }
-}
-
 template <typename T>
 void swiglu_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up) {
   const std::int64_t dim = out.size(1);
@@ -111,6 +92,28 @@ void swiglu_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor&
                              [&] { swiglu_kernel<scalar_t>(out, gate, up); });
 }
 
+/// Returns the gradient of the input of a smooth activation.
+at::Tensor smooth_backward(const at::Tensor& dy, const at::Tensor& x, Activation activation) {
+  if (activation == Activation::kSilu) return at::silu_backward(dy, x);
+  return at::gelu_backward(dy, x, activation == Activation::kGeluTanh ? "tanh" : "none");
+}
+
+/// Computes a smooth activation: LibTorch rounds elements at the ends of a thread's part otherwise.
+at::Tensor smooth_with_gradients(const at::Tensor& x, Activation activation) {
+  const at::Tensor from = x.detach().contiguous();
+  const at::Tensor out = at::empty(from.sizes(), from.options());
+  activate_out(out.view({-1, 1}), from.view({-1, 1}), {}, activation);
+  return differentiable({x}, {out}, [=](const std::vector<at::Tensor>& gradients) {
+    const at::Tensor dy = gradients[0].contiguous().view({-1});
+    const at::Tensor dx = at::empty(from.sizes(), from.options());
+    for_each_part(dy.size(0), 1, [&](std::int64_t first, std::int64_t count) {
+      const auto part = [&](const at::Tensor& of) { return of.view({-1}).narrow(0, first, count); };
+      part(dx).copy_(smooth_backward(part(dy), part(from), activation));
+    });
+    return std::vector<at::Tensor>{dx};
+  })[0];
+}
+
 at::Tensor swiglu_with_gradients(const at::Tensor& gate, const at::Tensor& up) {
   const at::Tensor g = gate.detach().contiguous();
   const at::Tensor u = up.detach().contiguous();
@@ -138,7 +141,10 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
 
 at::Tensor activate(const at::Tensor& gate, const at::Tensor& up, Activation activation) {
   if (activation == Activation::kSilu && up.defined()) return swiglu(gate, up);
-  const at::Tensor result = activated(gate, activation);
+  const bool is_smooth = activation != Activation::kRelu && activation != Activation::kReluSquared;
+  const at::Tensor result = is_smooth && uses_cpu_gradients(gate)
+                                ? smooth_with_gradients(gate, activation)
+                                : activated(gate, activation);
   return up.defined() ? result * up : result;
 }
 
@@ -147,19 +153,18 @@ void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tenso
   if (activation == Activation::kSilu && up.defined()) return swiglu_out(out, gate, up);
   for_each_part(out.size(0), out.size(1), [&](std::int64_t first, std::int64_t count) {
     at::Tensor part = out.narrow(0, first, count);
-    activated_out(part, gate.narrow(0, first, count), activation);
+    part.copy_(activated(gate.narrow(0, first, count), activation));
     if (up.defined()) part.mul_(up.narrow(0, first, count));
   });
 }
 
 at::Tensor soft_cap(const at::Tensor& x, double cap) {
-  if (!uses_cpu_kernels(x)) return (x / cap).tanh() * cap;
-  const at::Tensor out = x.contiguous().div(cap);
-  const at::Tensor values = out.view({-1});
-  for_each_part(values.size(0), 1, [&](std::int64_t first, std::int64_t count) {
-    values.narrow(0, first, count).tanh_().mul_(cap);
-  });
-  return out;
+  const auto tanh = [](const at::Tensor& part) { return part.tanh(); };
+  if (!uses_cpu_gradients(x)) return map_elements(x / cap, tanh).mul_(cap);
+  const at::Tensor bounded = map_elements(x.detach() / cap, tanh);
+  return differentiable({x}, {bounded * cap}, [bounded](const std::vector<at::Tensor>& gradients) {
+    return std::vector<at::Tensor>{gradients[0] * (1.0 - bounded * bounded)};
+  })[0];
 }
 
 }  // namespace lime

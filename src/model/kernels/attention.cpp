@@ -165,12 +165,15 @@ struct AttentionGradients {
 /// Scratch of one block of queries: scores, then the pattern, then the gradients of the scores.
 template <typename T>
 struct PatternScratch {
-  explicit PatternScratch(std::int64_t count) : pattern(count), d_scores(count) {}
+  PatternScratch(std::int64_t count, std::int64_t keys)
+      : pattern(count), d_scores(count), slopes(keys) {}
   Eigen::Array<T, Eigen::Dynamic, 1> pattern, d_scores;
+  Eigen::Array<T, 1, Eigen::Dynamic> slopes;  // of the soft cap, for one query
 };
 
 /// Adds queries [first, ...) of one head to the gradients: with P the pattern and dP = dy v^T, dS =
-/// scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T dy.
+/// scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T dy. A soft cap c tanh(s / c)
+/// multiplies dS by 1 - tanh(s / c)^2.
 template <typename T>
 void block_backward(const AttentionInput& in, const at::Tensor& dy, const AttentionGradients& out,
                     std::int64_t batch, std::int64_t head, std::int64_t first,
@@ -199,9 +202,17 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
     auto d_row = ds.row(i).array();
     auto seen = row.segment(begin, end - begin);
     auto d_seen = d_row.segment(begin, end - begin);
-    seen = ((seen - seen.maxCoeff()) * scale).exp();
+    auto slopes = scratch.slopes.head(end - begin);
+    if (in.softcap) {
+      const T cap = static_cast<T>(*in.softcap);
+      seen = (seen * (scale / cap)).tanh();
+      slopes = T{1} - seen.square();
+      seen *= cap;
+    }
+    seen = ((seen - seen.maxCoeff()) * (in.softcap ? T{1} : scale)).exp();
     seen *= T{1} / seen.sum();
     d_seen = seen * (d_seen - (seen * d_seen).sum()) * scale;
+    if (in.softcap) d_seen *= slopes;
     row.head(begin).setZero();
     row.tail(keys - end).setZero();
     d_row.head(begin).setZero();
@@ -219,18 +230,18 @@ void attention_backward_kernel(const AttentionInput& in, const at::Tensor& dy,
   const std::int64_t kv_heads = in.k.size(2);
   const std::int64_t group = in.q.size(2) / kv_heads;
   const auto make_worker = [&] {
-    return
-        [&, scratch = PatternScratch<T>(std::min(seq, kBlock) * seq)](std::int64_t task) mutable {
-          const std::int64_t batch = task / kv_heads;
-          const std::int64_t kv_head = task % kv_heads;
-          head_matrix<T>(out.k, batch, kv_head, 0, seq).setZero();
-          head_matrix<T>(out.v, batch, kv_head, 0, seq).setZero();
-          for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-            for (std::int64_t first = 0; first < seq; first += kBlock) {
-              block_backward<T>(in, dy, out, batch, head, first, scratch);
-            }
-          }
-        };
+    return [&, scratch =
+                   PatternScratch<T>(std::min(seq, kBlock) * seq, seq)](std::int64_t task) mutable {
+      const std::int64_t batch = task / kv_heads;
+      const std::int64_t kv_head = task % kv_heads;
+      head_matrix<T>(out.k, batch, kv_head, 0, seq).setZero();
+      head_matrix<T>(out.v, batch, kv_head, 0, seq).setZero();
+      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        for (std::int64_t first = 0; first < seq; first += kBlock) {
+          block_backward<T>(in, dy, out, batch, head, first, scratch);
+        }
+      }
+    };
   };
   for_each_tile(in.q.size(0) * kv_heads, 5 * group * seq * seq * in.q.size(3), make_worker);
 }
@@ -301,10 +312,10 @@ at::Tensor attention(const AttentionInput& input, at::Tensor out, at::Tensor* pr
       return pattern;
     });
   }
-  if (input.softcap) return attention_with_pattern(input, {}, {});
   if (uses_cpu_gradients(input.q) && input.q.size(1) == input.k.size(1) && input.padding.empty()) {
     return attention_with_gradients(input);
   }
+  if (input.softcap) return attention_with_pattern(input, {}, {});
   if constexpr (kHasFusedAttention) return attention_by_library(input);
   return attention_with_pattern(input, {}, {});
 }

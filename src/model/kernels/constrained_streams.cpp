@@ -12,6 +12,8 @@
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
+#include "model/kernels/source_rows.h"
 
 namespace lime {
 namespace {
@@ -334,7 +336,7 @@ ConstrainedStreams constrain_streams(const std::vector<at::Tensor>& streams,
   Job job;
   {
     const at::NoGradGuard no_grad;
-    for (const at::Tensor& stream : streams) job.streams.push_back(stream.detach().contiguous());
+    job.streams = dense(streams);
     job.function = router.projection.detach();
     job.scale = router.gain.detach();
     job.base = router.offset.detach();
@@ -358,10 +360,7 @@ ConstrainedStreams constrain_streams(const std::vector<at::Tensor>& streams,
   job.input.reset();
   job.pre.reset();
   const auto backward = [job](const std::vector<at::Tensor>& gradients) {
-    std::vector<at::Tensor> all;
-    for (const at::Tensor& stream : job.streams) {
-      all.push_back(at::empty(stream.sizes(), stream.options()));
-    }
+    std::vector<at::Tensor> all = empty_like_all(job.streams);
     const std::int64_t logits = job.logits();
     const std::int64_t weights = job.function.numel();
     const at::Tensor partial =
@@ -371,7 +370,7 @@ ConstrainedStreams constrain_streams(const std::vector<at::Tensor>& streams,
     AT_DISPATCH_FLOATING_TYPES(job.function.scalar_type(), "constrain_streams_backward", [&] {
       backward_kernel<scalar_t>(job, gradients[0].contiguous(), dmixture, all, partial);
     });
-    const at::Tensor sum = partial.sum(0);
+    const at::Tensor sum = sum_of_rows(partial);
     all.push_back(sum.narrow(0, 0, weights).view(job.function.sizes()));
     all.push_back(sum.narrow(0, weights + logits, job.scale.size(0)));
     all.push_back(sum.narrow(0, weights, logits));

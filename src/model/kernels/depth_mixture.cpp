@@ -12,60 +12,17 @@
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
+#include "model/kernels/source_rows.h"
 #include "model/passes/device_link.h"
 
 namespace lime {
 namespace {
 
-/// Tokens per block of the sums over tokens: fixed, so that results do not depend on the threads.
-constexpr std::int64_t kTokensPerSum = 64;
-
 template <typename T>
 using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
 
 bool has_kernel(const at::Tensor& x) { return uses_cpu_kernels(x) || uses_cpu_gradients(x); }
-
-/// Vectors of equal width, one per token and source.
-template <typename T>
-class SourceRows {
- public:
-  SourceRows(const std::vector<at::Tensor>& sources, std::int64_t width) : width_(width) {
-    for (const at::Tensor& source : sources) data_.push_back(source.data_ptr<T>());
-  }
-  std::int64_t count() const { return static_cast<std::int64_t>(data_.size()); }
-  Row<T> operator()(std::int64_t source, std::int64_t token) const {
-    return Row<T>(data_[source] + token * width_, width_);
-  }
-
- private:
-  std::int64_t width_;
-  std::vector<T*> data_;
-};
-
-std::vector<at::Tensor> dense(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> all;
-  for (const at::Tensor& tensor : tensors) all.push_back(tensor.detach().contiguous());
-  return all;
-}
-
-std::vector<at::Tensor> empty_like_all(const std::vector<at::Tensor>& tensors) {
-  std::vector<at::Tensor> all;
-  for (const at::Tensor& tensor : tensors)
-    all.push_back(at::empty(tensor.sizes(), tensor.options()));
-  return all;
-}
-
-/// Computes y = sum_j weight(j) row(j), four rows at a time.
-template <typename T, typename WeightOf, typename RowOf>
-void combine(Row<T> y, std::int64_t count, const WeightOf& weight, const RowOf& row) {
-  y.setZero();
-  std::int64_t j = 0;
-  for (; j + 4 <= count; j += 4) {
-    y += weight(j) * row(j) + weight(j + 1) * row(j + 1) + weight(j + 2) * row(j + 2) +
-         weight(j + 3) * row(j + 3);
-  }
-  for (; j < count; ++j) y += weight(j) * row(j);
-}
 
 template <typename T>
 void softmax(Array<T>& scores) {
@@ -131,8 +88,8 @@ void attend_backward_kernel(const std::vector<at::Tensor>& dx, const at::Tensor&
     Array<T> g(x.count());
     Row<T> sum = sums(0, block);
     sum.setZero();
-    const std::int64_t end = std::min(tokens, (block + 1) * kTokensPerSum);
-    for (std::int64_t token = block * kTokensPerSum; token < end; ++token) {
+    const std::int64_t end = std::min(tokens, (block + 1) * kRowsPerSum);
+    for (std::int64_t token = block * kRowsPerSum; token < end; ++token) {
       const Row<T> gradient = gradients(0, token);
       const Row<T> a = weights(0, token);
       for (std::int64_t i = 0; i < x.count(); ++i) g(i) = (gradient * x(i, token)).sum();
@@ -148,7 +105,7 @@ void attend_backward_kernel(const std::vector<at::Tensor>& dx, const at::Tensor&
       }
     }
   };
-  for_each_tile(partial.size(0), kTokensPerSum * 14 * width * x.count(), [&] { return run; });
+  for_each_tile(partial.size(0), kRowsPerSum * 14 * width * x.count(), [&] { return run; });
 }
 
 DepthMixture attend_with_autograd(const std::vector<at::Tensor>& sources,
@@ -205,11 +162,11 @@ DepthMixture attend_over_depth(const std::vector<at::Tensor>& sources,
     std::vector<at::Tensor> all = empty_like_all(saved);
     const std::int64_t tokens = dy.numel() / own.query.size(0);
     const at::Tensor partial =
-        at::empty({ceil_div(tokens, kTokensPerSum), own.query.size(0) + 1}, dy.options());
+        at::empty({ceil_div(tokens, kRowsPerSum), own.query.size(0) + 1}, dy.options());
     AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "attend_over_depth_backward", [&] {
       attend_backward_kernel<scalar_t>(all, partial, dy, saved, own, weights);
     });
-    const at::Tensor sum = partial.sum(0);
+    const at::Tensor sum = sum_of_rows(partial);
     const at::Tensor dquery = sum.narrow(0, 0, own.query.size(0));
     all.push_back((dquery * gain).unsqueeze(0));
     all.push_back(dquery * projection.squeeze(0));
@@ -347,91 +304,6 @@ DepthMixture mix_values(const at::Tensor& queries, const std::vector<at::Tensor>
   };
   out.mixed = differentiable(inputs, {out.mixed}, backward)[0];
   return out;
-}
-
-namespace {
-
-template <typename T>
-void mix_sources_kernel(const std::vector<at::Tensor>& outputs,
-                        const std::vector<at::Tensor>& sources, const at::Tensor& weights) {
-  const std::int64_t width = sources.front().size(-1);
-  const SourceRows<T> x(sources, width);
-  const SourceRows<T> y(outputs, width);
-  const SourceRows<T> all({weights}, y.count() * x.count());
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t token = begin; token < end; ++token) {
-      const Row<T> w = all(0, token);
-      for (std::int64_t c = 0; c < y.count(); ++c) {
-        combine<T>(
-            y(c, token), x.count(), [&](std::int64_t j) { return w(c * x.count() + j); },
-            [&](std::int64_t j) { return x(j, token); });
-      }
-    }
-  };
-  for_each_block(weights.size(0) * weights.size(1), 2 * width * x.count() * y.count(), run);
-}
-
-/// dx_j = sum_c w[c, j] dy_c,    dw[c, j] = dy_c . x_j
-template <typename T>
-void mix_sources_backward_kernel(const std::vector<at::Tensor>& dx, const at::Tensor& dw,
-                                 const std::vector<at::Tensor>& dy,
-                                 const std::vector<at::Tensor>& sources,
-                                 const at::Tensor& weights) {
-  const std::int64_t width = sources.front().size(-1);
-  const SourceRows<T> x(sources, width);
-  const SourceRows<T> to(dx, width);
-  const SourceRows<T> gradients(dy, width);
-  const std::int64_t outputs = gradients.count();
-  const SourceRows<T> all({weights}, outputs * x.count());
-  const SourceRows<T> slopes({dw}, outputs * x.count());
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t token = begin; token < end; ++token) {
-      const Row<T> w = all(0, token);
-      Row<T> slope = slopes(0, token);
-      for (std::int64_t j = 0; j < x.count(); ++j) {
-        combine<T>(
-            to(j, token), outputs, [&](std::int64_t c) { return w(c * x.count() + j); },
-            [&](std::int64_t c) { return gradients(c, token); });
-        for (std::int64_t c = 0; c < outputs; ++c) {
-          slope(c * x.count() + j) = (gradients(c, token) * x(j, token)).sum();
-        }
-      }
-    }
-  };
-  for_each_block(weights.size(0) * weights.size(1), 4 * width * x.count() * outputs, run);
-}
-
-}  // namespace
-
-std::vector<at::Tensor> mix_sources(const std::vector<at::Tensor>& sources,
-                                    const at::Tensor& weights) {
-  const at::Tensor& first = sources.front();
-  if (!has_kernel(first)) return at::matmul(weights, at::stack(sources, 2)).unbind(2);
-  std::vector<at::Tensor> saved;
-  std::vector<at::Tensor> outputs;
-  const at::Tensor own = weights.detach().contiguous();
-  {
-    const at::NoGradGuard no_grad;
-    saved = dense(sources);
-    for (std::int64_t c = 0; c < weights.size(2); ++c) {
-      outputs.push_back(at::empty(first.sizes(), saved[0].options()));
-    }
-    AT_DISPATCH_FLOATING_TYPES(first.scalar_type(), "mix_sources",
-                               [&] { mix_sources_kernel<scalar_t>(outputs, saved, own); });
-  }
-  if (!uses_cpu_gradients(first)) return outputs;
-  std::vector<at::Tensor> inputs = sources;
-  inputs.push_back(weights);
-  return differentiable(inputs, outputs, [=](const std::vector<at::Tensor>& gradients) {
-    const std::vector<at::Tensor> dy = dense(gradients);
-    std::vector<at::Tensor> all = empty_like_all(saved);
-    const at::Tensor dw = at::empty(own.sizes(), own.options());
-    AT_DISPATCH_FLOATING_TYPES(own.scalar_type(), "mix_sources_backward", [&] {
-      mix_sources_backward_kernel<scalar_t>(all, dw, dy, saved, own);
-    });
-    all.push_back(dw);
-    return all;
-  });
 }
 
 }  // namespace lime

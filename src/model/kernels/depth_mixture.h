@@ -43,9 +43,4 @@ DepthMixture attend_over_depth(const std::vector<at::Tensor>& sources,
 DepthMixture mix_values(const at::Tensor& queries, const std::vector<at::Tensor>& keys,
                         const std::vector<at::Tensor>& values);
 
-/// Computes weighted sums of sources, [batch, seq, hidden]: y_c = sum_j weights[c, j] x_j.
-/// @param weights  [batch, seq, outputs, sources]
-std::vector<at::Tensor> mix_sources(const std::vector<at::Tensor>& sources,
-                                    const at::Tensor& weights);
-
 }  // namespace lime

@@ -15,6 +15,7 @@
 #include "model/decoders/decoder_weights.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -337,7 +338,7 @@ struct SavedLinear {
       at::Tensor dw = at::empty(weights[i].sizes(), weights[i].options());
       matrix_product_out(dw, dy.t(), x);
       all.push_back(dw);
-      if (has_bias[i]) biases.push_back(dy.sum(0));
+      if (has_bias[i]) biases.push_back(sum_of_rows(dy));
     }
     all.insert(all.end(), biases.begin(), biases.end());
     if (dx.defined()) all[0] = dx.view(shape);

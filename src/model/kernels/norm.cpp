@@ -11,6 +11,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -43,9 +44,6 @@ void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tenso
   };
   for_each_block(x.numel() / dim, dim * 4, run);
 }
-
-/// Rows per block of the sums over rows: fixed, so that results do not depend on the thread count.
-constexpr std::int64_t kRowsPerSum = 64;
 
 /// With n = x / rms and g = dy * weight: dx = (g - n mean(g * n)) / rms, dw = sum over rows of dy *
 /// n. `partial` receives one sum per block of rows, [blocks, dim].
@@ -86,7 +84,7 @@ at::Tensor rms_norm_with_gradients(const at::Tensor& x, const at::Tensor& weight
     AT_DISPATCH_FLOATING_TYPES(rows.scalar_type(), "rms_norm_backward", [&] {
       rms_norm_backward_kernel<scalar_t>(dx, partial, dy, rows, gain, eps);
     });
-    return std::vector<at::Tensor>{dx, partial.sum(0)};
+    return std::vector<at::Tensor>{dx, sum_of_rows(partial)};
   })[0];
 }
 
@@ -139,6 +137,9 @@ at::Tensor normalize(const at::Tensor& x, const NormSpec& spec, RmsNormCast cast
 at::Tensor apply_weights(const at::Tensor& normalized, const NormWeights& weights,
                          const NormSpec& spec, at::ScalarType dtype) {
   if (!weights.weight.defined()) return normalized;
+  if (uses_cpu_gradients(normalized)) {
+    return scale_and_shift(normalized, gain(weights.weight, spec), weights.bias);
+  }
   const at::Tensor scaled = apply_gain(normalized, gain(weights.weight, spec), dtype);
   return weights.bias.defined() ? scaled + weights.bias : scaled;
 }

@@ -3,6 +3,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
+#include <c10/core/GradMode.h>
 
 #include <mutex>
 
@@ -80,6 +81,24 @@ void copy_in_place(const at::Tensor& to, const at::Tensor& from) {
   for_each_token_range(to, [&](std::int64_t begin, std::int64_t length) {
     to.narrow(1, begin, length).copy_(from.narrow(1, begin, length));
   });
+}
+
+at::Tensor map_elements(const at::Tensor& x,
+                        const std::function<at::Tensor(const at::Tensor&)>& function) {
+  if (!x.is_cpu()) return function(x);
+  constexpr std::int64_t kPart = 2048;  // LibTorch divides more among threads
+  const at::Tensor from = x.contiguous().view({-1});
+  const at::Tensor out = at::empty(x.sizes(), x.options());
+  const at::Tensor to = out.view({-1});
+  for_each_tile(ceil_div(x.numel(), kPart), kPart * 16, [&] {
+    return [&](std::int64_t part) {
+      const at::NoGradGuard no_grad;
+      const std::int64_t first = part * kPart;
+      const std::int64_t count = std::min(kPart, x.numel() - first);
+      to.narrow(0, first, count).copy_(function(from.narrow(0, first, count)));
+    };
+  });
+  return out;
 }
 
 at::Tensor embed(const at::Tensor& table, const at::Tensor& ids) {

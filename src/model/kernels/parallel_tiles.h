@@ -104,6 +104,11 @@ void copy_in_place(const at::Tensor& to, const at::Tensor& from);
 void for_each_token_range(const at::Tensor& x,
                           const std::function<void(std::int64_t, std::int64_t)>& run);
 
+/// Applies a function of LibTorch to each element. On the CPU it is called for parts that it
+/// computes on one thread: it rounds elements at the ends of a thread's part differently.
+at::Tensor map_elements(const at::Tensor& x,
+                        const std::function<at::Tensor(const at::Tensor&)>& function);
+
 /// Looks up rows of the embedding: [vocab, hidden], [batch, seq] -> [batch, seq, hidden].
 at::Tensor embed(const at::Tensor& table, const at::Tensor& ids);
 

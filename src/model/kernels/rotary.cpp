@@ -161,7 +161,9 @@ RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attent
   const auto scaled = [&](const at::Tensor& x) {
     return (attention_factor == 1.0 ? x : x * attention_factor).to(options.dtype());
   };
-  return {scaled(angles.cos()), scaled(angles.sin())};
+  const auto cos = [](const at::Tensor& x) { return x.cos(); };
+  const auto sin = [](const at::Tensor& x) { return x.sin(); };
+  return {scaled(map_elements(angles, cos)), scaled(map_elements(angles, sin))};
 }
 
 at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {

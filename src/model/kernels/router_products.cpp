@@ -12,97 +12,10 @@
 #include "core/simd/vector.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/source_mixture.h"
 
 namespace lime {
 namespace {
-
-/// Sizes of a mixing step. A routed head reads `mixed` heads of each source: all, or its own.
-struct Sizes {
-  std::int64_t heads, tokens, dim, sources, mixed;
-
-  Sizes(const RouterMixture& mixture, const at::Tensor& buffered)
-      : heads(buffered.size(1)),
-        tokens(buffered.size(2)),
-        dim(buffered.size(4)),
-        sources(buffered.size(0)),
-        mixed(mixture.is_dynamic ? mixture.weights.size(3) : mixture.weights.size(2)) {}
-
-  /// Returns the first buffered head that routed head `head` reads.
-  std::int64_t first_head(std::int64_t head) const { return mixed == 1 ? head : 0; }
-};
-
-/// Mixes with weights per dimension: out[h, n] = sum_s,g w[h, s, g] x[s, g, n].
-template <typename T>
-void per_dimension_kernel(const at::Tensor& out, const at::Tensor& weights,
-                          const at::Tensor& buffered, const Sizes& sizes) {
-  constexpr std::int64_t kTokens = 64;
-  const std::int64_t blocks = ceil_div(sizes.tokens, kTokens);
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t head = task / blocks;
-      const std::int64_t first = task % blocks * kTokens;
-      const std::int64_t rows = 2 * std::min(kTokens, sizes.tokens - first);
-      const auto offset = [&](std::int64_t index) {
-        return (index * sizes.tokens + first) * 2 * sizes.dim;
-      };
-      RowMajorView<T> routed(out.data_ptr<T>() + offset(head), rows, sizes.dim,
-                             Eigen::OuterStride<>(sizes.dim));
-      routed.setZero();
-      const T* w = weights.data_ptr<T>() + head * weights.stride(0);
-      for (std::int64_t s = 0; s < sizes.sources; ++s) {
-        for (std::int64_t g = 0; g < sizes.mixed; ++g, w += sizes.dim) {
-          const std::int64_t index = s * sizes.heads + sizes.first_head(head) + g;
-          const ConstRowMajorView<T> read(buffered.data_ptr<T>() + offset(index), rows, sizes.dim,
-                                          Eigen::OuterStride<>(sizes.dim));
-          const ConstRowMajorView<T> row(w, 1, sizes.dim, Eigen::OuterStride<>(sizes.dim));
-          routed.array() += read.array().rowwise() * row.row(0).array();
-        }
-      }
-    }
-  };
-  for_each_block(sizes.heads * blocks, 4 * kTokens * sizes.dim * sizes.sources * sizes.mixed, run);
-}
-
-/// Mixes with weights per token: products of [heads, sources * mixed] with its keys and values.
-template <typename T>
-void per_token_kernel(const at::Tensor& out, const at::Tensor& weights, const at::Tensor& buffered,
-                      const Sizes& sizes) {
-  const std::int64_t width = 2 * sizes.dim;
-  const Eigen::OuterStride<> stride(sizes.tokens * width);
-  const std::int64_t inner = sizes.sources * sizes.mixed;
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t token = begin; token < end; ++token) {
-      const T* const read_data = buffered.data_ptr<T>() + token * width;
-      const ConstRowMajorView<T> w(weights.data_ptr<T>() + token * inner, sizes.heads, inner,
-                                   Eigen::OuterStride<>(sizes.tokens * inner));
-      RowMajorView<T> routed(out.data_ptr<T>() + token * width, sizes.heads, width, stride);
-      if (sizes.mixed > 1 || sizes.heads == 1) {
-        routed.noalias() = w.lazyProduct(ConstRowMajorView<T>(read_data, inner, width, stride));
-        continue;
-      }
-      for (std::int64_t head = 0; head < sizes.heads; ++head) {
-        const ConstRowMajorView<T> read(read_data + head * sizes.tokens * width, sizes.sources,
-                                        width,
-                                        Eigen::OuterStride<>(sizes.heads * sizes.tokens * width));
-        routed.row(head).noalias() = w.row(head).lazyProduct(read);
-      }
-    }
-  };
-  for_each_block(sizes.tokens, 2 * sizes.heads * inner * width, run);
-}
-
-void mix_by_kernel(const at::Tensor& out, const RouterMixture& mixture,
-                   const at::Tensor& buffered) {
-  const Sizes sizes(mixture, buffered);
-  const at::Tensor weights = mixture.weights.contiguous();
-  AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "router", [&] {
-    if (mixture.is_dynamic) {
-      per_token_kernel<scalar_t>(out, weights, buffered, sizes);
-    } else {
-      per_dimension_kernel<scalar_t>(out, weights, buffered, sizes);
-    }
-  });
-}
 
 /// Columns per tile: a tile of each output row stays in the L1 cache.
 constexpr std::int64_t kWideColumns = 512;
@@ -239,15 +152,8 @@ void mix_sources_out(at::Tensor& out, const RouterMixture& mixture, const at::Te
   const std::int64_t heads = buffered.size(1);
   const at::Tensor& weights = mixture.weights;
   if (mixture.is_dynamic || weights.size(3) > 1) {
-    if (uses_cpu_kernels(out)) {
-      mix_by_kernel(out, mixture, buffered);
-      return;
-    }
-    at::Tensor sum;
-    for (std::int64_t i = 0; i < buffered.size(0); ++i) {
-      sum = add_source(sum, mixture, i, buffered[i]);
-    }
-    out.copy_(sum);
+    if (uses_cpu_kernels(out)) return mix_blocks_out(out, buffered.unbind(0), mixture);
+    out.copy_(mix_blocks(buffered.unbind(0), mixture));
     return;
   }
   at::Tensor routed = out.view({heads, -1});

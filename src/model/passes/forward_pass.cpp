@@ -11,6 +11,7 @@
 #include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
 #include "model/passes/output_head.h"
 
 namespace lime {
@@ -64,13 +65,14 @@ void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
     // Rounded to the compute type first, as transformers does.
     x = x * at::scalar_tensor(spec.embedding_multiplier, x.options()).item<double>();
   }
-  if (weights.project_in.weight.defined()) x = apply_linear(x, weights.project_in.weight);
+  if (weights.project_in.weight.defined()) x = linear_with_gradients(x, {&weights.project_in})[0];
   x = hook_owned(HookKind::kEmbed, 0, x);
   if (spec.learned_position_offset) {
     const std::int64_t most = model_.config.max_position_embeddings;
     throw_if(seen + num_tokens_ > most, "decoder: sequences of '{}' have at most {} tokens, got {}",
              model_.config.family, most, seen + num_tokens_);
-    x = x + weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_);
+    x = scale_and_shift(
+        x, {}, weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_));
   }
   stream_->begin(x);
 }

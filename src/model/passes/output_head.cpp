@@ -89,7 +89,7 @@ at::Tensor summed_by_kernel(const at::Tensor& x, const at::Tensor& weight,
 /// Returns the input of the output projection, on its device; tied: that of the embedding.
 at::Tensor head_input(const at::Tensor& normalized, const DecoderWeights& weights) {
   const at::Tensor x = weights.project_out.weight.defined()
-                           ? apply_linear(normalized, weights.project_out.weight)
+                           ? linear_with_gradients(normalized, {&weights.project_out})[0]
                            : normalized;
   return x.to(weights.lm_head.device());
 }
@@ -105,7 +105,8 @@ at::Tensor summed_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
 
 at::Tensor output_logits(const at::Tensor& normalized, const DecoderWeights& weights,
                          const DecoderSpec& spec) {
-  at::Tensor logits = apply_linear(head_input(normalized, weights), weights.lm_head);
+  const LinearWeights head{weights.lm_head, {}};
+  at::Tensor logits = linear_with_gradients(head_input(normalized, weights), {&head})[0];
   if (spec.logits_divisor != 1.0) logits = logits / spec.logits_divisor;
   return spec.logits_softcap ? soft_cap(logits, *spec.logits_softcap) : logits;
 }
