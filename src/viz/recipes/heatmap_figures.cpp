@@ -96,15 +96,20 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
   return panel;
 }
 
-/// Returns a row per layer (and head) and a column per head, source (and its head) or position;
+/// Returns a row per layer (and head) from the first one with a component on, and a column per
+/// head, source (and its head) or position;
 /// crossed out where the interval of the effect contains 0.
 FigurePanel effect_map(const FigureRows& rows, const Column& across, const Column& measure,
                        int layer_base) {
   const bool is_layer = across == col::kSource;
   RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
-                         is_layer ? layer_base : 0, kMostTokens);
+                         across == col::kPosition ? 0 : layer_base, kMostTokens);
   RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
   y.side.is_downward = true;
+  // Layer 0 has no routes.
+  const int first = std::ranges::min(distinct_values(
+      rows, [](const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }));
+  y.side.numbers.erase(y.side.numbers.begin(), y.side.numbers.begin() + first);
   if (rows.front().has(col::kSourceHead)) {
     x.inner = col::kSourceHead;
     y.inner = col::kHead;
