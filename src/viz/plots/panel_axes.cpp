@@ -155,6 +155,21 @@ bool fit_side_by_side(const QFontMetricsF& metrics, const std::vector<AxisTick>&
   return true;
 }
 
+/// Returns true if the labels of every `stride`-th tick have gaps between them.
+bool fit_along(const QCPAxis& axis, const std::vector<AxisTick>& ticks, std::size_t stride) {
+  const QFontMetricsF metrics(axis.tickLabelFont());
+  for (std::size_t i = stride; i < ticks.size(); i += stride) {
+    const AxisTick& last = ticks[i - stride];
+    const double needed =
+        is_below(axis) ? 0.5 * (width_of(metrics, last.label) + width_of(metrics, ticks[i].label)) +
+                             units(kGap)
+                       : kTightLine * metrics.height();
+    if (std::abs(axis.coordToPixel(ticks[i].at) - axis.coordToPixel(last.at)) < needed)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 QCPAxisRect* new_axis_rect(QCustomPlot* plot) {
@@ -304,6 +319,20 @@ void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step) 
   axis.setTickLabelRotation(form == TickForm::kTurned ? -90.0 : 0.0);
   const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   const auto stride = static_cast<std::size_t>(is_crowded ? step : 1);
+  for (std::size_t i = 0; i < ticks.size(); i += stride) {
+    ticker->addTick(ticks[i].at, QString::fromStdString(ticks[i].label));
+  }
+  axis.setTicker(ticker);
+}
+
+void thin_out_ticks(QCPAxis& axis, const FigureAxis& wanted) {
+  const std::vector<AxisTick>& ticks = wanted.ticks;
+  bool are_numbers = false;
+  if (!ticks.empty()) QString::fromStdString(ticks.front().label).toInt(&are_numbers);
+  if (wanted.if_crowded || !are_numbers) return;
+  std::size_t stride = 1;
+  while (stride < ticks.size() && !fit_along(axis, ticks, stride)) stride *= 2;
+  const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
   for (std::size_t i = 0; i < ticks.size(); i += stride) {
     ticker->addTick(ticks[i].at, QString::fromStdString(ticks[i].label));
   }
