@@ -76,11 +76,12 @@ std::vector<double> even_factors(const std::vector<QCPAxisRect*>& rects, int cou
 }  // namespace
 
 FigureLayout::FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme,
-                           int width)
+                           int width, std::optional<int> height)
     : plot_(plot),
       figure_(figure),
       theme_(theme),
       width_(width),
+      height_(height),
       num_colours_(num_colours_of(figure)) {
   plot_.plotLayout()->clear();
   plot_.plotLayout()->setRowSpacing(units(2));
@@ -119,8 +120,10 @@ bool FigureLayout::has_long_colour_bar() const {
   constexpr double kLowest = 20.0;     // mm, for the tick labels and the label of a colour bar
   constexpr double kColourBar = 15.0;  // mm, including its labels
   constexpr double kLabels = 10.0;
-  const double panel = (width_ / kUnitsPerMm - kColourBar) / num_columns() - kLabels;
-  return has_any<HeatmapPanel>(figure_) && num_rows() > 1 && panel * figure_.panel_aspect < kLowest;
+  const double width = (width_ / kUnitsPerMm - kColourBar) / num_columns() - kLabels;
+  const double panel =
+      height_ ? *height_ / kUnitsPerMm / num_rows() - kLabels : width * figure_.panel_aspect;
+  return has_any<HeatmapPanel>(figure_) && num_rows() > 1 && panel < kLowest;
 }
 
 HeatmapScale FigureLayout::heatmap_scale() const {
@@ -200,6 +203,7 @@ void FigureLayout::add_title(QCPAxisRect* rect, std::size_t index) {
     QCPItemText* const item =
         add_text(&plot_, words, font, theme_.ink(), Qt::AlignLeft | Qt::AlignBottom,
                  QMargins(0, 0, 0, units(1.5)));
+    item->setTextAlignment(Qt::AlignLeft);
     item->position->setAxisRect(rect);
     item->position->setType(QCPItemPosition::ptAxisRectRatio);
     item->position->setCoords(0.0, 0.0);
@@ -253,6 +257,7 @@ void FigureLayout::share_y() {
 
 void FigureLayout::add_colour_bar() {
   QCPAxisRect* const bar = new_colour_bar(&plot_, heatmap_scale(), figure_.colour_label, theme_);
+  colour_bar_ = bar->axis(QCPAxis::atRight);
   // In the first row of panels, as high as one panel; if that is too low, next to all rows.
   QCPLayoutGrid* const grid = sheet_ != nullptr ? sheet_ : grid_;
   const int column = grid->columnCount();
@@ -273,18 +278,26 @@ void FigureLayout::update(int height) {
 }
 
 void FigureLayout::wrap_labels() {
+  const auto wrap = [](QCPAxis* axis, double room) {
+    axis->setLabel(wrapped(axis->label().replace('\n', ' '), axis->labelFont(), room));
+  };
   for (QCPAxisRect* const rect : rects_) {
-    for (QCPAxis* const axis : {rect->axis(QCPAxis::atLeft), rect->axis(QCPAxis::atBottom)}) {
-      const bool is_left = axis->axisType() == QCPAxis::atLeft;
-      const double room = kLabelOverhang * (is_left ? rect->height() : rect->width());
-      axis->setLabel(wrapped(axis->label().replace('\n', ' '), axis->labelFont(), room));
-    }
+    wrap(rect->axis(QCPAxis::atLeft), kLabelOverhang * rect->height());
+    wrap(rect->axis(QCPAxis::atBottom), kLabelOverhang * rect->width());
   }
+  if (colour_bar_ == nullptr) return;
+  // Nothing else is above and below a colour bar.
+  const QCPAxisRect& bar = *colour_bar_->axisRect();
+  const QMargins around = bar.margins();
+  wrap(colour_bar_, bar.height() + 2.0 * std::min(around.top(), around.bottom()));
 }
 
 void FigureLayout::space_ticks() {
-  for (QCPAxisRect* const rect : rects_) {
+  for (std::size_t i = 0; i < rects_.size(); ++i) {
+    QCPAxisRect* const rect = rects_[i];
     QCPAxis& below = *rect->axis(QCPAxis::atBottom);
+    thin_out_ticks(below, figure_.panels[i].x);
+    thin_out_ticks(*rect->axis(QCPAxis::atLeft), figure_.panels[i].y);
     if (const auto even = below.ticker().dynamicCast<EvenTicker>()) {
       even->setTickCount(kUsualTicks);
       thin_out_numbers(below);

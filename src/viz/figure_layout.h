@@ -21,7 +21,9 @@ class LegendElement;
 class FigureLayout {
  public:
   /// The arguments must outlive this object. @param width  of the figure, units.
-  FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme, int width);
+  /// @param height  likewise; unset if fitting_height() determines it.
+  FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTheme& theme, int width,
+               std::optional<int> height = {});
 
   /// Returns the height at which the panels have the aspect requested by the figure, units.
   int fitting_height();
@@ -65,12 +67,14 @@ class FigureLayout {
   const Figure& figure_;
   const PlotTheme& theme_;
   int width_;
+  std::optional<int> height_;
   std::size_t num_colours_;
   QCPLayoutGrid* sheet_ = nullptr;  ///< grid and the colour bar that spans its rows, if any
   QCPLayoutGrid* grid_ = nullptr;
   std::vector<QCPLayoutElement*> elements_;  ///< of the panels
   std::vector<QCPAxisRect*> rects_;          ///< of those panels that have axes
   std::vector<PanelTitle> titles_;
+  QCPAxis* colour_bar_ = nullptr;  ///< the labelled axis of the colour bar, if any
   LegendElement* legend_ = nullptr;
   TickForm form_below_ = TickForm::kLevel;  ///< of the tick labels below all panels
   TickForm form_beside_ = TickForm::kLevel;

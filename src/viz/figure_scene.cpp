@@ -91,10 +91,10 @@ std::optional<FigureHit::Point> bar_at(const BarPanel& bars, double y) {
 struct FigureScene::Impl {
   Impl(const Figure& shown, const FigureStyle& style) : figure(shown), theme(style) {}
 
-  void lay_out(int width) {
+  void lay_out(int width, std::optional<int> height) {
     layout.reset();
     plot = std::make_unique<SilentPlot>();
-    layout = std::make_unique<FigureLayout>(*plot, figure, theme, width);
+    layout = std::make_unique<FigureLayout>(*plot, figure, theme, width, height);
     size.setWidth(width);
   }
   QCPAxis* axis(std::size_t panel, QCPAxis::AxisType type) const {
@@ -112,10 +112,12 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style)
     : impl_(std::make_unique<Impl>(figure, style)) {
   check_figure(figure, style);
   const FigureSize wanted = figure_size(style, figure.is_wide);
-  impl_->lay_out(units_of_mm(wanted.width_mm));
-  if (wanted.height_mm) {
-    impl_->size.setHeight(units_of_mm(*wanted.height_mm));
-    impl_->layout->settle(impl_->size.height());
+  std::optional<int> height;
+  if (wanted.height_mm) height = units_of_mm(*wanted.height_mm);
+  impl_->lay_out(units_of_mm(wanted.width_mm), height);
+  if (height) {
+    impl_->size.setHeight(*height);
+    impl_->layout->settle(*height);
   } else {
     impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style));
   }
@@ -125,7 +127,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
                          bool keeps_aspect)
     : impl_(std::make_unique<Impl>(figure, style)) {
   check_figure(figure, style);
-  impl_->lay_out(room.width());
+  impl_->lay_out(room.width(), room.height());
   int height = room.height();
   for (int round = 0; keeps_aspect && round < kFitRounds; ++round) {
     height = impl_->layout->fitting_height();
@@ -136,7 +138,8 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const Q
     const int rows =
         (static_cast<int>(figure.panels.size()) + figure.columns - 1) / std::max(1, figure.columns);
     const int narrower = static_cast<int>(missing * figure.columns / (aspect * rows));
-    impl_->lay_out(std::max(impl_->size.width() / 4, impl_->size.width() - narrower));
+    impl_->lay_out(std::max(impl_->size.width() / 4, impl_->size.width() - narrower),
+                   room.height());
     height = room.height();
   }
   impl_->layout->settle(height);

@@ -56,7 +56,8 @@ std::pair<std::vector<TextBox>, QRectF> boxes_of(const std::string& svg) {
 }
 
 /// Returns what is wrong with the texts of `figure`; empty if nothing is.
-std::string faults_of(const Figure& figure, const FigureStyle& style) {
+/// @param gap  that adjacent texts need, tenths of a point.
+std::string faults_of(const Figure& figure, const FigureStyle& style, double gap = 0.0) {
   const auto [boxes, page] = boxes_of(figure_to_svg(figure, style));
   EXPECT_FALSE(boxes.empty());
   std::string faults;
@@ -66,7 +67,7 @@ std::string faults_of(const Figure& figure, const FigureStyle& style) {
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     if (!page.contains(boxes[i].ink)) add(boxes[i], "leaves the page");
     for (std::size_t k = i + 1; k < boxes.size(); ++k) {
-      if (!boxes[i].ink.intersects(boxes[k].ink)) continue;
+      if (!boxes[i].ink.adjusted(-gap, 0.0, gap, 0.0).intersects(boxes[k].ink)) continue;
       add(boxes[i], "overlaps '" + boxes[k].text.toStdString() + "'");
     }
   }
@@ -84,6 +85,39 @@ TEST_F(FigureBoxesTest, OverlapsAndPageEdgesAreFound) {
   std::get<CurvePanel>(figure.panels.front().content).references = {
       {.y = 2.0, .label = std::string(300, 'x')}};
   EXPECT_NE(faults_of(figure, {}).find("leaves the page"), std::string::npos);
+}
+
+TEST_F(FigureBoxesTest, NumbersOfManyPartsDoNotTouchInNarrowPanels) {
+  FigureSource source;
+  source.results.metric = "router";
+  for (const char* const label : {"AttnRes block", "DenseFormer", "mHC", "MUDD"}) {
+    for (int layer = 0; layer <= 8; ++layer) {
+      for (int read = 0; read <= 2 * layer; ++read) {
+        source.results.rows.push_back({{col::kKind, "source_map"},
+                                       {col::kLabel, label},
+                                       {col::kLayer, layer},
+                                       {col::kRead, layer < 8 ? "attention" : "final"},
+                                       {col::kSource, read},
+                                       {col::kShare, 0.1}});
+      }
+    }
+  }
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{source}, {.kind = "router-sources", .columns = 4});
+  for (const char* const size : {"acl-page", "neurips", "120"}) {
+    EXPECT_EQ(faults_of(figure, {.size = size}, 15.0), "") << size;
+  }
+}
+
+TEST_F(FigureBoxesTest, ColourBarsOfLowPanelsSpanAllOfThem) {
+  Figure figure;
+  figure.panels.assign(3, map_panel(MatrixD::Random(8, 17), {"token", numbers_from(0, 17)},
+                                    {"layer", numbers_from(0, 8)}));
+  figure.colour_label = "entropy contribution (nats)";
+  // As in a window: the height does not depend on the panels.
+  for (const char* const size : {"180x60", "180x80", "100x50"}) {
+    EXPECT_EQ(faults_of(figure, {.size = size}), "") << size;
+  }
 }
 
 TEST_F(FigureBoxesTest, NoTwoTextsOverlapOrLeaveThePageAtAnyVenue) {

@@ -128,11 +128,33 @@ TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
   EXPECT_EQ(map.marks[0].row, 1);
   EXPECT_EQ(map.marks[0].col, 0);
   EXPECT_EQ(figure.panels[0].x.label, "head");
+  EXPECT_EQ(figure.panels[0].x.ticks.front().label, "1") << "heads count like layers";
   for (ResultRow& row : source.results.rows) row.erase(col::kHead);
   source.results.rows.erase(source.results.rows.begin() + 5, source.results.rows.end());
   source.results.rows.erase(source.results.rows.begin() + 2, source.results.rows.begin() + 4);
   const Figure curves = make_figure(std::vector<FigureSource>{source}, {});
   EXPECT_EQ(std::get<CurvePanel>(curves.panels.at(0).content).curves.size(), 2U);
+}
+
+TEST(HeatmapFiguresTest, SweepsOfRoutesHaveNoRowForLayerZero) {
+  FigureSource source;
+  source.results.metric = "sweep";
+  for (int layer = 1; layer < 4; ++layer) {
+    for (int read = 0; read <= layer; ++read) {
+      source.results.rows.push_back({{col::kLabel, "LIMe"},
+                                     {col::kPart, "route"},
+                                     {col::kLayer, layer},
+                                     {col::kSource, read},
+                                     {col::kEffect, 10.0 * layer + read}});
+    }
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {.layer_base = 1});
+  const auto& map = std::get<HeatmapPanel>(figure.panels.at(0).content);
+  ASSERT_EQ(map.values.rows(), 3);
+  EXPECT_DOUBLE_EQ(map.values(2, 1), 11.0) << "layer 1 is on top";
+  EXPECT_DOUBLE_EQ(map.values(0, 3), 33.0);
+  EXPECT_EQ(figure.panels[0].y.ticks.front().label, "2");
+  EXPECT_DOUBLE_EQ(figure.panels[0].y.ticks.front().at, 2.0);
 }
 
 TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
@@ -158,7 +180,8 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   const Figure figure = make_figure(sources, {.layer_base = 1});
   ASSERT_EQ(figure.panels.size(), 2U);
   EXPECT_EQ(figure.panels[0].title, "LLaMA");
-  EXPECT_EQ(figure.panels[0].x.ticks.at(1).label, "b");
+  EXPECT_TRUE(figure.panels[0].x.hides_numbers) << "the tokens are below the last panel";
+  EXPECT_EQ(figure.panels[1].x.ticks.at(1).label, "b");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "2");
   const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
   EXPECT_FALSE(map.is_signed) << "no value is negative";

@@ -123,6 +123,7 @@ void CaptureRun::start(const CaptureRequest& request) {
         "capture: a capture is already running; wait, or cancel it in the list of jobs");
   }
   request.validate();
+  if (!request.form.only_words) last_ = request;
   QString text = request.text_file;
   if (text.isEmpty()) {
     text = withSuffix(request.output, {}, u".txt"_s);
@@ -153,6 +154,17 @@ void CaptureRun::start(const CaptureRequest& request) {
         capture(completed, text);
       },
       [this](const QString& problem) { end(problem); });
+}
+
+void CaptureRun::captureWords() {
+  if (!last_ || isRunning()) return;
+  CaptureRequest words = *last_;
+  if (words.text_file.isEmpty()) words.text_file = withSuffix(words.output, {}, u".txt"_s);
+  words.text.clear();
+  words.output = withSuffix(words.output, u"-words"_s);
+  words.form.only_words = true;
+  words.form.routed_values = words.form.attention_patterns = words.measures_entropy = false;
+  start(words);
 }
 
 void CaptureRun::capture(const CaptureRequest& request, const QString& text) {

@@ -55,6 +55,9 @@ class CaptureRun : public QObject {
   /// written,
   ///         and while another capture is running
   void start(const CaptureRequest& request);
+  /// Captures the words of the text that was captured last, for the Probes view; without one does
+  /// nothing. @throws as start()
+  void captureWords();
   /// Measures the entropy of captures. @param output  results file
   void measure(const QStringList& captures, const QString& output, int threads);
 
@@ -78,6 +81,7 @@ class CaptureRun : public QObject {
   void end(const QString& problem);
 
   JobRunner& jobs_;
+  std::optional<CaptureRequest> last_;  ///< that captured whole sequences
   std::deque<Step> waiting_;
   JobId job_ = 0;  ///< 0: no job is running
   QStringList written_;

@@ -57,7 +57,12 @@ CollapseMeasurements::CollapseMeasurements(Workspace& workspace, JobRunner& jobs
 }
 
 std::vector<const Document*> CollapseMeasurements::captures() const {
-  return workspace_.documentsOf(DocumentKind::kCapture);
+  const std::vector<const Document*> all = workspace_.documentsOf(DocumentKind::kCapture);
+  std::vector<const Document*> whole;
+  std::ranges::copy_if(all, std::back_inserter(whole), [](const Document* document) {
+    return hasWholeSequences(*document->capture);
+  });
+  return whole.empty() ? all : whole;
 }
 
 void CollapseMeasurements::setMaxSequences(std::int64_t count) {
@@ -251,6 +256,17 @@ QStringList collapseProblems(const CollapseMeasurements& measurements, const Wor
                    .arg(workspace.uniqueLabel(*first), label);
     }
   }
+  const std::vector<const Document*> plotted = measurements.captures();
+  QStringList others;
+  for (const Document* const document : workspace.documentsOf(DocumentKind::kCapture)) {
+    if (std::ranges::find(plotted, document) == plotted.end()) {
+      others << workspace.uniqueLabel(*document);
+    }
+  }
+  if (!others.isEmpty()) {
+    lines << u"Not plotted, because they do not contain every token of a sequence: %1"_s.arg(
+        others.join(u", "_s));
+  }
   return lines;
 }
 
@@ -264,7 +280,7 @@ std::optional<FigurePanel> spectrumPanel(const CollapseMeasurements& measurement
     const LayerExploration& layer = *answer.result;
     const std::string label = workspace.uniqueLabel(*document).toStdString();
     panel.curves.push_back(
-        spectrumCurve(label, layer.spectrum, document->colour, LinePattern::kSolid));
+        spectrumCurve(label, layer.spectrum, document->colour, modelPattern(document->colour)));
     if (!extreme || extreme->document != document->id) continue;
     for (const ExploredSequence& one : extreme->is_lowest ? layer.lowest : layer.highest) {
       if (one.sequence != extreme->sequence) continue;

@@ -26,6 +26,7 @@ class CollapseMeasurements : public QObject {
 
   CollapseMeasurements(Workspace& workspace, JobRunner& jobs, const Preferences& preferences);
 
+  /// Returns the shown captures of whole sequences; all shown ones if there are none.
   std::vector<const Document*> captures() const;
 
   /// Limits measurements to the first `count` sequences; 0: all. Drops those of another limit.

@@ -54,10 +54,11 @@ QString LayerDetail::emptyMessage() const {
 
 void LayerDetail::draw(const std::optional<Extreme>& extreme, int layer_base) {
   const std::optional<int> layer = measurements_.layer();
+  title_->clear();  // links get the colour of the palette with a new text
   title_->setText(layer ? u"<b>Layer %1</b> (<a href=\"probes\">probes</a>)  spectrum of all rows, "
                           u"and the sequences of lowest and "
                           u"highest entropy"_s.arg(*layer + layer_base)
-                        : u"No layer is selected"_s);
+                        : u"No layer is selected (<a href=\"probes\">probes</a>)"_s);
   std::optional<Figure> figure;
   if (const auto panel = spectrumPanel(measurements_, workspace_, extreme)) {
     figure.emplace();
@@ -326,17 +327,13 @@ QStringList CollapseView::commandLines() const {
   if (measurements_.maxSequences() > 0) {
     measure << "--max-sequences" << QString::number(measurements_.maxSequences());
   }
-  if (compares())
-    measure << "--compare"
-            << "first";
+  if (compares()) measure += {"--compare", "first"};
   const QString results = metric + u".json"_s;
   QStringList lines = {shellLine(measure << "-o" << results)};
   // No recipe draws a spectrum, or emphasises a step.
   if (panes().active() != curves_ || animation_->frame() > 0) return lines;
   QStringList draw{"lime-figure", results, "--mixed-texts"};
-  if (compares())
-    draw << "--kind"
-         << "comparison";
+  if (compares()) draw += {"--kind", "comparison"};
   if (!is_entropy) draw << "--measure" << toQString(measureName());
   return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
 }

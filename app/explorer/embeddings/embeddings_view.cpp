@@ -60,6 +60,7 @@ QWidget* EmbeddingsView::makeControls() {
     colour_->addItem(name, name);  // in the order of EmbeddingColour
   }
   search_ = makeSearch(u"find a token"_s, u"Select the points of a token"_s);
+  search_->setMinimumWidth(70);
   bar->addWidget(search_);
   bar->addWidget(layers_, 1);
   connect(search_, &QLineEdit::textEdited, this, [this](const QString& text) {

@@ -131,7 +131,8 @@ QLayout* InterventionEffect::makeScores() {
     scores_.back()->setAccessibleName(QLatin1String(score.title));
     scores_.back()->setToolTip(QLatin1String(score.tool_tip));
     scores_.back()->setMinimumWidth(40);
-    row->addWidget(scores_.back(), 1);
+    scores_.back()->setWordWrap(true);
+    row->addWidget(scores_.back(), scores_.size() < 3 ? 3 : 4);
   }
   return row;
 }
@@ -175,8 +176,8 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   const std::array<Score, 3> scores = scoresOf(run.score());
   for (std::size_t i = 0; i < scores.size(); ++i) {
     scores_[i]->setText(u"<span style='color:%1'>%2</span><br><big>%3</big><br>%4"_s.arg(
-        mutedText(palette()).name(), QLatin1String(scores[i].title), scores[i].values,
-        scores[i].change));
+        mutedText(palette()).name(), QLatin1String(scores[i].title),
+        QString(scores[i].values).replace(u' ', QChar::Nbsp), scores[i].change));
   }
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);

@@ -131,11 +131,12 @@ RunBar::RunBar()
   file->setToolTip(u"Load the text from a file"_s);
   run_->setText(u"R&un"_s);
   run_->setToolTip(u"Run the text through the original and the edited model (Ctrl+Return)"_s);
-  max_lines_->addItem(u"first 100 lines"_s, 100);
-  max_lines_->addItem(u"first 1000 lines"_s, 1000);
+  max_lines_->addItem(u"first 100"_s, 100);
+  max_lines_->addItem(u"first 1000"_s, 1000);
   max_lines_->addItem(u"all lines"_s, 0);
+  max_lines_->setMinimumWidth(kLeastBoxWidth);
   max_lines_->setAccessibleName(u"number of lines"_s);
-  max_lines_->setToolTip(u"More lines need more time and disk space"_s);
+  max_lines_->setToolTip(u"Lines that are run; more need more time and disk space"_s);
   live_->setToolTip(u"Rerun after every edit"_s);
   step_->setForegroundRole(QPalette::PlaceholderText);
   step_->setMinimumWidth(40);

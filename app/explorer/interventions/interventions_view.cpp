@@ -396,6 +396,11 @@ void InterventionsView::loadText(const QString& path) {
   });
 }
 
+void InterventionsView::openText(const QString& path) {
+  loadText(path);
+  effect_->runBar().setRunsLive(true);
+}
+
 std::optional<InterventionRequest> InterventionsView::currentRequest() const {
   const Document* const selected = document();
   const QStringList lines = effect_->lines();

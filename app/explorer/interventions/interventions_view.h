@@ -31,6 +31,8 @@ class InterventionsView : public View {
   void setState(const Json& state) override;
   std::vector<std::string> furtherNames() const override { return {"run"}; }
   void showAll() override;
+  /// Loads the text, and runs it at every edit.
+  void openText(const QString& path) override;
 
   InterventionRun& interventions() { return run_; }
   const InterventionEdits& edits() const { return edits_; }

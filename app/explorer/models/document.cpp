@@ -218,6 +218,10 @@ std::vector<std::string> representationsOf(const CaptureReader& capture) {
   return sites;
 }
 
+bool hasWholeSequences(const CaptureReader& capture) {
+  return capture.info().rows == RowKind::kTokens && capture.info().class_names.empty();
+}
+
 Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   std::error_code error;
   const fs::path whole = wholePath(path);

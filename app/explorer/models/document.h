@@ -99,6 +99,9 @@ struct Document {
 /// Returns the sites of a capture whose rows are representations, see is_representation().
 std::vector<std::string> representationsOf(const CaptureReader& capture);
 
+/// Returns whether a capture contains every token of its sequences.
+bool hasWholeSequences(const CaptureReader& capture);
+
 /// Opens a checkpoint folder or a file in one (config.json, weights), a capture, results of
 /// lime-metrics, or a training log, detected from content. Reads only what the outline needs, but
 /// all of results. May be called from any thread.

@@ -39,8 +39,13 @@ inline std::size_t modelColour(int number) {
   return static_cast<std::size_t>(number % kModelColours);
 }
 
-/// Gives curves the colours of their models, if all of them are of models: they are named "MODEL",
-/// "MODEL (DOCUMENT)" or "MODEL, CONTROL".
+/// Returns the line of the model with this number: models beyond the colours have dots and dashes.
+inline LinePattern modelPattern(int number) {
+  return number / kModelColours % 2 == 0 ? LinePattern::kSolid : LinePattern::kDashDotted;
+}
+
+/// Gives curves the colours and lines of their models, if all of them are of models: they are named
+/// "MODEL", "MODEL (DOCUMENT)" or "MODEL, CONTROL".
 inline void colourModels(Figure& figure, const Workspace& workspace) {
   std::vector<std::pair<Curve*, int>> coloured;
   for (FigurePanel& panel : figure.panels) {
@@ -55,7 +60,10 @@ inline void colourModels(Figure& figure, const Workspace& workspace) {
       coloured.emplace_back(&curve, colour);
     }
   }
-  for (const auto& [curve, colour] : coloured) curve->style.colour = modelColour(colour);
+  for (const auto& [curve, colour] : coloured) {
+    curve->style.colour = modelColour(colour);
+    if (curve->style.pattern == LinePattern::kSolid) curve->style.pattern = modelPattern(colour);
+  }
 }
 
 /// Returns the curve under the pointer, nullptr where there is none. @param figure  may be null

@@ -53,7 +53,9 @@ void Workspace::open(const QStringList& paths) {
   for (const QString& path : paths) {
     const QString whole = QFileInfo(path).absoluteFilePath();
     const auto found = std::ranges::find(documents_, toPath(whole), &Document::path);
-    if (found == documents_.end()) {
+    if (QFileInfo(path).isFile() && path.endsWith(u".txt"_s)) {
+      Q_EMIT textOpened(whole);
+    } else if (found == documents_.end()) {
       unopened << path;
     } else {
       setCurrent(found->id);

@@ -81,6 +81,8 @@ class Workspace : public QObject {
   void selectionChanged(const lime::explorer::Selection& selection);
   void windowChanged(const QString& quantity);
   void recentChanged();
+  /// The user opened a text (.txt), which is no document.
+  void textOpened(const QString& path);
   /// @param message  a line per file that could not be opened
   void openFailed(const QString& message);
 

@@ -154,6 +154,7 @@ PredictionList::PredictionList()
   misclassified_only_->setToolTip(u"Hide correct predictions"_s);
   misclassified_only_->setChecked(true);
   search_->setMaximumWidth(180);
+  title_->setWordWrap(true);
   filter_.setSourceModel(&model_);
   table_ = makeTable(filter_, u"predictions of the probe"_s);
   table_->setItemDelegateForColumn(PredictionsModel::kSentence, new SentenceDelegate(table_));

@@ -228,7 +228,7 @@ Figure confusionFigure(const ProbeDetail& detail, bool is_share) {
   Figure figure;
   figure.name = "confusion";
   figure.panel_aspect = 1.0;
-  figure.colour_label = is_share ? "fraction of the true class" : "number";
+  figure.colour_label = is_share ? "fraction of the true class" : "count";
   figure.colour_range =
       is_share ? std::pair(0.0, 1.0) : std::pair(0.0, std::max(1.0, map.values.maxCoeff()));
   FigurePanel panel{
@@ -237,6 +237,9 @@ Figure confusionFigure(const ProbeDetail& detail, bool is_share) {
     const std::string name = printable(detail.classes[static_cast<std::size_t>(c)]);
     panel.x.ticks.push_back({static_cast<double>(c), name});
     panel.y.ticks.push_back({static_cast<double>(count - 1 - c), name});
+  }
+  for (FigureAxis* const axis : {&panel.x, &panel.y}) {
+    axis->if_crowded = CrowdedAxis{.addition = {}, .ticks = axis->ticks};  // else turned
   }
   panel.content = std::move(map);
   figure.panels.push_back(std::move(panel));

@@ -44,6 +44,7 @@ class ResultsView : public View {
 
  protected:
   void restored() override { draw(); }
+  void paletteChanged() override { draw(); }
 
  private:
   void listMetrics();

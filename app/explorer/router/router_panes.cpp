@@ -22,6 +22,7 @@ QComboBox* checkpointBox(const QString& toolTip) {
   auto* const box = new QComboBox;
   box->setToolTip(toolTip);
   box->setMinimumContentsLength(8);
+  box->setMinimumWidth(kLeastBoxWidth);
   box->setMaximumWidth(200);
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   return box;
@@ -86,6 +87,7 @@ RouterControls::RouterControls()
       u"Divide by the sum of |R| over all sources of a layer or head, as in the paper's "
       u"figures"_s);
   sorted_->setWhatsThis(u"Order buffered layers and heads by strength"_s);
+  sign_->setMinimumWidth(kLeastBoxWidth);
   threshold_->setRange(0, kThresholdSteps);
   threshold_->setMinimumWidth(70);
   threshold_->setMaximumWidth(120);

@@ -61,6 +61,7 @@ SequenceList::SequenceList()
   filter_.setSortRole(Qt::UserRole);
   table_ = makeTable(filter_, u"sequences"_s);
   table_->setSortingEnabled(true);
+  table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // texts are elided
   table_->sortByColumn(SentencesModel::kNumber, Qt::AscendingOrder);
   const int digit = table_->fontMetrics().averageCharWidth();
   table_->setColumnWidth(SentencesModel::kNumber, 7 * digit);

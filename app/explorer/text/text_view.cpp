@@ -19,8 +19,7 @@ const QString kNoPattern =
 }  // namespace
 
 bool TextView::shows(const Document& document) {
-  return document.capture && document.capture->info().rows == RowKind::kTokens &&
-         document.capture->info().class_names.empty();
+  return document.capture && hasWholeSequences(*document.capture);
 }
 
 TextView::TextView(const ViewContext& context)
@@ -36,7 +35,7 @@ TextView::TextView(const ViewContext& context)
   column->addWidget(makeControls());
   column->addWidget(problems_);
   text_->setMinimumHeight(60);
-  QSplitter* const right = makeSplitter(Qt::Vertical, {text_, makeLower()}, {160, 490});
+  QSplitter* const right = makeSplitter(Qt::Vertical, {text_, makeLower()}, {110, 540});
   column->addWidget(makeSplitter(Qt::Horizontal, {sequences_, right}, {250, 760}), 1);
   setFirstFocus(text_);
   panes().add(*map_);

@@ -136,6 +136,7 @@ QComboBox* addChoiceBox(QHBoxLayout& bar, const QString& label, const QString& t
   box->setToolTip(toolTip);
   box->setAccessibleName(QString(label).remove(u'&'));
   box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  box->setMinimumWidth(kLeastBoxWidth);
   addLabelled(bar, label, box);
   return box;
 }

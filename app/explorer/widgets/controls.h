@@ -21,6 +21,9 @@ class QToolButton;
 
 namespace lime::explorer {
 
+/// Width of a box for choices where its texts do not fit, pixels.
+inline constexpr int kLeastBoxWidth = 80;
+
 /// Adds a vertical layout without margins or spacing to `page`.
 QVBoxLayout* fillWithColumn(QWidget& page);
 

@@ -322,6 +322,7 @@ FigurePane::FigurePane(const QString& accessibleName)
   caption_->setContentsMargins(12, 6, 12, 2);
   caption_->setTextFormat(Qt::PlainText);
   caption_->setMinimumWidth(40);
+  caption_->setWordWrap(true);
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(caption_);
   column->addWidget(plot_, 1);

@@ -195,6 +195,7 @@ void View::showEvent(QShowEvent* event) {
                   [plot, after = plot->windows()] { plot->setWindows(after); });
             });
   }
+  if (std::exchange(is_palette_old_, false)) paletteChanged();
   shown();
 }
 
@@ -265,7 +266,9 @@ void View::selectLayer(int layer) {
 
 void View::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange) paletteChanged();
+  if (event->type() != QEvent::PaletteChange) return;
+  is_palette_old_ = !isVisible();  // its hidden parts keep the old one until they are shown
+  paletteChanged();
 }
 
 QAction* View::addViewAction(const QString& text, const QList<QKeySequence>& shortcuts,

@@ -74,6 +74,8 @@ class View : public QWidget {
 
   /// Computes what the view shows of a capture that was made for it, where that waits for a button.
   virtual void fill() {}
+  /// Uses a text file that the user opened, in a view that runs texts.
+  virtual void openText(const QString& /*path*/) {}
 
   void takeFocus();  ///< gives the focus to what setFirstFocus() named
 
@@ -162,6 +164,7 @@ class View : public QWidget {
   QPointer<QWidget> first_focus_;
   std::vector<Setting> settings_;
   Json remembered_;
+  bool is_palette_old_ = false;    ///< the palette changed while the view was hidden
   QSet<const QObject*> recorded_;  ///< plots whose zoom is a step of undo
 };
 

@@ -228,6 +228,7 @@ void MainWindow::connectWorkspace() {
           [this](int id, const QString& before, const QString& after) {
             undo_.push(new RenameCommand(workspace_, id, before, after));
           });
+  connect(&workspace_, &Workspace::textOpened, this, &MainWindow::openText);
   connect(&workspace_, &Workspace::openFailed, this,
           [this](const QString& message) { notice_->showText(message); });
   connect(&jobs_, &JobRunner::jobFailed, this, [this](const QString& title, const QString& error) {
@@ -242,6 +243,9 @@ void MainWindow::connectCaptures() {
   connect(file_menu_->measureAction(), &QAction::triggered, this, &MainWindow::measureCaptures);
   connect(views_, &ViewStack::emptyViewShown, this, &MainWindow::offerToFill);
   connect(&views_->offerPage(), &OfferPage::openWanted, file_menu_, &FileMenu::openFiles);
+  for (const View* const view : views()) {
+    connect(view, &View::viewRequested, this, [this] { captureWords(); });
+  }
   connect(&captures_, &CaptureRun::finished, this, [this](const QStringList& files) {
     statusBar()->showMessage(u"Wrote %1"_s.arg(files.join(u", "_s)), kMessageMs);
     awaited_ = QFileInfo(files.back()).absoluteFilePath();
@@ -271,6 +275,25 @@ void MainWindow::offerToFill() {
   }
   views_->offerPage().offer(kind.question,
                             QString::fromUtf8(kNeeds[static_cast<std::size_t>(kind.need)]), action);
+}
+
+void MainWindow::openText(const QString& path) {
+  capture_.text.clear();
+  capture_.text_file = path;
+  for (View* const view : views()) view->openText(path);
+  notice_->showText(
+      u"'%1' is ready to be captured, and is the text of the Interventions view"_s.arg(path),
+      u"&Capture..."_s, [this] { captureText(); });
+}
+
+void MainWindow::captureWords() {
+  if (views_->currentKind().need != Need::kWords || views_->showsView()) return;
+  captured_view_ = views_->currentKind().id;
+  try {
+    captures_.captureWords();
+  } catch (const Error& error) {
+    notice_->showText(toQString(error));
+  }
 }
 
 void MainWindow::captureText() {

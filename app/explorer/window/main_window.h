@@ -66,7 +66,11 @@ class MainWindow : public QMainWindow {
   void onDocumentChanged(int id);
   void offerToLocate(const Document& document);
   void offerToFill();
+  /// Offers to capture a text, and gives it to the views that run texts.
+  void openText(const QString& path);
   void captureText();
+  /// Captures words of the last text, if the Probes view has nothing to show.
+  void captureWords();
   void measureCaptures();
   void showCaptured();
   void editPreferences();

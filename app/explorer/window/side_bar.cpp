@@ -48,7 +48,8 @@ void describe(const Document& document, QStandardItem& item) {
   item.setData(document.colour, NavigatorModel::ColourRole);
 }
 
-constexpr int kSteps = 1000;  // of a progress bar
+constexpr int kLeastWidth = 160;  // for names such as "agreement-probes"
+constexpr int kSteps = 1000;      // of a progress bar
 
 /// "3 of 12", "capture: 512 of 4096 tokens", "load: 1.5 GiB of 13 GiB".
 QString countOf(const JobInfo& job) {
@@ -271,6 +272,7 @@ SideBar::SideBar(Workspace& workspace, JobRunner& jobs)
       navigator_(workspace),
       views_(new Indented<QListWidget>(9)),
       tree_(new Indented<QTreeView>(2)) {
+  setMinimumWidth(kLeastWidth);
   addViews();
   addDocuments();
   QVBoxLayout* const column = fillWithColumn(*this);

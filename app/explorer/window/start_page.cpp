@@ -110,7 +110,9 @@ StartPage::StartPage() {
   auto* const folder = addLink(*column, u"Open a checkpoint folder (Ctrl+Shift+O)"_s,
                                u"A folder with config.json and weights in Hugging Face format"_s);
   connect(folder, &QLabel::linkActivated, this, &StartPage::openFolderWanted);
-  addText(*column, u"or drop files and folders onto this window"_s, 1.0, true);
+  addText(*column,
+          u"or drop files and folders onto this window, and a text (.txt) to run through them"_s,
+          1.0, true);
   column->addSpacing(12);
   demo_ = new QVBoxLayout;
   column->addLayout(demo_);
@@ -167,6 +169,7 @@ void OfferPage::offer(const QString& question, const QString& text, QAction* act
   text_->setText(text);
   action_ = action;
   button_->setText(action->text());
+  button_->setMinimumWidth(button_->sizeHint().width() + 2 * button_->fontMetrics().height());
 }
 
 QString findAbove(const QString& relative) {

@@ -22,16 +22,19 @@ QCPRange range_of(const FigureAxis& axis, const Extent& extent) {
   return {axis.min.value_or(low - margin), axis.max.value_or(high + margin)};
 }
 
-QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
-  // The layout sets the labels once it knows what fits.
-  if (axis.if_crowded) return QSharedPointer<QCPAxisTicker>(new QCPAxisTickerText);
-  if (!axis.ticks.empty()) {
-    const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-    for (const AxisTick& tick : axis.ticks) {
-      ticker->addTick(tick.at, QString::fromStdString(tick.label));
-    }
-    return ticker;
+/// Returns a ticker with every `stride`-th of `ticks`.
+QSharedPointer<QCPAxisTicker> text_ticker(const std::vector<AxisTick>& ticks, std::size_t stride) {
+  const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
+  for (std::size_t i = 0; i < ticks.size(); i += stride) {
+    ticker->addTick(ticks[i].at, QString::fromStdString(ticks[i].label));
   }
+  return ticker;
+}
+
+QSharedPointer<QCPAxisTicker> ticker_of(const FigureAxis& axis) {
+  // The layout sets the labels of crowded axes once it knows what fits.
+  if (axis.if_crowded) return text_ticker({}, 1);
+  if (!axis.ticks.empty()) return text_ticker(axis.ticks, 1);
   if (axis.logarithmic) return QSharedPointer<QCPAxisTicker>(new LogTicker);
   if (axis.whole_numbers) {
     const QSharedPointer<QCPAxisTickerFixed> ticker(new QCPAxisTickerFixed);
@@ -139,18 +142,16 @@ double spacing_of(const QCPAxis& axis, const std::vector<AxisTick>& ticks) {
   return std::abs(axis.coordToPixel(ticks[1].at) - axis.coordToPixel(ticks[0].at));
 }
 
-double longest_of(const QFontMetricsF& metrics, const std::vector<AxisTick>& ticks) {
-  double longest = 0.0;
-  for (const AxisTick& tick : ticks) longest = std::max(longest, width_of(metrics, tick.label));
-  return longest;
-}
-
-/// Returns true if each label, centred at its tick, ends before the next begins.
-bool fit_side_by_side(const QFontMetricsF& metrics, const std::vector<AxisTick>& ticks,
-                      double spacing) {
-  for (std::size_t i = 1; i < ticks.size(); ++i) {
-    const double both = width_of(metrics, ticks[i - 1].label) + width_of(metrics, ticks[i].label);
-    if (0.5 * both + units(kGap) > spacing) return false;
+/// Returns true if the labels of every `stride`-th tick have gaps between them.
+bool fit_along(const QCPAxis& axis, const std::vector<AxisTick>& ticks, std::size_t stride = 1) {
+  const QFontMetricsF metrics(axis.tickLabelFont());
+  const auto half = [&](const AxisTick& tick) { return 0.5 * width_of(metrics, tick.label); };
+  for (std::size_t i = stride; i < ticks.size(); i += stride) {
+    const AxisTick& last = ticks[i - stride];
+    const double room = std::abs(axis.coordToPixel(ticks[i].at) - axis.coordToPixel(last.at));
+    const double needed =
+        is_below(axis) ? half(last) + half(ticks[i]) + units(kGap) : kTightLine * metrics.height();
+    if (needed > room) return false;
   }
   return true;
 }
@@ -275,11 +276,14 @@ TickForm fitting_form(const QCPAxis& axis, const FigureAxis& wanted) {
   if (!wanted.if_crowded || wanted.ticks.size() < 2) return TickForm::kLevel;
   const QFontMetricsF metrics(axis.tickLabelFont());
   const QRect panel = axis.axisRect()->rect();
-  const double spacing = spacing_of(axis, wanted.ticks);
-  if (is_below(axis) && fit_side_by_side(metrics, wanted.ticks, spacing)) return TickForm::kLevel;
-  const bool has_lines = spacing >= kTightLine * metrics.height();
+  if (is_below(axis) && fit_along(axis, wanted.ticks)) return TickForm::kLevel;
+  double longest = 0.0;
+  for (const AxisTick& tick : wanted.ticks) {
+    longest = std::max(longest, width_of(metrics, tick.label));
+  }
+  const bool has_lines = spacing_of(axis, wanted.ticks) >= kTightLine * metrics.height();
   const double most = is_below(axis) ? panel.height() : panel.width();
-  if (!has_lines || longest_of(metrics, wanted.ticks) > most) return TickForm::kCrowded;
+  if (!has_lines || longest > most) return TickForm::kCrowded;
   return is_below(axis) ? TickForm::kTurned : TickForm::kLevel;
 }
 
@@ -302,30 +306,32 @@ void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step) 
   if (is_crowded && !label.empty()) label += wanted.if_crowded->addition;
   axis.setLabel(QString::fromStdString(label));
   axis.setTickLabelRotation(form == TickForm::kTurned ? -90.0 : 0.0);
-  const QSharedPointer<QCPAxisTickerText> ticker(new QCPAxisTickerText);
-  const auto stride = static_cast<std::size_t>(is_crowded ? step : 1);
-  for (std::size_t i = 0; i < ticks.size(); i += stride) {
-    ticker->addTick(ticks[i].at, QString::fromStdString(ticks[i].label));
-  }
-  axis.setTicker(ticker);
+  axis.setTicker(text_ticker(ticks, static_cast<std::size_t>(is_crowded ? step : 1)));
+}
+
+void thin_out_ticks(QCPAxis& axis, const FigureAxis& wanted) {
+  const std::vector<AxisTick>& ticks = wanted.ticks;
+  bool are_numbers = false;
+  if (!ticks.empty()) QString::fromStdString(ticks.front().label).toInt(&are_numbers);
+  if (wanted.if_crowded || !are_numbers) return;
+  std::size_t stride = 1;
+  while (stride < ticks.size() && !fit_along(axis, ticks, stride)) stride *= 2;
+  axis.setTicker(text_ticker(ticks, stride));
 }
 
 void thin_out_numbers(QCPAxis& axis) {
   const QSharedPointer<QCPAxisTicker> ticker = axis.ticker();
   if (qSharedPointerDynamicCast<QCPAxisTickerText>(ticker) || !axis.tickLabels()) return;
-  const QFontMetricsF metrics(axis.tickLabelFont());
   const auto overlap = [&] {
     QVector<double> places;
     QVector<QString> labels;
     ticker->generate(axis.range(), QLocale::c(), QLatin1Char('g'), axis.numberPrecision(), places,
                      nullptr, &labels);
-    for (qsizetype i = 1; i < places.size(); ++i) {
-      const double both =
-          metrics.horizontalAdvance(labels[i - 1]) + metrics.horizontalAdvance(labels[i]);
-      const double spacing = axis.coordToPixel(places[i]) - axis.coordToPixel(places[i - 1]);
-      if (0.5 * both + units(kGap) > spacing) return true;
+    std::vector<AxisTick> ticks;
+    for (qsizetype i = 0; i < places.size(); ++i) {
+      ticks.push_back({places[i], labels[i].toStdString()});
     }
-    return false;
+    return !fit_along(axis, ticks);
   };
   for (int count = ticker->tickCount() - 1; count >= kFewestNumbers && overlap(); --count) {
     ticker->setTickCount(count);

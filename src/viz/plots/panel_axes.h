@@ -71,6 +71,10 @@ int crowded_step(const QCPAxis& axis, const FigureAxis& wanted);
 /// Sets the label and ticks of `wanted` in `form`; on a crowded axis every `step`-th tick.
 void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step);
 
+/// Keeps every second, fourth, ... of the ticks of `wanted` so that their labels, if these are
+/// numbers, do not touch.
+void thin_out_ticks(QCPAxis& axis, const FigureAxis& wanted);
+
 /// Removes ticks of a lower axis until their labels do not overlap; requests at least two.
 void thin_out_numbers(QCPAxis& axis);
 

@@ -342,7 +342,7 @@ void LegendElement::applyDefaultAntialiasingHint(QCPPainter* painter) const {
 QCPLayoutElement* new_table(QCustomPlot* plot, const TablePanel& table, const PlotTheme& theme) {
   const double height = 1.25 * theme.line_height();
   const int room = static_cast<int>(height * static_cast<double>(table.rows.size() + 1)) + units(6);
-  return new PaintedElement(plot, room, false, [=](QCPPainter& painter, const QRectF& area) {
+  return new PaintedElement(plot, room, true, [=](QCPPainter& painter, const QRectF& area) {
     const std::vector<double> widths = column_widths(table, theme);
     const double gaps = kColumnGap * static_cast<double>(widths.size() - 1);
     const double width = std::accumulate(widths.begin(), widths.end(), gaps);

@@ -64,6 +64,21 @@ std::pair<double, double> norm_range(const Figure& figure) {
   return {0.0, *at > 0.0 ? *at : 1.0};
 }
 
+/// Labels the tokens below the last panel only, if all panels show the same ones.
+void share_token_axis(Figure& figure) {
+  const auto tokens = [](const FigurePanel& panel) {
+    std::vector<std::string> texts;
+    for (const AxisTick& tick : panel.x.ticks) texts.push_back(tick.label);
+    return texts;
+  };
+  for (const FigurePanel& panel : figure.panels) {
+    if (tokens(panel) != tokens(figure.panels.front())) return;
+  }
+  for (std::size_t i = 0; i + 1 < figure.panels.size(); ++i) {
+    figure.panels[i].x = {.hides_numbers = true};
+  }
+}
+
 /// Uses a diverging scale only if values have both signs.
 void show_signs(Figure& figure) {
   bool has_negative = false;
@@ -80,7 +95,7 @@ void show_signs(Figure& figure) {
 /// Returns effect and first-order estimate of whole layers or sublayers.
 FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) {
   FigurePanel panel{.x = {.label = "layer", .whole_numbers = true},
-                    .y = {.label = "nats per token"}};
+                    .y = {.label = "effect (nats per token)"}};
   CurvePanel curves;
   std::size_t model = 0;
   for (const std::string& part : distinct(rows, col::kPart)) {
@@ -96,15 +111,20 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
   return panel;
 }
 
-/// Returns a row per layer (and head) and a column per head, source (and its head) or position;
+/// Returns a row per layer (and head) from the first one with a component on, and a column per
+/// head, source (and its head) or position;
 /// crossed out where the interval of the effect contains 0.
 FigurePanel effect_map(const FigureRows& rows, const Column& across, const Column& measure,
                        int layer_base) {
   const bool is_layer = across == col::kSource;
   RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
-                         is_layer ? layer_base : 0, kMostTokens);
+                         across == col::kPosition ? 0 : layer_base, kMostTokens);
   RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
   y.side.is_downward = true;
+  // Layer 0 has no routes.
+  const int first = std::ranges::min(distinct_values(
+      rows, [](const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }));
+  y.side.numbers.erase(y.side.numbers.begin(), y.side.numbers.begin() + first);
   if (rows.front().has(col::kSourceHead)) {
     x.inner = col::kSourceHead;
     y.inner = col::kHead;
@@ -187,6 +207,7 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;
   figure.panel_aspect = 0.3;
+  if (figure.columns == 1) share_token_axis(figure);
   return figure;
 }
 
@@ -199,7 +220,8 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   }
   const std::string measure = one_measure(options, "sweep", "effect");
   Figure figure;
-  for (const std::string& label : distinct(rows, col::kLabel)) {
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     Column across = {};
     for (const Column& column :
@@ -209,13 +231,17 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
     figure.panels.push_back(across.is_none()
                                 ? effect_curves(own, options)
                                 : effect_map(own, across, {measure}, options.layer_base));
-    figure.panels.back().title = label;
+    figure.panels.back().title = labels.size() > 1 ? label : "";
   }
   const bool has_maps = std::holds_alternative<HeatmapPanel>(figure.panels.front().content);
   if (has_maps) figure.colour_label = measure_name(measure) + " (nats per token)";
-  figure.note = !has_maps                            ? intervals_note(figure, sources)
-                : rows.front().has(col::kEffect.low) ? "crossed out: the interval contains 0"
-                                                     : "";
+  const bool has_crosses = std::ranges::any_of(figure.panels, [](const FigurePanel& panel) {
+    const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
+    return map != nullptr && !map->marks.empty();
+  });
+  figure.note = !has_maps     ? intervals_note(figure, sources)
+                : has_crosses ? "crossed out: the interval contains 0"
+                              : "";
   lay_out(figure, options, 0, 3);
   return figure;
 }

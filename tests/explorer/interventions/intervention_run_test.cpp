@@ -314,6 +314,10 @@ TEST_F(InterventionsViewTest, AblatesEveryRouteInTurn) {
   click(pane.plot(), 0, 1);  // of layers 2 (at the bottom) and 1
   EXPECT_EQ(workspace_.selection().layer, 2);
   EXPECT_EQ(workspace_.selection().source_layer, 1);
+  EXPECT_EQ(map.values.rows(), 2) << "layer 0 has no routes";
+  click(pane.plot(), 1, 0);
+  EXPECT_EQ(workspace_.selection().layer, 1);
+  click(pane.plot(), 0, 1);
   button("Ablate").click();
   QStringList started;
   QObject::connect(&jobs_, &JobRunner::jobAdded,

@@ -28,8 +28,10 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
 #include "explorer/window/dialogs.h"
 #include "explorer/window/menus.h"
+#include "explorer/window/side_bar.h"
 #include "explorer/window/view_stack.h"
 #include "support/refusal.h"
 
@@ -147,11 +149,34 @@ TEST_F(MainWindowTest, EveryViewFitsIntoASmallWindow) {
     window.resize(1024, 700);
     QApplication::processEvents();
     EXPECT_LE(window.minimumSizeHint().width(), 1024) << kind.id.toStdString();
+    EXPECT_GE(window.findChild<SideBar*>()->width(), 160) << kind.id.toStdString();
     EXPECT_LE(window.minimumSizeHint().height(), 700) << kind.id.toStdString();
     for (const QSlider* const slider : window.currentView()->findChildren<QSlider*>()) {
       EXPECT_TRUE(!slider->isVisible() || slider->width() >= 60) << kind.id.toStdString();
     }
   }
+}
+
+TEST_F(MainWindowTest, FiguresFollowTheThemeAlsoInHiddenViews) {
+  MainWindow window;
+  window.show();
+  window.setTheme(ThemeChoice::kLight);
+  openIn(window, {captureFile(), resultsFile()});
+  const auto lightness = [&](const QString& view) {
+    window.showView(view);
+    QCoreApplication::processEvents();  // the palette reaches the widgets in the event loop
+    EXPECT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+    for (FigureView* const plot : window.currentView()->findChildren<FigureView*>()) {
+      if (plot->figure() != nullptr) return plot->grab().toImage().pixelColor(2, 2).lightness();
+    }
+    return -1;
+  };
+  EXPECT_GT(lightness("collapse"), 200);
+  EXPECT_GT(lightness("results"), 200);
+  window.setTheme(ThemeChoice::kDark);
+  EXPECT_LT(lightness("results"), 60);
+  EXPECT_LT(lightness("collapse"), 60) << "it was hidden";
+  window.setTheme(ThemeChoice::kLight);
 }
 
 TEST_F(MainWindowTest, ASessionReturnsToItsView) {

@@ -31,11 +31,11 @@ shoot "$output/views" --state "${edited}true}}" "$data/aet-llama" "$data/aet-lim
 shoot "$output/not-run" --state "${edited}false}}" "$data/aet-llama" "$data/aet-lime"
 shoot "$output/start"
 
-echo "no capture" >"$output/web.txt"
-if refusal=$(shoot "$output/refused" "$output/web.txt" "$output/nope.h5" 2>&1); then
+echo "no capture" >"$output/web.md"
+if refusal=$(shoot "$output/refused" "$output/web.md" "$output/nope.h5" 2>&1); then
   echo "it says nothing of files that it cannot open"; exit 1
 fi
-for name in web.txt nope.h5; do
+for name in web.md nope.h5; do
   [[ $refusal == *"$name"* ]] || { echo "it does not name $name: $refusal"; exit 1; }
 done
 if shoot "$output/refused" --state '{"router": {"bogus": 1}}' 2>/dev/null; then
