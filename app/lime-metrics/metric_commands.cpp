@@ -61,9 +61,7 @@ bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run)
         "'{}': is the finished result of another run, {}; omit --resume to replace it",
         path.string(), difference);
   }
-  if (!how.output.quiet) {
-    fmt::print(stderr, "{}: already finished, nothing to do\n", path.string());
-  }
+  if (!how.output.quiet) fmt::print(stderr, "{}: already finished, nothing to do\n", path.string());
   return true;
 }
 

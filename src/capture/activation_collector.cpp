@@ -176,9 +176,7 @@ ActivationCollector::ActivationCollector(const std::vector<CapturePoint>& points
     target.place = point;
     target.statistics.site = point.site;
     target.statistics.layer = point.point.layer;
-    if (is_key_or_value(point.point.kind)) {
-      target.statistics.num_heads = config.num_key_value_heads;
-    }
+    if (is_key_or_value(point.point.kind)) target.statistics.num_heads = config.num_key_value_heads;
   }
 }
 

@@ -379,9 +379,7 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
         "which need {}, more than {}; resume with --memory-limit {}MiB or more",
         batch_size, load.longest, size_text(needed), limit->to_string(), limit_mebibytes(needed));
   }
-  if (plan.batch_size == 0) {
-    refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
-  }
+  if (plan.batch_size == 0) refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
   if (load.requested_batch && plan.batch_size < batch_size) {
     throw InvalidArgument(
         "memory_limit: {} sequences of up to {} tokens per pass need {}, more than {}; "

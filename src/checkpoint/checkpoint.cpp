@@ -62,9 +62,7 @@ std::optional<std::size_t> convert_source(const TensorSource& source, std::span<
           std::span<T>(run));
       const std::int64_t first = head * rows_per_head * columns + i * (by_row ? columns : 1);
       const std::int64_t step = by_row ? 1 : columns;
-      for (std::int64_t k = 0; k < length; ++k) {
-        to[first + k * step] = run[k];
-      }
+      for (std::int64_t k = 0; k < length; ++k) to[first + k * step] = run[k];
       if (!bad) continue;
       const auto place_of_bad =
           static_cast<std::size_t>(first) + *bad * static_cast<std::size_t>(step);

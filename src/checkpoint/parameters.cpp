@@ -142,9 +142,7 @@ class SpecList {
                      splits && !split_names.empty() ? split_names[0] : spec_.names.input_norm,
                      has_first);
     add_attention();
-    if (has_last) {
-      add_norm(Part::kAttentionNorm, spec_.names.attention_norm, config_.hidden_size);
-    }
+    if (has_last) add_norm(Part::kAttentionNorm, spec_.names.attention_norm, config_.hidden_size);
     add_branch_start(Part::kHyperFeedForward, "hc_mlp.", Part::kMlpNorm, spec_.names.mlp_norm,
                      has_first);
     add_mlp();

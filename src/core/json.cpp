@@ -191,9 +191,7 @@ std::optional<JsonDifference> difference_of_objects(const Json& before, const Js
 std::optional<JsonDifference> difference_in(const Json& before, const Json& now,
                                             const std::string& path, KeyOrder order) {
   if (before == now) return std::nullopt;
-  if (before.is_object() && now.is_object()) {
-    return difference_of_objects(before, now, path, order);
-  }
+  if (before.is_object() && now.is_object()) return difference_of_objects(before, now, path, order);
   const bool may_be_same = before.is_array() && now.is_array() && before.size() == now.size();
   const auto is_same = [&](const Json& a, const Json& b) {
     return !difference_in(a, b, path, order);

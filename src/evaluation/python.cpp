@@ -19,9 +19,7 @@ constexpr std::array<std::string_view, 19> kWideSpaces = {
     "\u2029", "\u202f", "\u205f", "\u3000", "\xc2\x85"};
 
 bool is_space(std::string_view code_point) {
-  if (code_point.size() > 1) {
-    return std::ranges::find(kWideSpaces, code_point) != kWideSpaces.end();
-  }
+  if (code_point.size() > 1) return std::ranges::find(kWideSpaces, code_point) != kWideSpaces.end();
   const char c = code_point[0];
   return c == ' ' || (c >= '\t' && c <= '\r') || (c >= '\x1c' && c <= '\x1f');
 }

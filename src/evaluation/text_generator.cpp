@@ -151,9 +151,7 @@ GeneratedTexts generate_texts(const Decoder& decoder, const Tokenizer& tokenizer
   for (std::size_t first = 0; first < order.size(); first += batch_size) {
     const std::size_t count = std::min(batch_size, order.size() - first);
     generator.run(std::span(order).subspan(first, count), results, stop);
-    if (on_progress) {
-      on_progress({static_cast<std::int64_t>(first + count), std::ssize(order), ""});
-    }
+    if (on_progress) on_progress({static_cast<std::int64_t>(first + count), std::ssize(order), ""});
   }
   return results;
 }

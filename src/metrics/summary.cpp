@@ -222,9 +222,7 @@ std::vector<double> average_ranks(std::span<const double> values) {
   for (std::size_t i = 0; i < order.size();) {
     std::size_t end = i + 1;
     while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t j = i; j < end; ++j) {
-      ranks[order[j]] = 0.5 * static_cast<double>(i + 1 + end);
-    }
+    for (std::size_t j = i; j < end; ++j) ranks[order[j]] = 0.5 * static_cast<double>(i + 1 + end);
     i = end;
   }
   return ranks;

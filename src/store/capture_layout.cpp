@@ -54,9 +54,7 @@ Json capture_identity(const CapturePlan& plan) {
                    {"activations", to_json(plan.activations)},
                    {"num_shards", plan.num_shards}};
   // Omitted if uncompressed, so that captures of versions without compression can still be resumed.
-  if (info.compression != Compression::kNone) {
-    identity["compression"] = enum_name(info.compression);
-  }
+  if (info.compression != Compression::kNone) identity["compression"] = enum_name(info.compression);
   return identity;
 }
 

@@ -328,9 +328,7 @@ SiteStatistics read_statistics(const Hdf5File& file, const std::string& site, in
 }
 
 void write_routers(Hdf5Writer& file, const CaptureTables& tables) {
-  for (const auto& [layer, weights] : tables.router) {
-    file.write_matrix(router_path(layer), weights);
-  }
+  for (const auto& [layer, weights] : tables.router) file.write_matrix(router_path(layer), weights);
   for (const auto& [layer, weights] : tables.router_dimensions) {
     file.write_matrix(router_dimensions_path(layer), weights);
   }

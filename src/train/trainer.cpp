@@ -90,9 +90,7 @@ std::string suspect_parameter(const Decoder& decoder) {
       largest = name;
     }
   }
-  if (largest_weight > 1e3) {
-    return fmt::format("'{}' has grown to {:.3g}", largest, largest_weight);
-  }
+  if (largest_weight > 1e3) return fmt::format("'{}' has grown to {:.3g}", largest, largest_weight);
   for (const auto& [name, tensor] : decoder.parameters()) {
     if (!tensor.grad().defined()) continue;
     const auto gradient = tensor.grad().abs().max().item<double>();

@@ -81,9 +81,7 @@ std::string tables_to_latex(const Figure& figure) {
     tex += "\\midrule\n";
     for (std::size_t r = 0; r < table->rows.size(); ++r) {
       const auto& rules = table->rules;
-      if (std::ranges::find(rules, static_cast<int>(r)) != rules.end()) {
-        tex += "\\midrule\n";
-      }
+      if (std::ranges::find(rules, static_cast<int>(r)) != rules.end()) tex += "\\midrule\n";
       add_line(table->rows[r]);
     }
     tex += "\\bottomrule\n\\end{tabular}\n";

@@ -39,9 +39,7 @@ QByteArray linesOf(const QString& text) {
 void checkIsFree(const QString& path) {
   const QFileInfo file(path);
   const QFileInfo folder(file.path());
-  if (file.exists()) {
-    throw IoError("'{}': already exists; select another name", path.toStdString());
-  }
+  if (file.exists()) throw IoError("'{}': already exists; select another name", path.toStdString());
   if (!folder.isDir() || !folder.isWritable()) {
     throw IoError("'{}': cannot be written; '{}' must be a folder with write permission",
                   path.toStdString(), folder.filePath().toStdString());

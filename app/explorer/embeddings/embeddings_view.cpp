@@ -190,9 +190,7 @@ void EmbeddingsView::listSources() {
     source_->addItem(document->label, toQString(document->path));
   }
   const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
-  if (is_computed) {
-    source_->addItem(u"computed in this window"_s, QString());
-  }
+  if (is_computed) source_->addItem(u"computed in this window"_s, QString());
   selectData(*source_, wanted);
   updateCompute();
   if (is_computed && loader_.isOutdated() && isVisible()) {

@@ -438,9 +438,7 @@ Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& displ
       curve.y.push_back(routers == nullptr ? uniform
                                            : routers->layer_values(RouterQuantity::kShare)(l, 0));
     }
-    if (routers == nullptr) {
-      curve.style = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
-    }
+    if (routers == nullptr) curve.style = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
     panel.curves.push_back(std::move(curve));
   };
   add(subject.routers, "router", 0);

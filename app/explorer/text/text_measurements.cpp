@@ -124,9 +124,7 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
         valuesOfLayer(tokens, std::string(one.column.name), layer);
     if (at >= values.size() || !values[at]) continue;
     text += u"; %1 %2"_s.arg(QString::fromUtf8(one.title).toLower()).arg(*values[at], 0, 'g', 4);
-    if (!one.column.unit.empty()) {
-      text += u' ' + toQString(std::string(one.column.unit));
-    }
+    if (!one.column.unit.empty()) text += u' ' + toQString(std::string(one.column.unit));
   }
   return text;
 }

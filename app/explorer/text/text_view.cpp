@@ -241,9 +241,7 @@ void TextView::listLayers() {
   layer_slider_->setRange(0, std::max(0, static_cast<int>(all.size()) - 1));
   layer_slider_->setEnabled(all.size() > 1);
   const std::optional<int> now = layer();
-  if (now) {
-    layer_slider_->setValue(static_cast<int>(std::ranges::find(all, *now) - all.begin()));
-  }
+  if (now) layer_slider_->setValue(static_cast<int>(std::ranges::find(all, *now) - all.begin()));
   layer_label_->setText(now ? u"Layer %1"_s.arg(*now + preferences().layer_base) : u"Layer"_s);
 }
 

@@ -474,9 +474,7 @@ void MainWindow::finishJobs() {
 }
 
 void MainWindow::saveScreenshots(const QString& folder) {
-  if (!QDir().mkpath(folder)) {
-    throw IoError("'{}': folder cannot be created", folder.toStdString());
-  }
+  if (!QDir().mkpath(folder)) throw IoError("'{}': folder cannot be created", folder.toStdString());
   const auto save = [&](const QString& name) {
     const QString path = QDir(folder).filePath(name + u".png"_s);
     if (!grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());

@@ -68,9 +68,7 @@ QString detailOf(const JobInfo& job) {
   QStringList parts;
   if (job.progress.total > 0) parts << countOf(job);
   if (!job.progress.note.empty()) parts << toQString(job.progress.note);
-  if (job.seconds_left) {
-    parts << toQString(human_duration(*job.seconds_left)) + u" left"_s;
-  }
+  if (job.seconds_left) parts << toQString(human_duration(*job.seconds_left)) + u" left"_s;
   return parts.join(u", "_s);
 }
 
@@ -308,9 +306,7 @@ void SideBar::addDocuments() {
   tree_->setAccessibleName(u"open checkpoints, captures and results"_s);
   tree_->setContextMenuPolicy(Qt::ActionsContextMenu);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed);
-  for (int kind = 0; kind < navigator_.rowCount(); ++kind) {
-    tree_->expand(navigator_.index(kind, 0));
-  }
+  for (int kind = 0; kind < navigator_.rowCount(); ++kind) tree_->expand(navigator_.index(kind, 0));
   connect(tree_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           [this](const QModelIndex& index) {
             const int id = index.data(NavigatorModel::IdRole).toInt();

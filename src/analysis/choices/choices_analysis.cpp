@@ -224,9 +224,7 @@ std::vector<ResultRow> mcnemar_rows(const std::vector<AnsweredTask>& tasks,
     std::vector<double> p_values;
     for (const std::size_t row : members) p_values.push_back(rows[row].number(col::kP));
     const std::vector<double> adjusted = holm_adjusted(p_values);
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      rows[members[i]].set(col::kPHolm, adjusted[i]);
-    }
+    for (std::size_t i = 0; i < members.size(); ++i) rows[members[i]].set(col::kPHolm, adjusted[i]);
   }
   return rows;
 }

@@ -270,9 +270,7 @@ std::vector<std::string> mixing_sentences(const Results& results) {
 Rows mean_rows_of_routers(const Results& results, const ResultRow& quantity) {
   Rows rows;
   for (const ResultRow& row : results.rows) {
-    if (is_mean(row) && row.has(col::kRouter) && same_quantity(row, quantity)) {
-      rows.push_back(&row);
-    }
+    if (is_mean(row) && row.has(col::kRouter) && same_quantity(row, quantity)) rows.push_back(&row);
   }
   return rows;
 }

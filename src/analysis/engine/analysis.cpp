@@ -83,9 +83,7 @@ void RowSummaries::add_difference(ResultRow& row, std::size_t place,
                                   const std::vector<double>& reference) {
   set_columns(row, {}, true);
   Entry entry{place, true, {}};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    entry.values.push_back(values[i] - reference[i]);
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) entry.values.push_back(values[i] - reference[i]);
   entries_.push_back(std::move(entry));
 }
 

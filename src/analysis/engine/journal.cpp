@@ -93,9 +93,7 @@ Json unit_result_to_json(const UnitResult& result) {
 
 UnitResult unit_result_from_json(const Json& value) {
   UnitResult result;
-  for (const Json& row : value.at("rows")) {
-    result.rows.push_back(ResultRow::from_json(row, "rows"));
-  }
+  for (const Json& row : value.at("rows")) result.rows.push_back(ResultRow::from_json(row, "rows"));
   for (const Json& samples : value.at("samples")) {
     result.samples.push_back({ResultRow::from_json(samples.at("key"), "key"),
                               samples.at("quantity"), samples.at("items"), samples.at("identity"),

@@ -199,9 +199,7 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
   const auto fits = [&](const Unit* unit) {
     return bytes_of(*unit, plan.threads_inside) <= plan.memory;
   };
-  while (plan.threads_inside > 1 && !std::ranges::all_of(units, fits)) {
-    --plan.threads_inside;
-  }
+  while (plan.threads_inside > 1 && !std::ranges::all_of(units, fits)) --plan.threads_inside;
   const auto too_large =
       units.size() - static_cast<std::size_t>(std::ranges::count_if(units, fits));
   if (too_large == 0) return plan;

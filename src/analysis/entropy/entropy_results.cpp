@@ -125,14 +125,10 @@ std::string block_heading(const RowPointers& rows, bool names_order) {
   std::vector<std::pair<std::string, std::string>> sizes;
   for (const ResultRow* row : rows) {
     std::pair<std::string, std::string> entry = {row->text(col::kLabel), describe_size(*row)};
-    if (std::ranges::find(sizes, entry) == sizes.end()) {
-      sizes.push_back(std::move(entry));
-    }
+    if (std::ranges::find(sizes, entry) == sizes.end()) sizes.push_back(std::move(entry));
   }
   std::string text = rows.front()->text(col::kSite);
-  if (names_order) {
-    text += fmt::format(", alpha {}", rows.front()->number(col::kAlpha));
-  }
+  if (names_order) text += fmt::format(", alpha {}", rows.front()->number(col::kAlpha));
   const auto same_size = [&](const auto& entry) { return entry.second == sizes.front().second; };
   if (std::ranges::all_of(sizes, same_size)) {
     return fmt::format("{} ({})", text, sizes.front().second);
@@ -239,9 +235,7 @@ void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captu
   }
   report.notes.push_back(what_is_measured(options.entropy));
   report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
-  for (const ChosenCapture& capture : captures) {
-    report.notes.push_back(describe_sequences(capture));
-  }
+  for (const ChosenCapture& capture : captures) report.notes.push_back(describe_sequences(capture));
   report.legend = what_cells_are(options);
   if (std::string remark = remark_on_values(captures, options.entropy); !remark.empty()) {
     report.remarks.push_back(std::move(remark));

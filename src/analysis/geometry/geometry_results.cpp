@@ -339,9 +339,7 @@ void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& capt
     report.layout.block = {col::kSite, col::kGroup, col::kMeasure, col::kOver};
   }
   report.layout.heading = block_heading;
-  for (const ChosenCapture& capture : captures) {
-    report.notes.push_back(describe_capture(capture));
-  }
+  for (const ChosenCapture& capture : captures) report.notes.push_back(describe_capture(capture));
   add_notes(report, options);
   report.legend = "cells: value over all rows, or mean and standard deviation over sequences" +
                   interval_legend(options.summary);

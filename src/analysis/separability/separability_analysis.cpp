@@ -270,9 +270,7 @@ std::string block_heading(const std::string&, const RowPointers& rows) {
   const auto labels = row.text(col::kLabels);
   if (labels != "words") text += fmt::format(", {}", labels);
   text += fmt::format(" (dim {}", row.shown(col::kDim));
-  if (row.has(col::kMajority)) {
-    text += fmt::format(", majority {:.3f}", row.number(col::kMajority));
-  }
+  if (row.has(col::kMajority)) text += fmt::format(", majority {:.3f}", row.number(col::kMajority));
   return text + ")";
 }
 

@@ -279,9 +279,7 @@ std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
         units.push_back(unit_of(shared, i, part));
         continue;
       }
-      for (const int layer : part.layers) {
-        units.push_back(unit_of(shared, i, {part.site, {layer}}));
-      }
+      for (const int layer : part.layers) units.push_back(unit_of(shared, i, {part.site, {layer}}));
     }
   }
   return units;

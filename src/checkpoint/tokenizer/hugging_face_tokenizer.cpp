@@ -171,9 +171,7 @@ class WordEncoder : public PieceConsumer {
 
  private:
   void encode(std::string_view word) {
-    if (word.size() > WordCache::kLongestWord) {
-      return model_.encode(word, scratch_.bpe, ids_);
-    }
+    if (word.size() > WordCache::kLongestWord) return model_.encode(word, scratch_.bpe, ids_);
     const WordCache::Place place = WordCache::place_of(word);
     const auto known = scratch_.cache.find(place);
     if (!known.empty()) {

@@ -145,9 +145,7 @@ std::string described_with_default(const OptionField& field) {
 std::vector<std::string> option_groups(const CommandHelp& help) {
   std::vector<std::string> groups = {""};
   for (const OptionField& field : help.options) {
-    if (std::ranges::find(groups, field.group) == groups.end()) {
-      groups.push_back(field.group);
-    }
+    if (std::ranges::find(groups, field.group) == groups.end()) groups.push_back(field.group);
   }
   return groups;
 }

@@ -348,9 +348,7 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                    outcomes);
     }
     ++done;
-    if (on_progress && std::this_thread::get_id() == caller) {
-      on_progress({done.load(), count, ""});
-    }
+    if (on_progress && std::this_thread::get_id() == caller) on_progress({done.load(), count, ""});
   };
   pool.parallel_for(count, item, std::move(stop));
   if (on_progress) on_progress({count, count, ""});

@@ -112,9 +112,7 @@ std::optional<double> mle_dimension(const MatrixD& distances, MleAverage average
   std::int64_t finite = 0;
   for (Eigen::Index i = 0; i < distances.rows(); ++i) {
     double sum = 0.0;
-    for (Eigen::Index j = 0; j + 1 < k; ++j) {
-      sum += std::log(distances(i, k - 1) / distances(i, j));
-    }
+    for (Eigen::Index j = 0; j + 1 < k; ++j) sum += std::log(distances(i, k - 1) / distances(i, j));
     const double inverse = sum / static_cast<double>(k - 1);
     inverses += inverse;
     if (inverse > 0.0) {

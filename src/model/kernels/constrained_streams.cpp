@@ -238,9 +238,7 @@ class Tile {
 
   void compute_maps() {
     if (!job_.mixture.defined()) return;
-    for (std::int64_t k = 0; k < n_ * n_; ++k) {
-      comb_[k] = logit(2 * n_ + k, 2);
-    }
+    for (std::int64_t k = 0; k < n_ * n_; ++k) comb_[k] = logit(2 * n_ + k, 2);
     sinkhorn_.run(comb_);
   }
 
@@ -255,9 +253,7 @@ class Tile {
       }
     }
     sinkhorn_.backward(g);
-    for (std::int64_t k = 0; k < n_ * n_; ++k) {
-      dz.row(2 * n_ + k) = g[k].matrix().transpose();
-    }
+    for (std::int64_t k = 0; k < n_ * n_; ++k) dz.row(2 * n_ + k) = g[k].matrix().transpose();
   }
 
   const Job& job_;

@@ -143,9 +143,7 @@ std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary
 
 bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other) {
   const std::int64_t context = rope.original_max_position_embeddings;
-  if (rope.kind == RopeKind::kDynamic) {
-    return std::max(length, context) != std::max(other, context);
-  }
+  if (rope.kind == RopeKind::kDynamic) return std::max(length, context) != std::max(other, context);
   return rope.kind == RopeKind::kLongRope && (length > context) != (other > context);
 }
 

@@ -125,9 +125,7 @@ ForwardResult ForwardPass::end() {
   }
   at::Tensor normalized = final_norm(result.hidden);
   const DecoderSpec& spec = model_.config.spec;
-  if (has_targets) {
-    result.loss = output_loss(normalized, options_.targets, model_.weights, spec);
-  }
+  if (has_targets) result.loss = output_loss(normalized, options_.targets, model_.weights, spec);
   if (options_.logits == LogitsFor::kNone) return result;
   if (options_.logits == LogitsFor::kLastToken) {
     normalized = normalized.narrow(1, normalized.size(1) - 1, 1);

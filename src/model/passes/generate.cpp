@@ -73,9 +73,7 @@ std::vector<ReadToken> read_from(std::size_t first, const Decoder& decoder,
         log_probabilities_behind(logits, static_cast<std::int64_t>(t));
     tokens[t].id = prompt[t];
     if (t >= first) tokens[t].next = likeliest(behind, count);
-    if (t + 1 < prompt.size()) {
-      tokens[t + 1].log_probability = behind[prompt[t + 1]];
-    }
+    if (t + 1 < prompt.size()) tokens[t + 1].log_probability = behind[prompt[t + 1]];
   }
   return tokens;
 }

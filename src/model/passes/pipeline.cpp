@@ -24,9 +24,7 @@ Pipeline::Pipeline(const Decoder& decoder, const ForwardOptions& options,
       results_(1) {
   const std::size_t count = last_stage_ + 1;
   threads_per_stage_ = std::max(1, num_tile_threads() / static_cast<int>(count));
-  for (std::size_t i = 0; i < last_stage_; ++i) {
-    handovers_.push_back(std::make_unique<Handover>(1));
-  }
+  for (std::size_t i = 0; i < last_stage_; ++i) handovers_.push_back(std::make_unique<Handover>(1));
   start_threads(
       threads_, static_cast<int>(count),
       [this](int stage) { serve(static_cast<std::size_t>(stage)); }, [this] { give_up(); });

@@ -231,9 +231,7 @@ void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const
 
 bool ChunkReader::read_chunk(std::size_t chunk, float* out) const {
   const bool is_as_stored = storage_ == StorageType::kFloat32 && filters_ != Filters::kDeflate;
-  if (!is_as_stored || !is_listed()) {
-    return read_part(chunk, 0, chunk_rows_, out);
-  }
+  if (!is_as_stored || !is_listed()) return read_part(chunk, 0, chunk_rows_, out);
   const auto values = static_cast<std::size_t>(chunk_rows_ * dim_);
   const std::span<std::byte> target = std::as_writable_bytes(std::span(out, values));
   const bool waited = load(chunk, target, 0);

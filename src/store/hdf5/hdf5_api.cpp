@@ -90,9 +90,7 @@ std::string list_members(const Hdf5File& file, const std::string& name) {
   std::vector<std::string> names = file.groups(group);
   for (std::string& dataset : file.datasets(group)) names.push_back(std::move(dataset));
   std::string list;
-  for (std::size_t i = 0; i < names.size() && i < 20; ++i) {
-    list += (i == 0 ? "" : ", ") + names[i];
-  }
+  for (std::size_t i = 0; i < names.size() && i < 20; ++i) list += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > 20) list += ", ...";
   const std::string where = group == "/" ? "the file" : "'" + group + "'";
   return names.empty() ? where + " is empty" : where + " contains " + list;

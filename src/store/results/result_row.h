@@ -150,9 +150,7 @@ std::vector<std::string> distinct(const Rows& rows, const Column& column) {
   std::vector<std::string> texts;
   for (const auto& row : rows) {
     const std::string& text = as_row(row).text(column);
-    if (!text.empty() && std::ranges::find(texts, text) == texts.end()) {
-      texts.push_back(text);
-    }
+    if (!text.empty() && std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   }
   return texts;
 }

@@ -94,9 +94,7 @@ class Parser {
     int value = 0;
     const char* const end = word_.data() + word_.size();
     const auto result = std::from_chars(word_.data(), end, value);
-    if (word_.empty() || result.ec != std::errc() || result.ptr != end) {
-      refuse("an integer or '('");
-    }
+    if (word_.empty() || result.ec != std::errc() || result.ptr != end) refuse("an integer or '('");
     advance();
     return ArithmeticExpression(value);
   }

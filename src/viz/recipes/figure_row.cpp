@@ -72,9 +72,7 @@ int count_of(const FigureRows& rows, const Column& column, int limit) {
 FigureRows rows_of(FigureSources sources, const FigureOptions& options) {
   FigureRows all;
   for (std::size_t s = 0; s < sources.size(); ++s) {
-    for (const ResultRow& row : sources[s].results.rows) {
-      all.push_back({&row, s, &sources[s].path});
-    }
+    for (const ResultRow& row : sources[s].results.rows) all.push_back({&row, s, &sources[s].path});
   }
   check_there("site", options.site, distinct(all, col::kSite));
   check_there("label", options.label, distinct(all, col::kLabel));
