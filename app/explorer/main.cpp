@@ -78,11 +78,9 @@ class FirstPaint : public QObject {
 void checkDisplay(const ExplorerCommand& command) {
   if (qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
   if (qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY")) return;
-  if (command.screenshot.empty()) {
-    throw IoError(
-        "display: not available (DISPLAY and WAYLAND_DISPLAY are not set); "
-        "lime-metrics and lime-figure need none");
-  }
+  throw_if<IoError>(command.screenshot.empty(),
+                    "display: not available (DISPLAY and WAYLAND_DISPLAY are not set); "
+                    "lime-metrics and lime-figure need none");
   qputenv("QT_QPA_PLATFORM", "offscreen");
 }
 

@@ -115,10 +115,8 @@ void CaptureOptions::validate_input() const {
            "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
            inputs);
   if (seq_len) at_least_one("seq_len", *seq_len);
-  if (seq_len && keeps_lengths()) {
-    throw InvalidArgument("seq_len: --{} are not packed; omit --seq-len",
-                          pairs.empty() ? "lines" : "pairs");
-  }
+  throw_if(seq_len && keeps_lengths(), "seq_len: --{} are not packed; omit --seq-len",
+           pairs.empty() ? "lines" : "pairs");
   if (packing != Packing::kEosBetween) {
     throw_if(text.empty(), "packing: applies to --text only; omit --packing");
     throw_if(bos != BosPolicy::kAuto,

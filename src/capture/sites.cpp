@@ -40,10 +40,8 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
       std::vector<std::string> words;
       for (const CaptureSite& site : known) words.push_back(site.name);
       const std::string closest = closest_word(name, words);
-      if (!closest.empty()) {
-        throw InvalidArgument("sites: unknown site '{}'; did you mean '{}'?", printable(name),
-                              closest);
-      }
+      throw_if(!closest.empty(), "sites: unknown site '{}'; did you mean '{}'?", printable(name),
+               closest);
       throw InvalidArgument("sites: unknown site '{}' (supported: {})", printable(name),
                             join_words(words));
     }

@@ -176,9 +176,8 @@ void read_samples_file(const std::filesystem::path& file,
     } catch (const Json::exception& error) {
       throw FormatError("{}: is not a sample of lm-eval --log_samples ({})", where, error.what());
     }
-    if (!seen.insert({sample.task, sample.doc_id, sample.filter}).second) {
-      throw FormatError("{}: item {} of {} occurs twice", where, sample.doc_id, sample.task);
-    }
+    throw_if<FormatError>(!seen.insert({sample.task, sample.doc_id, sample.filter}).second,
+                          "{}: item {} of {} occurs twice", where, sample.doc_id, sample.task);
     take(std::move(sample));
     return true;
   });

@@ -304,10 +304,9 @@ Json read_figure_provenance(const fs::path& path) {
   } else {
     text = find_in_svg(bytes);
   }
-  if (!text) {
-    throw FormatError("'{}': must be a PDF, SVG or PNG of lime-figure; it contains no provenance",
-                      path.string());
-  }
+  throw_if<FormatError>(!text,
+                        "'{}': must be a PDF, SVG or PNG of lime-figure; it contains no provenance",
+                        path.string());
   return parse_json(*text, path.string());
 }
 

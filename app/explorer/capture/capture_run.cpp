@@ -40,10 +40,9 @@ void checkIsFree(const QString& path) {
   const QFileInfo file(path);
   const QFileInfo folder(file.path());
   if (file.exists()) throw IoError("'{}': already exists; select another name", path.toStdString());
-  if (!folder.isDir() || !folder.isWritable()) {
-    throw IoError("'{}': cannot be written; '{}' must be a folder with write permission",
-                  path.toStdString(), folder.filePath().toStdString());
-  }
+  throw_if<IoError>(!folder.isDir() || !folder.isWritable(),
+                    "'{}': cannot be written; '{}' must be a folder with write permission",
+                    path.toStdString(), folder.filePath().toStdString());
 }
 
 QStringList sitesOf(const CaptureForm& form) {
@@ -93,14 +92,12 @@ QStringList CaptureRequest::outputs() const {
 void CaptureRequest::validate() const {
   if (models.empty()) throw InvalidArgument("checkpoint: one must be selected, got none");
   const bool has_text = !text.trimmed().isEmpty();
-  if (has_text == !text_file.isEmpty()) {
-    throw InvalidArgument("text: {}", has_text ? "must be typed or in a file, got both"
-                                               : "must not be empty; type a text or select a file");
-  }
+  throw_if(has_text == !text_file.isEmpty(), "text: {}",
+           has_text ? "must be typed or in a file, got both"
+                    : "must not be empty; type a text or select a file");
   if (!has_text) const MappedFile readable(toPath(text_file));
-  if (sitesOf(form).isEmpty()) {
-    throw InvalidArgument("values, routed values, hidden: one must be selected, got none");
-  }
+  throw_if(sitesOf(form).isEmpty(),
+           "values, routed values, hidden: one must be selected, got none");
   if (output.isEmpty()) throw InvalidArgument("save as: must name a file, got nothing");
   for (const QString& file : outputs()) checkIsFree(file);
   if (measures_entropy) checkIsFree(withSuffix(output, {}, u".entropy.json"_s));
@@ -116,10 +113,8 @@ CaptureRun::CaptureRun(JobRunner& jobs) : jobs_(jobs) {
 }
 
 void CaptureRun::start(const CaptureRequest& request) {
-  if (isRunning()) {
-    throw InvalidArgument(
-        "capture: a capture is already running; wait, or cancel it in the list of jobs");
-  }
+  throw_if(isRunning(),
+           "capture: a capture is already running; wait, or cancel it in the list of jobs");
   request.validate();
   if (!request.form.only_words) last_ = request;
   QString text = request.text_file;
@@ -237,10 +232,8 @@ std::vector<std::string> frequentWords(const std::filesystem::path& checkpoint,
   for (const auto& [piece, number] : times) {
     if (isWord(piece)) words.emplace_back(-number, piece);
   }
-  if (words.size() < 2) {
-    throw InvalidArgument("words: the text must have two words that are one token each, got {}",
-                          words.size());
-  }
+  throw_if(words.size() < 2, "words: the text must have two words that are one token each, got {}",
+           words.size());
   std::sort(words.begin(), words.end());
   words.resize(std::min(words.size(), count));
   std::vector<std::string> selected;

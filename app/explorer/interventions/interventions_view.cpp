@@ -371,9 +371,8 @@ void InterventionsView::loadEdits(const QString& path) {
 
 void InterventionsView::saveEdits(const QString& path) {
   attempt([&] {
-    if (edits_.edits().empty()) {
-      throw InvalidArgument("save edits: there are no edits to save; ablate a route first");
-    }
+    throw_if(edits_.edits().empty(),
+             "save edits: there are no edits to save; ablate a route first");
     write_file_atomically(toPath(path), router_edits_to_json(edits_.edits()).dump(1) + "\n");
     edit_file_ = path;
   });
@@ -382,12 +381,10 @@ void InterventionsView::saveEdits(const QString& path) {
 void InterventionsView::loadText(const QString& path) {
   attempt([&] {
     const MappedFile file(toPath(path));
-    if (file.size() > kLargestText) {
-      throw InvalidArgument(
-          "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture "
-          "--lines --router-edit",
-          path.toStdString(), file.size());
-    }
+    throw_if(file.size() > kLargestText,
+             "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture "
+             "--lines --router-edit",
+             path.toStdString(), file.size());
     const QString text = QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
     recordChange(u"Type a text"_s);
     changeState(u"Load a text"_s, [&] { effect_->editor().setText(text); });

@@ -21,10 +21,8 @@ namespace {
 
 /// @throws InvalidArgument  if `json` is no object, or has a name that is not among `known`.
 void checkNames(const Json& json, const std::vector<std::string>& known, const std::string& where) {
-  if (!json.is_object()) {
-    throw InvalidArgument("{}: must be an object of names and values, got {}", where,
-                          printable(json.dump()));
-  }
+  throw_if(!json.is_object(), "{}: must be an object of names and values, got {}", where,
+           printable(json.dump()));
   for (const auto& [name, value] : json.items()) {
     if (contains(known, name)) continue;
     throw InvalidArgument("{}: unknown setting '{}' (available: {})", where, printable(name),

@@ -177,9 +177,8 @@ class PairCollector {
   std::int16_t task_index(const std::string& task, const std::string& where) {
     const auto [entry, is_new] = tasks_.try_emplace(task, tasks_.size());
     if (is_new) {
-      if (tasks_.size() > std::size_t{std::numeric_limits<std::int16_t>::max()}) {
-        throw FormatError("{}: the number of tasks must be at most 32767", where);
-      }
+      throw_if<FormatError>(tasks_.size() > std::size_t{std::numeric_limits<std::int16_t>::max()},
+                            "{}: the number of tasks must be at most 32767", where);
       input_.task_names.push_back(task);
     }
     return static_cast<std::int16_t>(entry->second);

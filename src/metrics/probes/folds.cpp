@@ -9,9 +9,8 @@ namespace lime {
 namespace {
 
 std::uint32_t checked_seed(std::uint64_t seed) {
-  if (seed >= std::uint64_t{1} << 32) {
-    throw InvalidArgument("seed: must be < 2^32 for NumPy's generator, got {}", seed);
-  }
+  throw_if(seed >= std::uint64_t{1} << 32, "seed: must be < 2^32 for NumPy's generator, got {}",
+           seed);
   return static_cast<std::uint32_t>(seed);
 }
 

@@ -121,21 +121,19 @@ void check_description(const fs::path& folder, const Json& description) {
   const std::size_t files =
       description.at("files").size() + description.at("validation_files").size();
   const Json shards = description.value("shards", Json());
-  if (shards != files) {
-    throw FormatError(
-        "'{}': shards must be {}, one for each file of the text, got {}; remove the folder to "
-        "tokenise again",
-        (folder / kDescriptionFile).string(), files, shards.dump());
-  }
+  throw_if<FormatError>(
+      shards != files,
+      "'{}': shards must be {}, one for each file of the text, got {}; remove the folder to "
+      "tokenise again",
+      (folder / kDescriptionFile).string(), files, shards.dump());
   const Json tokens = description.value("tokens", Json());
   const bool is_pair = tokens.is_array() && tokens.size() == 2 && tokens[0].is_number_integer() &&
                        tokens[1].is_number_integer();
-  if (!is_pair) {
-    throw FormatError(
-        "'{}': tokens must be two numbers, of the training and the held-out text, got {}; remove "
-        "the folder to tokenise again",
-        (folder / kDescriptionFile).string(), tokens.dump());
-  }
+  throw_if<FormatError>(
+      !is_pair,
+      "'{}': tokens must be two numbers, of the training and the held-out text, got {}; remove "
+      "the folder to tokenise again",
+      (folder / kDescriptionFile).string(), tokens.dump());
 }
 
 /// @throws FormatError  if the folder does not match its description.

@@ -96,9 +96,7 @@ void check_sources(FigureSources sources, const FigureOptions& options) {
              "figure: all results must be of the same metric, got {} in '{}' and {} in '{}'",
              sources.front().results.metric, sources.front().path.string(), source.results.metric,
              source.path.string());
-    if (source.results.rows.empty()) {
-      throw InvalidArgument("figure: '{}' contains no rows", source.path.string());
-    }
+    throw_if(source.results.rows.empty(), "figure: '{}' contains no rows", source.path.string());
   }
   if (!options.mixed_texts) check_texts(sources);
 }

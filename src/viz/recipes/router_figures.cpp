@@ -38,12 +38,10 @@ std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptio
                                        const std::vector<std::string>& usual) {
   const std::vector<std::string> there = distinct(rows, col::kWeighting);
   for (const std::string& weighting : options.weighting) {
-    if (!contains(there, weighting)) {
-      throw InvalidArgument(
-          "weighting: the results contain no '{}' (their weightings: {}); keys and values need "
-          "lime-metrics router CHECKPOINT CAPTURE",
-          weighting, fmt::join(there, ", "));
-    }
+    throw_if(!contains(there, weighting),
+             "weighting: the results contain no '{}' (their weightings: {}); keys and values need "
+             "lime-metrics router CHECKPOINT CAPTURE",
+             weighting, fmt::join(there, ", "));
     throw_if(is_difference(weighting) != is_difference(options.weighting.front()),
              "weighting: fractions and differences need separate figures, got {}",
              fmt::join(options.weighting, ","));
