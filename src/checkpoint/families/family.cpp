@@ -5,7 +5,19 @@
 #include <array>
 #include <cmath>
 
+#include "checkpoint/families/gemma.h"
+#include "checkpoint/families/gpt2.h"
+#include "checkpoint/families/gpt_neox.h"
+#include "checkpoint/families/granite.h"
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/families/llama.h"
+#include "checkpoint/families/mistral.h"
+#include "checkpoint/families/mudd.h"
+#include "checkpoint/families/olmo.h"
+#include "checkpoint/families/opt.h"
+#include "checkpoint/families/phi3.h"
+#include "checkpoint/families/qwen.h"
+#include "checkpoint/families/smollm3.h"
 #include "core/utf8.h"
 
 namespace lime {

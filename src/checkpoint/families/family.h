@@ -46,27 +46,6 @@ struct Family {
   void (*write)(const ModelConfig& config, Json& json) = nullptr;
 };
 
-extern const Family
-    kLlama;  ///< LLaMA and its descendants with the same blocks (Vicuna, SmolLM ...)
-extern const Family kMistral;    ///< a sliding window in every layer
-extern const Family kMinistral;  ///< a `mistral` with `layer_types`, as transformers 5 writes it
-extern const Family kQwen2;      ///< Qwen2 and Qwen2.5: biases of q, k and v
-extern const Family kQwen3;      ///< a norm of each head's query and key
-extern const Family kSmolLm3;    ///< some layers without rotary embedding
-extern const Family kOlmo2;      ///< norms after attention and MLP, and of whole queries and keys
-extern const Family kOlmo3;  ///< sliding windows, whose layers have a rotary embedding of their own
-extern const Family kPhi3;   ///< Phi-3 and Phi-4: fused projections
-extern const Family kGemma;  ///< scaled embeddings, norms that multiply by 1 + weight
-extern const Family kGemma2;      ///< norms before and after each part, soft caps, sliding windows
-extern const Family kGemma3Text;  ///< Gemma 2's blocks with norms of queries and keys; text only
-extern const Family kGranite;     ///< multipliers of embeddings, residuals, attention and logits
-extern const Family
-    kGptNeoX;               ///< GPT-NeoX and Pythia: parallel attention and MLP, partial rotation
-extern const Family kGpt2;  ///< learned positions, matrices stored as [inputs, outputs]
-extern const Family kOpt;   ///< norms before or after the parts, learned positions from row 2 on
-extern const Family kMuddFormer;  ///< released MUDD models: RMSNorm, SwiGLU
-extern const Family kMuddPythia;  ///< the variant of the released MUDD models with Pythia's blocks
-
 /// Returns all families, in the order of the documentation.
 std::span<const Family* const> all_families();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "checkpoint/families/family.h"
+#include "checkpoint/families/gpt_neox.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checkpoint/families/family.h"
+
+namespace lime {
+
+/// LLaMA and its descendants with the same blocks (Vicuna, SmolLM ...).
+extern const Family kLlama;
+
+}  // namespace lime

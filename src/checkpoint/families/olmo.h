@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "checkpoint/families/family.h"
+
+namespace lime {
+
+/// Norms after attention and MLP, and of whole queries and keys.
+extern const Family kOlmo2;
+/// Sliding windows, whose layers have a rotary embedding of their own.
+extern const Family kOlmo3;
+
+}  // namespace lime
