@@ -202,8 +202,7 @@ TrainingOutcome train(const TrainCommand& command) {
                                interrupt_token());
       case TrainingTask::kTextPairs:
         return train_on_pairs(command.files, command.setup, progress.callback(), interrupt_token());
-      case TrainingTask::kArithmeticExpressions:
-        break;
+      case TrainingTask::kArithmeticExpressions: break;
     }
     return train_on_arithmetic(command.arithmetic, command.setup, progress.callback(),
                                interrupt_token());

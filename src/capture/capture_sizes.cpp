@@ -246,12 +246,10 @@ RoutingElements routing_elements(const ModelConfig& config) {
     case DepthRouting::kLime:
       if (config.lime.router == RouterKind::kNone) break;
       return {hidden + layers * 2 * kv, 2 * kv};
-    case DepthRouting::kDenseFormer:
-      return {(layers + 2) * hidden, 0};
+    case DepthRouting::kDenseFormer: return {(layers + 2) * hidden, 0};
     case DepthRouting::kHyperConnections:
       return {config.hyper_connections.rate * hidden, (config.hyper_connections.rate + 1) * hidden};
-    case DepthRouting::kResFormer:
-      return {hidden + kv, kv};
+    case DepthRouting::kResFormer: return {hidden + kv, kv};
     case DepthRouting::kAttentionResiduals:
       return {(2 + (config.attn_res.num_blocks == 0 ? 2 * layers : config.attn_res.num_blocks)) *
                   hidden,
@@ -260,10 +258,8 @@ RoutingElements routing_elements(const ModelConfig& config) {
       return {config.mhc.hc_mult * hidden, (config.mhc.hc_mult + 1) * hidden};
     case DepthRouting::kDepthAttention:
       return {hidden + std::ssize(depth_attention_sources(config, layers - 1)) * 2 * kv, kv};
-    case DepthRouting::kMudd:
-      return {(layers + 5) * hidden, 5 * hidden};
-    case DepthRouting::kNone:
-      break;
+    case DepthRouting::kMudd: return {(layers + 5) * hidden, 5 * hidden};
+    case DepthRouting::kNone: break;
   }
   return {hidden, 0};
 }

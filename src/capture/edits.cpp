@@ -303,8 +303,7 @@ at::Tensor EditHooks::edited(const ActivationEdit& edit, const HookPoint& point,
 at::Tensor EditHooks::replacement(const ActivationEdit& edit, const HookPoint& point,
                                   const at::Tensor& x) {
   switch (edit.operation) {
-    case EditOperation::kScale:
-      return x * edit.factor;
+    case EditOperation::kScale: return x * edit.factor;
     case EditOperation::kMean: {
       if (edit.from.empty()) {
         const at::Tensor all = mask_of({}, {}).flatten().nonzero().flatten().to(x.device());
@@ -314,18 +313,15 @@ at::Tensor EditHooks::replacement(const ActivationEdit& edit, const HookPoint& p
       return at::tensor(std::vector<double>(mean.begin(), mean.end()), at::kDouble)
           .view(x.sizes().slice(2));
     }
-    case EditOperation::kResample:
-      return resampled(edit, point, x);
-    case EditOperation::kPatch:
-      return patched(edit, point, x);
+    case EditOperation::kResample: return resampled(edit, point, x);
+    case EditOperation::kPatch: return patched(edit, point, x);
     case EditOperation::kProject: {
       const at::Tensor d = at::tensor(edit.direction, at::kDouble).to(x.device());
       const at::Tensor wide = x.to(at::kDouble).reshape({x.size(0), x.size(1), -1, d.size(0)});
       const at::Tensor along = at::matmul(wide, d.unsqueeze(1)) / d.square().sum();
       return (wide - along * d).reshape(x.sizes());
     }
-    default:
-      return at::scalar_tensor(0.0, x.options());
+    default: return at::scalar_tensor(0.0, x.options());
   }
 }
 

@@ -62,30 +62,22 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
   switch (kind) {
     case HookKind::kQ:
     case HookKind::kRotQ:
-    case HookKind::kZ:
-      return config.num_attention_heads * config.head_dim;
+    case HookKind::kZ: return config.num_attention_heads * config.head_dim;
     case HookKind::kK:
     case HookKind::kV:
     case HookKind::kRoutedK:
     case HookKind::kRoutedV:
-    case HookKind::kRotK:
-      return config.num_key_value_heads * config.head_dim;
+    case HookKind::kRotK: return config.num_key_value_heads * config.head_dim;
     case HookKind::kMlpPre:
     case HookKind::kMlpPreLinear:
-    case HookKind::kMlpPost:
-      return config.mlp_width(layer);
-    case HookKind::kPattern:
-      return config.num_attention_heads;
-    case HookKind::kRoute:
-      return config.num_key_value_heads * route_width(config, layer);
+    case HookKind::kMlpPost: return config.mlp_width(layer);
+    case HookKind::kPattern: return config.num_attention_heads;
+    case HookKind::kRoute: return config.num_key_value_heads * route_width(config, layer);
     case HookKind::kDepthWeights:
       return std::ssize(depth_reads(config, layer)) * num_depth_sources(config, layer);
-    case HookKind::kLogitLens:
-      return kLensSize;
-    case HookKind::kAttnProfile:
-      return config.num_attention_heads * kProfileSize;
-    default:
-      return config.hidden_size;
+    case HookKind::kLogitLens: return kLensSize;
+    case HookKind::kAttnProfile: return config.num_attention_heads * kProfileSize;
+    default: return config.hidden_size;
   }
 }
 

@@ -111,9 +111,7 @@ void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::strin
     case RouterKind::kLast:
     case RouterKind::kFirst:
     case RouterKind::kFirstAndPrevious:
-    case RouterKind::kDilated:
-      require_size(place, "j", lime.j, num_layers);
-      break;
+    case RouterKind::kDilated: require_size(place, "j", lime.j, num_layers); break;
     case RouterKind::kAverage:
       throw_if<FormatError>(
           lime.per_dimension || lime.dynamic,
@@ -122,8 +120,7 @@ void validate_router(const LimeConfig& lime, std::int64_t num_layers, std::strin
           place);
       break;
     case RouterKind::kFull:
-    case RouterKind::kNone:
-      break;
+    case RouterKind::kNone: break;
   }
   throw_if<FormatError>(lime.per_dimension && lime.dynamic,
                         "{}: 'per_dimension' and 'dynamic' must not both be true", place);
@@ -162,8 +159,7 @@ void validate_routing(const ModelConfig& config, std::string_view where) {
   const std::int64_t num_layers = config.num_hidden_layers;
   const std::string place = fmt::format("{}: '{}'", where, enum_name(config.routing));
   switch (config.routing) {
-    case DepthRouting::kLime:
-      return validate_router(config.lime, num_layers, place);
+    case DepthRouting::kLime: return validate_router(config.lime, num_layers, place);
     case DepthRouting::kDenseFormer:
       require_size(place, "dilation", config.denseformer.dilation, num_layers);
       return require_size(place, "period", config.denseformer.period, num_layers);
@@ -186,11 +182,9 @@ void validate_routing(const ModelConfig& config, std::string_view where) {
         if (count != 0) require_size(place, key, count, num_layers);
       }
       break;
-    case DepthRouting::kMudd:
-      return require_plain_blocks(config, where);
+    case DepthRouting::kMudd: return require_plain_blocks(config, where);
     case DepthRouting::kResFormer:
-    case DepthRouting::kNone:
-      break;
+    case DepthRouting::kNone: break;
   }
 }
 

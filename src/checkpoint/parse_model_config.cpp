@@ -108,8 +108,7 @@ void visit_routing(Config& config, const Visit& visit) {
     case DepthRouting::kHyperConnections:
       visit("dynamic", config.hyper_connections.dynamic);
       return visit("rate", config.hyper_connections.rate);
-    case DepthRouting::kResFormer:
-      return visit("first_layer_only", config.first_layer_values_only);
+    case DepthRouting::kResFormer: return visit("first_layer_only", config.first_layer_values_only);
     case DepthRouting::kAttentionResiduals:
       visit("num_blocks", config.attn_res.num_blocks);
       visit("sources", config.attn_res.sources);
@@ -121,10 +120,8 @@ void visit_routing(Config& config, const Visit& visit) {
     case DepthRouting::kDepthAttention:
       visit("stride", config.depth_attention.stride);
       return visit("recent_window", config.depth_attention.recent_window);
-    case DepthRouting::kMudd:
-      return visit("round64", config.mudd.round64);
-    case DepthRouting::kNone:
-      break;
+    case DepthRouting::kMudd: return visit("round64", config.mudd.round64);
+    case DepthRouting::kNone: break;
   }
 }
 

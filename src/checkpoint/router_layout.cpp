@@ -53,14 +53,10 @@ std::vector<std::int64_t> router_sources(const LimeConfig& config, std::int64_t 
   const std::int64_t j = config.j;
   switch (config.router) {
     case RouterKind::kFull:
-    case RouterKind::kAverage:
-      break;
-    case RouterKind::kLast:
-      return range(std::max<std::int64_t>(0, layer - j + 1), layer);
-    case RouterKind::kDilated:
-      return range(0, layer, j);
-    case RouterKind::kNone:
-      return {layer};
+    case RouterKind::kAverage: break;
+    case RouterKind::kLast: return range(std::max<std::int64_t>(0, layer - j + 1), layer);
+    case RouterKind::kDilated: return range(0, layer, j);
+    case RouterKind::kNone: return {layer};
     case RouterKind::kFirst:
     case RouterKind::kFirstAndPrevious: {
       std::vector<std::int64_t> layers = range(0, std::min(j - 1, layer));

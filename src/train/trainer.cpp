@@ -40,10 +40,8 @@ double learning_rate_fraction(const ScheduleOptions& options, std::int64_t step,
                         static_cast<double>(std::max<std::int64_t>(total_steps - warmup, 1)));
   const double left = options.final_learning_rate;
   switch (options.schedule) {
-    case ScheduleKind::kConstant:
-      return 1.0;
-    case ScheduleKind::kLinear:
-      return 1.0 - (1.0 - left) * progress;
+    case ScheduleKind::kConstant: return 1.0;
+    case ScheduleKind::kLinear: return 1.0 - (1.0 - left) * progress;
     case ScheduleKind::kCosine:
       return left + (1.0 - left) * 0.5 * (1.0 + std::cos(std::numbers::pi * progress));
     case ScheduleKind::kWarmupStableDecay: {

@@ -43,14 +43,10 @@ inline double relative_difference(const at::Tensor& found, const at::Tensor& exp
 /// 2^-24, 2^-11 and 2^-8.
 inline double tolerance_of(ComputeType dtype) {
   switch (dtype) {
-    case ComputeType::kFloat64:
-      return 1e-12;
-    case ComputeType::kFloat32:
-      return 2e-5;
-    case ComputeType::kFloat16:
-      return 2e-2;
-    case ComputeType::kBfloat16:
-      return 1e-1;
+    case ComputeType::kFloat64: return 1e-12;
+    case ComputeType::kFloat32: return 2e-5;
+    case ComputeType::kFloat16: return 2e-2;
+    case ComputeType::kBfloat16: return 1e-1;
   }
   return 0.0;
 }

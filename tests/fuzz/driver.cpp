@@ -131,9 +131,7 @@ class Mutator {
           input[random_.below(input.size())] = static_cast<char>(random_.below(256));
         }
         break;
-      case 2:
-        input.erase(place(input), 1 + random_.below(16));
-        break;
+      case 2: input.erase(place(input), 1 + random_.below(16)); break;
       case 3: {
         const std::string& other = any();
         const std::size_t from = place(other);

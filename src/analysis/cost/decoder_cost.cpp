@@ -103,12 +103,10 @@ double mudd_operations(const ModelConfig& config, const std::vector<ParameterSpe
 double mixing_operations(const ModelConfig& config, const std::vector<ParameterSpec>& specs,
                          std::int64_t layer) {
   switch (config.routing) {
-    case DepthRouting::kLime:
-      return router_operations(config, layer);
+    case DepthRouting::kLime: return router_operations(config, layer);
     case DepthRouting::kDenseFormer:
       return double(num_averaged_outputs(config, layer) * config.hidden_size);
-    case DepthRouting::kHyperConnections:
-      return 2.0 * hyper_module_operations(config);
+    case DepthRouting::kHyperConnections: return 2.0 * hyper_module_operations(config);
     case DepthRouting::kResFormer:
       return layer == 0 || config.first_layer_values_only
                  ? 0.0
@@ -123,12 +121,9 @@ double mixing_operations(const ModelConfig& config, const std::vector<ParameterS
                           count * (count + 1.0) * double(config.hidden_size) + 3.0 * count;
       return 2.0 * mhc_operations(config) + (layer + 1 == config.num_hidden_layers ? head : 0.0);
     }
-    case DepthRouting::kDepthAttention:
-      return depth_attention_operations(config, layer);
-    case DepthRouting::kMudd:
-      return mudd_operations(config, specs, layer);
-    case DepthRouting::kNone:
-      break;
+    case DepthRouting::kDepthAttention: return depth_attention_operations(config, layer);
+    case DepthRouting::kMudd: return mudd_operations(config, specs, layer);
+    case DepthRouting::kNone: break;
   }
   return 0.0;
 }

@@ -120,12 +120,9 @@ std::string format_report(const Report& report, ResultsFormat format, const Text
     case ResultsFormat::kCsv:
       return report.shows_main ? results_to_csv(report.results)
                                : results_to_csv(rows_of(report, true));
-    case ResultsFormat::kJson:
-      return results_to_json(report.results);
-    case ResultsFormat::kLatex:
-      return format_latex(report);
-    case ResultsFormat::kTable:
-      break;
+    case ResultsFormat::kJson: return results_to_json(report.results);
+    case ResultsFormat::kLatex: return format_latex(report);
+    case ResultsFormat::kTable: break;
   }
   return escaped_lines(format_table(report, style));
 }

@@ -171,12 +171,9 @@ std::string source_site(const ModelConfig& config) {
     case DepthRouting::kLime:
       return config.lime.dynamic && config.lime.router != RouterKind::kNone ? kRouteSite : "";
     case DepthRouting::kResFormer:
-    case DepthRouting::kDepthAttention:
-      return kRouteSite;
-    case DepthRouting::kNone:
-      return "";
-    default:
-      return kDepthWeightsSite;
+    case DepthRouting::kDepthAttention: return kRouteSite;
+    case DepthRouting::kNone: return "";
+    default: return kDepthWeightsSite;
   }
 }
 

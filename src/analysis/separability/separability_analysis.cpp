@@ -170,8 +170,7 @@ std::vector<Labelling> labellings_of(const SeparabilityTask& task,
       case ProbeControl::kSequence:
         add(control, control_task_labels(task.sequences, task.classes, seed_of(kSequenceStream)));
         break;
-      case ProbeControl::kRandomFeatures:
-        break;  // has the words' labels
+      case ProbeControl::kRandomFeatures: break;  // has the words' labels
     }
   }
   return labellings;

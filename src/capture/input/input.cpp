@@ -171,14 +171,12 @@ std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options) {
 
 std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy bos) {
   switch (bos) {
-    case BosPolicy::kNever:
-      return {};
+    case BosPolicy::kNever: return {};
     case BosPolicy::kAlways:
       throw_if(!tokenizer.bos_id(),
                "bos: the tokenizer has no beginning-of-sequence token; use auto or never");
       return {*tokenizer.bos_id()};
-    case BosPolicy::kAuto:
-      break;
+    case BosPolicy::kAuto: break;
   }
   return {tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end()};
 }

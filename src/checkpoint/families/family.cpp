@@ -131,14 +131,9 @@ RopeSpec read_scaling(const KeyReader& rope, const ModelConfig& config, bool is_
       result.low_freq_factor = rope.required_number("low_freq_factor");
       result.high_freq_factor = rope.required_number("high_freq_factor");
       break;
-    case RopeKind::kYarn:
-      read_yarn(rope, stretch, result);
-      break;
-    case RopeKind::kLongRope:
-      read_longrope(rope, stretch, result);
-      break;
-    case RopeKind::kDefault:
-      break;
+    case RopeKind::kYarn: read_yarn(rope, stretch, result); break;
+    case RopeKind::kLongRope: read_longrope(rope, stretch, result); break;
+    case RopeKind::kDefault: break;
   }
   return result;
 }

@@ -75,12 +75,8 @@ void split_and_merge(SplitBehavior behavior, bool invert, const TextPiece& piece
     const bool is_match = matched != invert;
     bool joins = false;
     switch (behavior) {
-      case SplitBehavior::kContiguous:
-        joins = is_match == previous_match;
-        break;
-      case SplitBehavior::kMergedWithPrevious:
-        joins = is_match && !previous_match;
-        break;
+      case SplitBehavior::kContiguous: joins = is_match == previous_match; break;
+      case SplitBehavior::kMergedWithPrevious: joins = is_match && !previous_match; break;
       default:  // kMergedWithNext: of several matches in a row the last one joins what follows
         joins = joins_next && !is_match;
         joins_next = is_match;

@@ -101,34 +101,22 @@ class Translator {
     if (at_ + 1 >= pattern_.size()) refuse("a lone backslash");
     const char c = pattern_[at_ + 1];
     switch (c) {
-      case 's':
-        return put(kSpace, 2);
-      case 'S':
-        return put(kNotSpace, 2);
-      case 'w':
-        return put_set(kWord, 2);
-      case 'W':
-        return put_negated_set(kWord, 2);
-      case 'h':
-        return put_set(kHexDigit, 2);
-      case 'H':
-        return put_negated_set(kHexDigit, 2);
-      case 'v':
-        return put(R"(\x0b)", 2);
-      case 'b':
-        return put(in_class_ ? std::string(R"(\x08)") : word_boundary(true), 2);
+      case 's': return put(kSpace, 2);
+      case 'S': return put(kNotSpace, 2);
+      case 'w': return put_set(kWord, 2);
+      case 'W': return put_negated_set(kWord, 2);
+      case 'h': return put_set(kHexDigit, 2);
+      case 'H': return put_negated_set(kHexDigit, 2);
+      case 'v': return put(R"(\x0b)", 2);
+      case 'b': return put(in_class_ ? std::string(R"(\x08)") : word_boundary(true), 2);
       case 'B':
         if (in_class_) refuse("\\B inside brackets");
         return put(word_boundary(false), 2);
-      case 'x':
-        return code_point();
-      case 'u':
-        return unicode_escape();
+      case 'x': return code_point();
+      case 'u': return unicode_escape();
       case 'p':
-      case 'P':
-        return property();
-      default:
-        break;
+      case 'P': return property();
+      default: break;
     }
     constexpr std::string_view kSame = "dDrntfae0";
     constexpr std::string_view kSameOutside = "AzZRX";

@@ -50,9 +50,7 @@ std::span<const T> load(std::span<const std::byte> from, std::array<T, kBlock>& 
 /// Converts one block of at most kBlock elements.
 void convert_block(Dtype dtype, std::span<const std::byte> from, std::span<float> to) {
   switch (dtype) {
-    case Dtype::kF32:
-      std::memcpy(to.data(), from.data(), from.size());
-      return;
+    case Dtype::kF32: std::memcpy(to.data(), from.data(), from.size()); return;
     case Dtype::kF16: {
       std::array<HalfBits, kBlock> block;
       half_to_float(load(from, block), to);

@@ -250,25 +250,14 @@ class Unpickler {
       case 0x95:  // FRAME
         take(8);
         return;
-      case '(':
-        marks_.push_back(stack_.size());
-        return;
-      case '0':
-        pop();
-        return;
-      case 'N':
-        make(Kind::kNone);
-        return;
-      case 0x88:
-        return make_integer(1, Kind::kBool);
-      case 0x89:
-        return make_integer(0, Kind::kBool);
-      case 'J':
-        return make_integer(take_signed(4));
-      case 'K':
-        return make_integer(static_cast<std::int64_t>(take_unsigned(1)));
-      case 'M':
-        return make_integer(static_cast<std::int64_t>(take_unsigned(2)));
+      case '(': marks_.push_back(stack_.size()); return;
+      case '0': pop(); return;
+      case 'N': make(Kind::kNone); return;
+      case 0x88: return make_integer(1, Kind::kBool);
+      case 0x89: return make_integer(0, Kind::kBool);
+      case 'J': return make_integer(take_signed(4));
+      case 'K': return make_integer(static_cast<std::int64_t>(take_unsigned(1)));
+      case 'M': return make_integer(static_cast<std::int64_t>(take_unsigned(2)));
       case 0x8A: {  // LONG1
         const std::uint64_t width = take_unsigned(1);
         if (width > 8) refuse("has a number of more than 64 bits");
@@ -278,54 +267,35 @@ class Unpickler {
         take(8);
         make(Kind::kFloat);
         return;
-      case 'X':
-        return make_string(take(take_unsigned(4)));
+      case 'X': return make_string(take(take_unsigned(4)));
       case 0x8C:  // SHORT_BINUNICODE
         return make_string(take(take_unsigned(1)));
       case ')':
-      case ']':
-        return make_sequence({});
-      case '}':
-        make(Kind::kDictionary);
-        return;
-      case 't':
-        return make_sequence(pop_items());
-      case 0x85:
-        return make_sequence(pop_items(1));
-      case 0x86:
-        return make_sequence(pop_items(2));
-      case 0x87:
-        return make_sequence(pop_items(3));
-      case 'a':
-        return append(Kind::kSequence, pop_items(1));
-      case 'e':
-        return append(Kind::kSequence, pop_items());
-      case 's':
-        return append(Kind::kDictionary, pop_items(2));
-      case 'u':
-        return append(Kind::kDictionary, pop_items());
-      case 'q':
-        return put(take_unsigned(1));
-      case 'r':
-        return put(take_unsigned(4));
+      case ']': return make_sequence({});
+      case '}': make(Kind::kDictionary); return;
+      case 't': return make_sequence(pop_items());
+      case 0x85: return make_sequence(pop_items(1));
+      case 0x86: return make_sequence(pop_items(2));
+      case 0x87: return make_sequence(pop_items(3));
+      case 'a': return append(Kind::kSequence, pop_items(1));
+      case 'e': return append(Kind::kSequence, pop_items());
+      case 's': return append(Kind::kDictionary, pop_items(2));
+      case 'u': return append(Kind::kDictionary, pop_items());
+      case 'q': return put(take_unsigned(1));
+      case 'r': return put(take_unsigned(4));
       case 0x94:  // MEMOIZE
         return put(memo_.size());
-      case 'h':
-        return get(take_unsigned(1));
-      case 'j':
-        return get(take_unsigned(4));
+      case 'h': return get(take_unsigned(1));
+      case 'j': return get(take_unsigned(4));
       case 'c': {
         const std::string_view module = take_line();
         return make_global(module, take_line());
       }
       case 0x93:  // STACK_GLOBAL
         return make_global_of_strings();
-      case 'Q':
-        return make_storage();
-      case 'R':
-        return call();
-      case 'b':
-        return set_attributes();
+      case 'Q': return make_storage();
+      case 'R': return call();
+      case 'b': return set_attributes();
       default:
         --at_;
         refuse(fmt::format("has the instruction 0x{:02X}, which tensors do not need,",

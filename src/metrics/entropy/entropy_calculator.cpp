@@ -90,8 +90,7 @@ void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
            "needs at least one token and one dimension, got {} x {}", rows.num_rows, rows.num_cols);
   switch (preset_) {
     case EntropyPreset::kRaw:
-    case EntropyPreset::kSeqVcr:
-      return;
+    case EntropyPreset::kSeqVcr: return;
     case EntropyPreset::kLimeCode:
       throw_if(shift_.size() != rows.num_cols,
                "representations have {} dimensions, but the statistics have {}", rows.num_cols,
@@ -101,9 +100,7 @@ void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
       return;
     case EntropyPreset::kLayerByLayer:
     case EntropyPreset::kMatrixEntropy:
-    case EntropyPreset::kDiffErank:
-      centre_and_normalize(rows);
-      return;
+    case EntropyPreset::kDiffErank: centre_and_normalize(rows); return;
   }
 }
 

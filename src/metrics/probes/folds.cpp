@@ -152,12 +152,9 @@ Folds make_folds(std::span<const int> classes, std::span<const int> groups,
   throw_if(static_cast<std::size_t>(options.num_folds) > num_rows,
            "folds: must be at most the number of rows, {}, got {}", num_rows, options.num_folds);
   switch (options.kind) {
-    case FoldKind::kShuffled:
-      return {options.num_folds, deal(static_cast<int>(num_rows), options)};
-    case FoldKind::kStratified:
-      return {options.num_folds, deal_stratified(classes, options)};
-    case FoldKind::kGrouped:
-      return {options.num_folds, deal_grouped(groups, options)};
+    case FoldKind::kShuffled: return {options.num_folds, deal(static_cast<int>(num_rows), options)};
+    case FoldKind::kStratified: return {options.num_folds, deal_stratified(classes, options)};
+    case FoldKind::kGrouped: return {options.num_folds, deal_grouped(groups, options)};
   }
   throw InvalidArgument("folds: unknown kind {}", static_cast<int>(options.kind));
 }

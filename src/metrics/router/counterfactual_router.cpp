@@ -115,8 +115,7 @@ MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Inde
   switch (counterfactual.kind) {
     case CounterfactualKind::kTrained:
     case CounterfactualKind::kMean:
-    case CounterfactualKind::kShuffled:
-      break;
+    case CounterfactualKind::kShuffled: break;
     case CounterfactualKind::kIdentity: {
       MatrixD identity = MatrixD::Zero(weights.rows(), sources);
       identity.col(sources - num_heads + head).setOnes();
@@ -124,16 +123,11 @@ MatrixD replaced(const MatrixD& weights, const MatrixD& scales, Index head, Inde
     }
     case CounterfactualKind::kLast:
       return keep_columns(weights, std::max<Index>(sources - width, 0), sources);
-    case CounterfactualKind::kFirst:
-      return keep_columns(weights, 0, width);
-    case CounterfactualKind::kTop:
-      return keep_largest(weights, scales, counterfactual.number);
-    case CounterfactualKind::kUnsigned:
-      return weights.cwiseAbs();
-    case CounterfactualKind::kPermuted:
-      return permuted(weights, scales, random);
-    case CounterfactualKind::kRandom:
-      return random_weights(weights, scales, random);
+    case CounterfactualKind::kFirst: return keep_columns(weights, 0, width);
+    case CounterfactualKind::kTop: return keep_largest(weights, scales, counterfactual.number);
+    case CounterfactualKind::kUnsigned: return weights.cwiseAbs();
+    case CounterfactualKind::kPermuted: return permuted(weights, scales, random);
+    case CounterfactualKind::kRandom: return random_weights(weights, scales, random);
     case CounterfactualKind::kCut: {
       MatrixD cut = weights;
       if (width < sources) cut.middleCols(width, num_heads).setZero();

@@ -136,34 +136,20 @@ at::Tensor& field_of(DecoderWeights& all, const ParameterSpec& spec) {
     if (spec.part == part) return field_of(layer.*weights, spec.index);
   }
   switch (spec.part) {
-    case Part::kEmbedding:
-      return all.embedding;
-    case Part::kPositions:
-      return all.positions;
-    case Part::kProjectIn:
-      return field_of(all.project_in, spec.index);
-    case Part::kHyperAttention:
-      return field_of(layer.hyper_attention, spec.index);
-    case Part::kHyperFeedForward:
-      return field_of(layer.hyper_feed_forward, spec.index);
-    case Part::kAttentionRouter:
-      return field_of(layer.attention_router, spec.index);
-    case Part::kFeedForwardRouter:
-      return field_of(layer.feed_forward_router, spec.index);
-    case Part::kOutputRouter:
-      return field_of(layer.output_router, spec.index);
-    case Part::kFinalRouter:
-      return field_of(all.final_router, spec.index);
-    case Part::kRouter:
-      return field_of(layer.router, spec.index);
-    case Part::kDepthAverage:
-      return layer.depth_average;
-    case Part::kFinalNorm:
-      return field_of(all.final_norm, spec.index);
-    case Part::kProjectOut:
-      return field_of(all.project_out, spec.index);
-    default:
-      return all.lm_head;
+    case Part::kEmbedding: return all.embedding;
+    case Part::kPositions: return all.positions;
+    case Part::kProjectIn: return field_of(all.project_in, spec.index);
+    case Part::kHyperAttention: return field_of(layer.hyper_attention, spec.index);
+    case Part::kHyperFeedForward: return field_of(layer.hyper_feed_forward, spec.index);
+    case Part::kAttentionRouter: return field_of(layer.attention_router, spec.index);
+    case Part::kFeedForwardRouter: return field_of(layer.feed_forward_router, spec.index);
+    case Part::kOutputRouter: return field_of(layer.output_router, spec.index);
+    case Part::kFinalRouter: return field_of(all.final_router, spec.index);
+    case Part::kRouter: return field_of(layer.router, spec.index);
+    case Part::kDepthAverage: return layer.depth_average;
+    case Part::kFinalNorm: return field_of(all.final_norm, spec.index);
+    case Part::kProjectOut: return field_of(all.project_out, spec.index);
+    default: return all.lm_head;
   }
 }
 

@@ -217,20 +217,15 @@ namespace {
 std::int64_t slot_of(const LimeConfig& config, std::int64_t layer, std::int64_t num_layers) {
   const std::int64_t j = config.j;
   switch (config.router) {
-    case RouterKind::kLast:
-      return layer % j;
-    case RouterKind::kFirst:
-      return std::min(layer, j);
+    case RouterKind::kLast: return layer % j;
+    case RouterKind::kFirst: return std::min(layer, j);
     case RouterKind::kFirstAndPrevious:
       if (layer < j) return 1 + layer;
       return (layer - j) % 2 == 0 ? j + 1 : 0;
-    case RouterKind::kDilated:
-      return layer % j * ((num_layers + j - 1) / j) + layer / j;
+    case RouterKind::kDilated: return layer % j * ((num_layers + j - 1) / j) + layer / j;
     case RouterKind::kFull:
-    case RouterKind::kAverage:
-      return layer;
-    case RouterKind::kNone:
-      break;
+    case RouterKind::kAverage: return layer;
+    case RouterKind::kNone: break;
   }
   return 0;
 }

@@ -347,10 +347,8 @@ std::unique_ptr<ResidualStream> make_stream(const ModelConfig& config,
       return make_hyper_connections(config, weights, workspace, in_place);
     case DepthRouting::kAttentionResiduals:
       return std::make_unique<AttentionResiduals>(config, weights, workspace == nullptr);
-    case DepthRouting::kMudd:
-      return std::make_unique<DynamicDenseConnections>(config, weights);
-    default:
-      return std::make_unique<PlainStream>(in_place);
+    case DepthRouting::kMudd: return std::make_unique<DynamicDenseConnections>(config, weights);
+    default: return std::make_unique<PlainStream>(in_place);
   }
 }
 

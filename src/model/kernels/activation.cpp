@@ -33,16 +33,11 @@ void for_each_part(std::int64_t rows, std::int64_t dim, const Run& run) {
 
 at::Tensor activated(const at::Tensor& x, Activation activation) {
   switch (activation) {
-    case Activation::kSilu:
-      return at::silu(x);
-    case Activation::kGelu:
-      return at::gelu(x);
-    case Activation::kGeluTanh:
-      return at::gelu(x, "tanh");
-    case Activation::kRelu:
-      return at::relu(x);
-    case Activation::kReluSquared:
-      break;
+    case Activation::kSilu: return at::silu(x);
+    case Activation::kGelu: return at::gelu(x);
+    case Activation::kGeluTanh: return at::gelu(x, "tanh");
+    case Activation::kRelu: return at::relu(x);
+    case Activation::kReluSquared: break;
   }
   return at::relu(x).square();
 }

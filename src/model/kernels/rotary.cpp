@@ -120,15 +120,9 @@ std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary
     const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / dim);
     switch (rope.kind) {
       case RopeKind::kDefault:
-      case RopeKind::kDynamic:
-        frequencies.push_back(frequency);
-        break;
-      case RopeKind::kLinear:
-        frequencies.push_back(frequency / rope.factor);
-        break;
-      case RopeKind::kLlama3:
-        frequencies.push_back(llama3_frequency(frequency, rope));
-        break;
+      case RopeKind::kDynamic: frequencies.push_back(frequency); break;
+      case RopeKind::kLinear: frequencies.push_back(frequency / rope.factor); break;
+      case RopeKind::kLlama3: frequencies.push_back(llama3_frequency(frequency, rope)); break;
       case RopeKind::kYarn:
         frequencies.push_back(frequency * (ramp.at(i) / rope.factor + 1.0 - ramp.at(i)));
         break;

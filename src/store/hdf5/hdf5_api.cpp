@@ -296,14 +296,10 @@ bool is_half(hid_t type) {
 hid_t native_type(NumberType type) {
   if (type.is_float) return type.size == sizeof(float) ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
   switch (type.size) {
-    case 1:
-      return type.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
-    case 2:
-      return type.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
-    case 4:
-      return type.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
-    default:
-      return type.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+    case 1: return type.is_signed ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
+    case 2: return type.is_signed ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
+    case 4: return type.is_signed ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
+    default: return type.is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
   }
 }
 

@@ -30,12 +30,9 @@ std::string_view token_of(ArithmeticOperation operation) {
 /// Returns the result of one operation, or nothing if a division is not exact.
 std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
   switch (operation) {
-    case ArithmeticOperation::kAdd:
-      return a + b;
-    case ArithmeticOperation::kSubtract:
-      return a - b;
-    case ArithmeticOperation::kMultiply:
-      return a * b;
+    case ArithmeticOperation::kAdd: return a + b;
+    case ArithmeticOperation::kSubtract: return a - b;
+    case ArithmeticOperation::kMultiply: return a * b;
     case ArithmeticOperation::kDivide:
       if (b == 0 || a % b != 0) return std::nullopt;
       return a / b;

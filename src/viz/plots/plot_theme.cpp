@@ -51,11 +51,8 @@ QColor to_qcolor(Colour colour) { return {colour.red, colour.green, colour.blue}
 QPainterPath marker_path(MarkerShape shape, double size) {
   QPainterPath path;
   switch (shape) {
-    case MarkerShape::kNone:
-      break;
-    case MarkerShape::kDisc:
-      path.addEllipse(QPointF(0, 0), size / 2.0, size / 2.0);
-      break;
+    case MarkerShape::kNone: break;
+    case MarkerShape::kDisc: path.addEllipse(QPointF(0, 0), size / 2.0, size / 2.0); break;
     case MarkerShape::kSquare:
       path.addRect(-0.45 * size, -0.45 * size, 0.9 * size, 0.9 * size);
       break;
