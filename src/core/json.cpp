@@ -203,7 +203,7 @@ std::optional<JsonDifference> difference_in(const Json& before, const Json& now,
 }
 
 std::string text_of(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = dump_json(value);
   std::replace(text.begin(), text.end(), '"', '\'');
   return text;
 }

@@ -23,6 +23,12 @@ using JsonFilter = Json::parser_callback_t;
 /// @throws FormatError  and what `keep` throws.
 Json parse_json(std::string_view text, std::string_view where, const JsonFilter& keep = {});
 
+/// Returns the text of `value`. Bytes that are not UTF-8 become U+FFFD.
+/// @param indent  spaces per level; -1: one line
+inline std::string dump_json(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 /// Describes one difference of two JSON values.
 struct JsonDifference {
   std::string path;            ///< keys down to it: "options.layers"; empty for the whole values

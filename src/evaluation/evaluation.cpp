@@ -352,9 +352,7 @@ void ResumableLines::add(std::span<const Json> lines) {
     if (path_exists(part_)) fs::resize_file(part_, static_cast<std::uintmax_t>(kept_));
     out_.open(part_, std::ios::binary | std::ios::app);
   }
-  for (const Json& line : lines) {
-    out_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-  }
+  for (const Json& line : lines) out_ << dump_json(line) << '\n';
   out_.flush();
   if (!out_) throw IoError("'{}': cannot be written", part_.string());
 }

@@ -14,10 +14,6 @@
 namespace lime {
 namespace {
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 template <typename T>
 T member(const Json& json, const char* key, const std::string& where) {
   const auto found = json.find(key);
@@ -129,7 +125,7 @@ std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
   return bytes;
 }
 
-std::string identity_text(const CapturePlan& plan) { return dump(capture_identity(plan)); }
+std::string identity_text(const CapturePlan& plan) { return dump_json(capture_identity(plan)); }
 
 std::string identity_digest(const CapturePlan& plan) { return sha256_of(identity_text(plan)); }
 

@@ -17,7 +17,7 @@ void write_attribute(Hdf5Writer& file, const char* name, const T& value) {
                        std::is_same_v<T, std::vector<std::string>>) {
     file.set_attribute(name, value);
   } else {
-    file.set_attribute(name, Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
+    file.set_attribute(name, dump_json(value));
   }
 }
 

@@ -57,15 +57,12 @@ std::string results_to_json(const Results& results) {
   document["options"] = results_value(results.options);
   document["provenance"] = results_value(results.provenance);
   // One row per line, which is readable and diffs well.
-  const auto dump = [](const Json& value, int indent) {
-    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
-  };
-  std::string text = dump(document, 1);
+  std::string text = dump_json(document, 1);
   text.resize(text.size() - 2);
   text += ",\n \"rows\": [";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "\n  " : ",\n  ";
-    text += dump(results_value(results.rows[i].json()), -1);
+    text += dump_json(results_value(results.rows[i].json()), -1);
   }
   return text + "\n ]\n}\n";
 }

@@ -42,14 +42,10 @@ bool is_ours(std::string_view name) {
   return is_digits(name.substr(0, dot)) && (suffix == ".h5" || suffix == ".json");
 }
 
-std::string dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string manifest_text(const Json& identity, const CaptureInfo& info) {
   const Json manifest = {
       {"schema", kManifestSchema}, {"identity", identity}, {"info", to_json(info)}};
-  return dump(manifest, 1) + "\n";
+  return dump_json(manifest, 1) + "\n";
 }
 
 bool is_manifest(const Json& json) {
@@ -126,7 +122,7 @@ std::optional<ShardRecord> ShardFolder::finished(int shard) const {
 }
 
 void ShardFolder::write_record(const ShardRecord& record) const {
-  write_file_atomically(record_path(record.shard), dump(to_json(record), 1) + "\n");
+  write_file_atomically(record_path(record.shard), dump_json(to_json(record), 1) + "\n");
 }
 
 std::vector<fs::path> ShardFolder::files_of_ours() const {

@@ -36,10 +36,6 @@ ResultRow group_row(const TaskGroup& group, const std::vector<TaskOutcome>& outc
   return row;
 }
 
-std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 constexpr const char* kMeanName = "mean over tasks";
 /// By PairOutcome.
 constexpr std::array kVerdicts = {"right", "wrong", "tie"};
@@ -52,16 +48,17 @@ void write_zero_shot(std::ostream& out, const BlimpShared::Input& input) {
     for (std::size_t i = 0; i < task.pairs.size(); ++i) {
       const Sequence& good = sequences[static_cast<std::size_t>(task.pairs[i].good)];
       const Sequence& bad = sequences[static_cast<std::size_t>(task.pairs[i].bad)];
-      out << line_of({{"label", input.capture.label},
-                      {"task", task.name},
-                      {"pair", task.pairs[i].number},
-                      {"verdict", kVerdicts[static_cast<std::size_t>(outcomes[i])]},
-                      {"log_likelihood_good", good.log_likelihood},
-                      {"log_likelihood_bad", bad.log_likelihood},
-                      {"tokens_good", good.scored_tokens},
-                      {"tokens_bad", bad.scored_tokens},
-                      {"sentence_good", good.text},
-                      {"sentence_bad", bad.text}});
+      out << dump_json({{"label", input.capture.label},
+                        {"task", task.name},
+                        {"pair", task.pairs[i].number},
+                        {"verdict", kVerdicts[static_cast<std::size_t>(outcomes[i])]},
+                        {"log_likelihood_good", good.log_likelihood},
+                        {"log_likelihood_bad", bad.log_likelihood},
+                        {"tokens_good", good.scored_tokens},
+                        {"tokens_bad", bad.scored_tokens},
+                        {"sentence_good", good.text},
+                        {"sentence_bad", bad.text}})
+          << '\n';
     }
   }
 }
@@ -77,7 +74,7 @@ void write_probes(std::ostream& out, const BlimpShared::Input& input, const Resu
       line["pair"] = pair.number;
       line["good_right"] = judged(place, 0) > 0.5;
       line["bad_right"] = judged(place, 1) > 0.5;
-      out << line_of(line);
+      out << dump_json(line) << '\n';
       ++place;
     }
   }

@@ -161,7 +161,7 @@ std::string pairs_identity(const CaptureReader& capture, const std::vector<PairT
       content.push_back({pair.number, text_of(pair.good), text_of(pair.bad)});
     }
   }
-  return sha256_of(content.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return sha256_of(dump_json(content));
 }
 
 std::vector<TaskGroup> task_groups(const std::vector<PairTask>& tasks) {

@@ -56,7 +56,7 @@ std::string identity_of(const EvalSample& sample) {
   Json parts = {sample.doc_id, sample.gold};
   for (const std::string& text : sample.continuations) parts.push_back(text);
   if (sample.is_text()) parts.push_back(sample.target);
-  return parts.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(parts);
 }
 
 /// Divides each score by the characters (code points) or bytes of its choice.

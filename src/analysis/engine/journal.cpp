@@ -36,10 +36,6 @@ std::string read_whole(const fs::path& path) {
   }
 }
 
-std::string dump(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Contents of a journal.
 struct JournalLines {
   Json header;                    ///< null in an empty one
@@ -118,7 +114,7 @@ UnitResult unit_result_from_json(const Json& value) {
 /// A finished unit: the text of its key, and its result. @throws FormatError
 std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string& where) {
   try {
-    return {dump(line.at("unit")), unit_result_from_json(line.at("result"))};
+    return {dump_json(line.at("unit")), unit_result_from_json(line.at("result"))};
   } catch (const nlohmann::json::exception&) {
     throw FormatError("{}: is not a finished unit", where);
   } catch (const FormatError& error) {
@@ -199,7 +195,7 @@ Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
 }
 
 std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& identities) {
-  header_ = dump(header);
+  header_ = dump_json(header);
   identities_ = identities;
   if (!keeps()) return {};
   std::error_code ignored;
@@ -239,13 +235,13 @@ std::map<std::string, UnitResult> Journal::read(std::size_t& own_end) const {
 
 bool Journal::note_damage() {
   if (!keeps() || (!file_ && share_.is_whole())) return false;
-  append(dump({{"damaged", identities_}}));
+  append(dump_json({{"damaged", identities_}}));
   return true;
 }
 
 void Journal::add(const ResultRow& key, const UnitResult& result) {
   if (!keeps()) return;
-  append(dump({{"unit", results_value(key.json())}, {"result", unit_result_to_json(result)}}));
+  append(dump_json({{"unit", results_value(key.json())}, {"result", unit_result_to_json(result)}}));
 }
 
 void Journal::remove() {

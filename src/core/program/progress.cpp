@@ -127,7 +127,7 @@ std::string to_json_line(const ProgressReport& report) {
                      {"total", report.progress.total},
                      {"note", report.progress.note}};
   // A note may name a file, whose name need not be UTF-8.
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_json(line);
 }
 
 std::optional<ProgressReport> parse_progress_report(std::string_view line) {

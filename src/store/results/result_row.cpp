@@ -14,10 +14,6 @@
 namespace lime {
 namespace {
 
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Returns the double that "nan", "inf" or "-inf" stands for.
 std::optional<double> special_number(const Json& value) {
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
@@ -101,7 +97,7 @@ std::string number_text(const Json& value) {
 
 Json text_cell_of(std::string_view text) {
   Json value = std::string(text);
-  return first_invalid_utf8(text) ? Json::parse(dumped(value)) : value;
+  return first_invalid_utf8(text) ? Json::parse(dump_json(value)) : value;
 }
 
 Json matrix_cell_of(const Eigen::MatrixXi& matrix) {
@@ -148,13 +144,13 @@ double ResultRow::number(const Column& column) const {
   const Json& found = cell(column);
   if (const auto number = number_of(found)) return *number;
   if (found.is_null()) throw FormatError("results: a row has no '{}'", column.name);
-  throw FormatError("results: '{}' must be a number, got {}", column.name, dumped(found));
+  throw FormatError("results: '{}' must be a number, got {}", column.name, dump_json(found));
 }
 
 std::int64_t ResultRow::integer(const Column& column) const {
   const Json& found = cell(column);
   if (found.is_number_integer()) return found.get<std::int64_t>();
-  throw FormatError("results: '{}' must be an integer, got {}", column.name, dumped(found));
+  throw FormatError("results: '{}' must be an integer, got {}", column.name, dump_json(found));
 }
 
 std::string ResultRow::shown(const Column& column) const {
@@ -162,7 +158,7 @@ std::string ResultRow::shown(const Column& column) const {
   return found.is_null() ? "" : cell_text(found);
 }
 
-std::string ResultRow::dump() const { return dumped(results_value(cells_)); }
+std::string ResultRow::dump() const { return dump_json(results_value(cells_)); }
 
 std::vector<const ResultRow*> rows_with(const std::vector<ResultRow>& rows,
                                         std::initializer_list<ResultRow::Text> texts) {

@@ -9,8 +9,7 @@ namespace lime {
 namespace {
 
 std::string shown_value(const Json& value) {
-  return fmt::format("{:.40}",
-                     results_value(value).dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fmt::format("{:.40}", dump_json(results_value(value)));
 }
 
 void check_there(const char* option, const std::vector<std::string>& wanted,
