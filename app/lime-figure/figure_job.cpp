@@ -31,8 +31,7 @@ std::string argument(const Json& value) {
   return list;
 }
 
-template <typename Options>
-std::string changed_options(const Options& given) {
+template <typename Options> std::string changed_options(const Options& given) {
   const Json values = options_to_json(given);
   const Json defaults = options_to_json(Options{});
   std::string text;

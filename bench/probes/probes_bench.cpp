@@ -56,8 +56,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-template <typename T>
-std::vector<T> load(const std::filesystem::path& path) {
+template <typename T> std::vector<T> load(const std::filesystem::path& path) {
   const MappedFile file(path);
   std::vector<T> values(file.size() / sizeof(T));
   std::memcpy(values.data(), file.bytes().data(), values.size() * sizeof(T));

@@ -30,8 +30,7 @@ enum class CaptureKind {
   kRouted,  ///< every token, with routers of 4 heads per layer
 };
 
-template <>
-struct EnumNames<CaptureKind> {
+template <> struct EnumNames<CaptureKind> {
   static constexpr std::array<std::pair<CaptureKind, std::string_view>, 4> kNames = {
       {{CaptureKind::kTokens, "tokens"},
        {CaptureKind::kWords, "words"},

@@ -25,8 +25,7 @@ namespace nb = nanobind;
 
 /// Read-only matrix of rows in the caller's memory, [num_rows, dim]. The Python layer converts the
 /// number type and makes the last axis contiguous.
-template <typename Scalar>
-using Rows = nb::ndarray<const Scalar, nb::ndim<2>, nb::device::cpu>;
+template <typename Scalar> using Rows = nb::ndarray<const Scalar, nb::ndim<2>, nb::device::cpu>;
 using RowsF = Rows<float>;
 using RowsD = Rows<double>;
 /// Read-only contiguous vector.
@@ -34,8 +33,7 @@ template <typename Scalar>
 using Column = nb::ndarray<const Scalar, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// @throws InvalidArgument  if the values of a row are not adjacent.
-template <typename Scalar>
-void check_layout(const Rows<Scalar>& rows) {
+template <typename Scalar> void check_layout(const Rows<Scalar>& rows) {
   if (rows.size() > 0 && rows.shape(1) > 1 && rows.stride(1) != 1) {
     throw InvalidArgument("rows: the values of a row must be adjacent in memory");
   }
@@ -55,8 +53,7 @@ inline std::vector<ConstMatrixRef> matrix_refs(const std::vector<RowsF>& sequenc
   return refs;
 }
 
-template <typename Scalar>
-std::span<const Scalar> span_of(const Column<Scalar>& column) {
+template <typename Scalar> std::span<const Scalar> span_of(const Column<Scalar>& column) {
   return {column.data(), column.size()};
 }
 
@@ -76,8 +73,7 @@ nb::object to_numpy(Container&& values, const std::vector<std::size_t>& shape) {
   return nb::cast(nb::ndarray<nb::numpy, Scalar>(owned->data(), shape.size(), shape.data(), owner));
 }
 
-template <typename Scalar>
-nb::object to_numpy(std::vector<Scalar> values) {
+template <typename Scalar> nb::object to_numpy(std::vector<Scalar> values) {
   const std::size_t size = values.size();
   return to_numpy(std::move(values), {size});
 }
@@ -86,8 +82,7 @@ template <typename Scalar>
 using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Moves a matrix into a NumPy array by rows, also if Eigen stores it by columns.
-template <typename Matrix>
-nb::object matrix_to_numpy(Matrix&& matrix) {
+template <typename Matrix> nb::object matrix_to_numpy(Matrix&& matrix) {
   RowMajor<typename std::decay_t<Matrix>::Scalar> rows(std::forward<Matrix>(matrix));
   const std::vector<std::size_t> shape = {static_cast<std::size_t>(rows.rows()),
                                           static_cast<std::size_t>(rows.cols())};
@@ -104,8 +99,7 @@ using OptionTexts = std::vector<std::pair<std::string, std::vector<std::string>>
 
 /// Sets the fields of a described options struct; those that are not named keep their defaults.
 /// @throws InvalidArgument  if there is no such option, or a value is invalid.
-template <DescribedOptions Options>
-void set_options(Options& options, const OptionTexts& texts) {
+template <DescribedOptions Options> void set_options(Options& options, const OptionTexts& texts) {
   for (const auto& [name, values] : texts) {
     bool is_known = false;
     for (const OptionField& field : option_fields(options)) {

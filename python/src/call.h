@@ -18,8 +18,7 @@ namespace lime::python {
 void run_interruptibly(const std::function<void(std::stop_token)>& work);
 
 /// Likewise for work that returns a value and uses `num_threads` threads (0: all CPUs).
-template <typename Work>
-auto run_with_threads(int num_threads, const Work& work) {
+template <typename Work> auto run_with_threads(int num_threads, const Work& work) {
   std::optional<decltype(work(std::declval<ThreadPool&>(), std::stop_token()))> result;
   run_interruptibly([&](const std::stop_token& stop) {
     ThreadPool pool(num_threads);
@@ -30,8 +29,7 @@ auto run_with_threads(int num_threads, const Work& work) {
 
 /// Likewise on the calling thread, for work of less than a millisecond, which is less than the
 /// start of a thread. The work must not call a library that starts threads.
-template <typename Work>
-auto run_at_once(const Work& work) {
+template <typename Work> auto run_at_once(const Work& work) {
   const nanobind::gil_scoped_release without_gil;
   ThreadPool pool(1);
   return work(pool, std::stop_token());

@@ -49,8 +49,7 @@ nb::object per_sequence(const LayerGeometry& geometry, const ValueOf& value_of) 
   return to_numpy(std::move(values));
 }
 
-template <typename ValueOf>
-void set_ranks(nb::dict& result, const ValueOf& value_of) {
+template <typename ValueOf> void set_ranks(nb::dict& result, const ValueOf& value_of) {
   const auto rank = [](double SpectrumMeasures::*member) {
     return [member](const MeasuredSpectrum& spectrum) {
       return spectrum.ranks ? (*spectrum.ranks).*member : kUndefined;

@@ -33,8 +33,7 @@ struct BatchSize {
   friend bool operator==(const BatchSize&, const BatchSize&) = default;
 };
 
-template <>
-struct OptionCodec<BatchSize> {
+template <> struct OptionCodec<BatchSize> {
   static std::string type() { return "INT|auto"; }
   static BatchSize parse(const std::string& text, const std::string& name) {
     if (text == "auto") return BatchSize::automatic();

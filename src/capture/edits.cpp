@@ -153,8 +153,7 @@ std::vector<RouterEdit> route_edits(const ActivationEdit& edit) {
 }
 
 /// Adds the name of an edit to the errors of `run`.
-template <typename Run>
-void naming(const std::string& text, const Run& run) {
+template <typename Run> void naming(const std::string& text, const Run& run) {
   try {
     run();
   } catch (const InvalidArgument& error) {

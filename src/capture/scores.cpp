@@ -44,11 +44,9 @@ struct FinalDistributions {
   std::vector<std::int64_t> largest;  ///< most probable token of each row
 };
 
-template <typename T>
-using Row = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+template <typename T> using Row = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-template <typename Run>
-void for_each_row(const at::Tensor& logits, const Run& run) {
+template <typename Run> void for_each_row(const at::Tensor& logits, const Run& run) {
   constexpr std::int64_t kOperationsPerLogit = 32;
   for_each_block(logits.size(0), logits.size(1) * kOperationsPerLogit,
                  [&](std::int64_t begin, std::int64_t end) {
@@ -65,8 +63,7 @@ Eigen::ArrayXd shifted_row(const at::Tensor& logits, std::int64_t i, Eigen::Inde
   return row.template cast<double>() - largest;
 }
 
-template <typename T>
-FinalDistributions final_distributions(const at::Tensor& logits) {
+template <typename T> FinalDistributions final_distributions(const at::Tensor& logits) {
   FinalDistributions final;
   final.probabilities = at::empty_like(logits);
   final.mean_logs.resize(static_cast<std::size_t>(logits.size(0)));

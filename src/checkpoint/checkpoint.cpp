@@ -185,8 +185,7 @@ const TensorSource& Checkpoint::source(std::string_view name) const {
 
 const TensorInfo& Checkpoint::tensor(std::string_view name) const { return source(name).info; }
 
-template <typename T>
-void Checkpoint::read_into(std::string_view name, std::span<T> to) const {
+template <typename T> void Checkpoint::read_into(std::string_view name, std::span<T> to) const {
   const TensorSource& from = source(name);
   const auto count = static_cast<std::size_t>(element_count(from.info.shape));
   throw_if(to.size() != count, "'{}': tensor '{}' {} has {} elements, got a buffer of {}",

@@ -80,8 +80,7 @@ class Checkpoint {
  private:
   Checkpoint() = default;
   const TensorSource& source(std::string_view name) const;
-  template <typename T>
-  void read_into(std::string_view name, std::span<T> to) const;
+  template <typename T> void read_into(std::string_view name, std::span<T> to) const;
 
   std::filesystem::path folder_;
   CheckpointFiles files_;

@@ -81,8 +81,7 @@ void read_value(const KeyReader& keys, const char* key, bool& value) {
   value = keys.boolean(key, value);
 }
 
-template <NamedEnum Enum>
-void read_value(const KeyReader& keys, const char* key, Enum& value) {
+template <NamedEnum Enum> void read_value(const KeyReader& keys, const char* key, Enum& value) {
   const auto name = keys.text(key);
   if (!name) return;
   const auto found = find_enum<Enum>(*name);
@@ -92,8 +91,7 @@ void read_value(const KeyReader& keys, const char* key, Enum& value) {
 }
 
 /// Calls `visit(key, value)` for each field of the object that config.json has for a routing.
-template <typename Config, typename Visit>
-void visit_routing(Config& config, const Visit& visit) {
+template <typename Config, typename Visit> void visit_routing(Config& config, const Visit& visit) {
   switch (config.routing) {
     case DepthRouting::kLime:
       visit("router", config.lime.router);

@@ -59,8 +59,7 @@ void throw_if(bool fails, fmt::format_string<Args...> text, Args&&... args) {
   if (fails) throw Exception(text, std::forward<Args>(args)...);
 }
 
-template <typename Exception = InvalidArgument>
-void throw_if(bool fails, const char* text) {
+template <typename Exception = InvalidArgument> void throw_if(bool fails, const char* text) {
   if (fails) throw Exception(text);
 }
 

@@ -36,8 +36,7 @@ class LayerSelection {
 /// Returns the shortest text for ascending layers: {0, 1, 2, 5} -> "0-2,5"; "none" if empty.
 std::string layers_to_string(const std::vector<int>& layers);
 
-template <>
-struct OptionCodec<LayerSelection> {
+template <> struct OptionCodec<LayerSelection> {
   static std::string type() { return "LAYERS"; }
   static LayerSelection parse(const std::string& text, const std::string& name) {
     return LayerSelection::parse(text, name);

@@ -33,8 +33,7 @@ struct ByteSize {
   friend bool operator==(const ByteSize&, const ByteSize&) = default;
 };
 
-template <>
-struct OptionCodec<ByteSize> {
+template <> struct OptionCodec<ByteSize> {
   static std::string type() { return "SIZE"; }
   static ByteSize parse(const std::string& text, const std::string& name) {
     return ByteSize::parse(text, name);

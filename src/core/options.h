@@ -48,16 +48,14 @@ void check_option(bool holds, std::string_view name, std::string_view range, con
 /// option's enumeration has such a function next to it:
 ///
 ///   constexpr auto names_of(Rows) { return names_in_order<Rows>("tokens", "mean", "last"); }
-template <typename Enum, typename... Names>
-constexpr auto names_in_order(Names... names) {
+template <typename Enum, typename... Names> constexpr auto names_in_order(Names... names) {
   std::array<std::pair<Enum, std::string_view>, sizeof...(Names)> all = {{{Enum{}, names}...}};
   for (std::size_t i = 0; i < all.size(); ++i) all[i].first = static_cast<Enum>(i);
   return all;
 }
 
 /// Contains names_of() of an enumeration.
-template <typename Enum>
-struct EnumNames;
+template <typename Enum> struct EnumNames;
 
 template <typename Enum>
 requires requires(Enum value) { names_of(value); }
@@ -71,8 +69,7 @@ concept NamedEnum = std::is_enum_v<T> && requires {
 };
 
 /// Returns the name of an enumerator as the command line and the files spell it.
-template <NamedEnum Enum>
-std::string_view enum_name(Enum value) {
+template <NamedEnum Enum> std::string_view enum_name(Enum value) {
   for (const auto& [enumerator, name] : EnumNames<Enum>::kNames) {
     if (enumerator == value) return name;
   }
@@ -80,16 +77,14 @@ std::string_view enum_name(Enum value) {
 }
 
 /// Returns the names of all enumerators.
-template <NamedEnum Enum>
-std::vector<std::string> enum_names() {
+template <NamedEnum Enum> std::vector<std::string> enum_names() {
   std::vector<std::string> names;
   for (const auto& [enumerator, name] : EnumNames<Enum>::kNames) names.emplace_back(name);
   return names;
 }
 
 /// Returns the enumerator called `name`, if there is one.
-template <NamedEnum Enum>
-std::optional<Enum> find_enum(std::string_view name) {
+template <NamedEnum Enum> std::optional<Enum> find_enum(std::string_view name) {
   for (const auto& [enumerator, spelled] : EnumNames<Enum>::kNames) {
     if (spelled == name) return enumerator;
   }
@@ -98,16 +93,14 @@ std::optional<Enum> find_enum(std::string_view name) {
 
 /// Returns the enumerator called `name`.
 /// @throws InvalidArgument  that begins with `what` and lists the names.
-template <NamedEnum Enum>
-Enum enum_value(std::string_view name, std::string_view what) {
+template <NamedEnum Enum> Enum enum_value(std::string_view name, std::string_view what) {
   if (const std::optional<Enum> found = find_enum<Enum>(name)) return *found;
   throw InvalidArgument("{}: expected one of {}, got '{}'", what,
                         fmt::join(enum_names<Enum>(), ", "), name);
 }
 
 /// Reads a type from text, writes it to JSON and names it in the help.
-template <typename T>
-struct OptionCodec;
+template <typename T> struct OptionCodec;
 
 template <typename T>
 requires std::is_arithmetic_v<T> &&(!std::same_as<T, bool>)struct OptionCodec<T> {
@@ -129,8 +122,7 @@ requires std::is_arithmetic_v<T> &&(!std::same_as<T, bool>)struct OptionCodec<T>
   }
 };
 
-template <>
-struct OptionCodec<bool> {
+template <> struct OptionCodec<bool> {
   static std::string type() { return "true|false"; }
   static bool parse(const std::string& text, const std::string& name) {
     if (text == "true" || text == "1") return true;
@@ -140,22 +132,19 @@ struct OptionCodec<bool> {
   static Json to_json(bool value) { return value; }
 };
 
-template <>
-struct OptionCodec<std::string> {
+template <> struct OptionCodec<std::string> {
   static std::string type() { return "TEXT"; }
   static std::string parse(const std::string& text, const std::string&) { return text; }
   static Json to_json(const std::string& value) { return value; }
 };
 
-template <>
-struct OptionCodec<std::filesystem::path> {
+template <> struct OptionCodec<std::filesystem::path> {
   static std::string type() { return "PATH"; }
   static std::filesystem::path parse(const std::string& text, const std::string&) { return text; }
   static Json to_json(const std::filesystem::path& value) { return value.string(); }
 };
 
-template <NamedEnum T>
-struct OptionCodec<T> {
+template <NamedEnum T> struct OptionCodec<T> {
   static std::string type() { return fmt::format("{}", fmt::join(enum_names<T>(), "|")); }
   static T parse(const std::string& text, const std::string& name) {
     return enum_value<T>(text, name);
@@ -163,8 +152,7 @@ struct OptionCodec<T> {
   static Json to_json(const T& value) { return std::string(enum_name(value)); }
 };
 
-template <typename T>
-struct OptionCodec<std::optional<T>> {
+template <typename T> struct OptionCodec<std::optional<T>> {
   static std::string type() { return OptionCodec<T>::type(); }
   static std::optional<T> parse(const std::string& text, const std::string& name) {
     return OptionCodec<T>::parse(text, name);
@@ -186,8 +174,7 @@ class OptionList {
 
   /// Adds one field and returns it, so that it can be refined:
   ///   list.add("label", labels, "names of the captures").takes_several = true;
-  template <typename T>
-  OptionField& add(std::string name, T& target, std::string help) {
+  template <typename T> OptionField& add(std::string name, T& target, std::string help) {
     OptionField field;
     field.help = std::move(help);
     field.type = OptionCodec<T>::type();
@@ -241,16 +228,14 @@ concept DescribedOptions = requires(T options, OptionList list) {
 };
 
 /// Returns the fields of `options`; they refer to it and must not outlive it.
-template <DescribedOptions T>
-std::vector<OptionField> option_fields(T& options) {
+template <DescribedOptions T> std::vector<OptionField> option_fields(T& options) {
   OptionList list;
   options.describe(list);
   return list.fields();
 }
 
 /// Returns all fields as one JSON object, as results and captures store them.
-template <DescribedOptions T>
-Json options_to_json(T options) {
+template <DescribedOptions T> Json options_to_json(T options) {
   Json object = Json::object();
   for (const OptionField& field : option_fields(options)) object[field.name] = field.value();
   return object;

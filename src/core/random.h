@@ -36,8 +36,7 @@ class Random {
   Random fork(std::uint64_t stream) const;
 
   /// Permutes `items` uniformly (Fisher-Yates from the back).
-  template <typename T>
-  void shuffle(std::span<T> items) {
+  template <typename T> void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) {
       std::swap(items[i - 1], items[below(i)]);
     }

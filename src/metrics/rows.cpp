@@ -13,8 +13,7 @@ constexpr std::uint64_t kNeighborStream = 1;
 constexpr std::uint64_t kClassStream = 2;
 
 /// Puts `count` items drawn without replacement in front, and drops the others.
-template <typename T>
-void draw(std::vector<T>& items, std::size_t count, Random& random) {
+template <typename T> void draw(std::vector<T>& items, std::size_t count, Random& random) {
   for (std::size_t i = 0; i < count && i < items.size(); ++i) {
     const auto left = static_cast<std::uint64_t>(items.size() - i);
     std::swap(items[i], items[i + static_cast<std::size_t>(random.below(left))]);

@@ -26,8 +26,7 @@ struct SequenceSource {
 };
 
 /// Runs `work`, whose errors then begin with `where`.
-template <typename Work>
-auto with_prefix(const std::string& where, const Work& work) {
+template <typename Work> auto with_prefix(const std::string& where, const Work& work) {
   try {
     return work();
   } catch (const InvalidArgument& error) {

@@ -14,8 +14,7 @@
 namespace lime {
 namespace {
 
-template <typename T>
-T member(const Json& json, const char* key, const std::string& where) {
+template <typename T> T member(const Json& json, const char* key, const std::string& where) {
   const auto found = json.find(key);
   if (found == json.end()) throw FormatError("{}: has no '{}'", where, key);
   try {

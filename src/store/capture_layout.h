@@ -74,8 +74,7 @@ std::string identity_digest(const CapturePlan& plan);
 enum class InfoPlace { kRoot, kDataset };
 
 /// Calls `field(name, member, place)` for every member of a CaptureInfo.
-template <typename Info, typename Field>
-void visit_info(Info&& info, const Field& field) {
+template <typename Info, typename Field> void visit_info(Info&& info, const Field& field) {
   field("schema_version", info.schema_version, InfoPlace::kRoot);
   field("tool", info.tool, InfoPlace::kRoot);
   field("command", info.command, InfoPlace::kRoot);

@@ -9,8 +9,7 @@
 namespace lime {
 namespace {
 
-template <typename T>
-void write_attribute(Hdf5Writer& file, const char* name, const T& value) {
+template <typename T> void write_attribute(Hdf5Writer& file, const char* name, const T& value) {
   if constexpr (std::is_enum_v<T>) {
     file.set_attribute(name, enum_name(value));
   } else if constexpr (std::is_integral_v<T> || std::is_same_v<T, std::string> ||
@@ -21,8 +20,7 @@ void write_attribute(Hdf5Writer& file, const char* name, const T& value) {
   }
 }
 
-template <typename T>
-Json read_attribute(const Hdf5File& file, const char* name) {
+template <typename T> Json read_attribute(const Hdf5File& file, const char* name) {
   if constexpr (std::is_enum_v<T> || std::is_same_v<T, std::string>) {
     return file.string_attribute(name);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {

@@ -35,8 +35,7 @@ bool has_kernel(const at::Tensor& tensor) {
   return uses_cpu_kernels(tensor) && tensor.is_contiguous();
 }
 
-template <typename T>
-void update_kernel(const UpdatedTensors& tensors, const Update& update) {
+template <typename T> void update_kernel(const UpdatedTensors& tensors, const Update& update) {
   using Part = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
   const std::int64_t count = tensors.weights.numel();
   const auto cast = [](double value) { return static_cast<T>(value); };
@@ -69,8 +68,7 @@ void update_by_library(const UpdatedTensors& tensors, const Update& update) {
   at::Tensor(tensors.weights).addcdiv_(tensors.mean, root, -update.rate);
 }
 
-template <typename T>
-double sum_of_squares(const at::Tensor& tensor) {
+template <typename T> double sum_of_squares(const at::Tensor& tensor) {
   const std::int64_t count = tensor.numel();
   const T* const data = tensor.data_ptr<T>();
   std::vector<double> sums(static_cast<std::size_t>((count + kBlock - 1) / kBlock));

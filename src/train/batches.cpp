@@ -98,8 +98,7 @@ TokenBatch SequenceBatches::batch(std::int64_t epoch, std::int64_t index) {
 namespace {
 
 /// Calls `run` with a number of the type in which ids are stored.
-template <typename Run>
-void with_stored_type(int bytes_per_token, const Run& run) {
+template <typename Run> void with_stored_type(int bytes_per_token, const Run& run) {
   bytes_per_token == 2 ? run(std::uint16_t{}) : run(std::uint32_t{});
 }
 

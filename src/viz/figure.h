@@ -217,8 +217,7 @@ struct PanelExtents {
 PanelExtents extents_of(const FigurePanel& panel);
 
 /// Returns true if a panel of `figure` has this content.
-template <typename Content>
-bool has_any(const Figure& figure) {
+template <typename Content> bool has_any(const Figure& figure) {
   return std::ranges::any_of(figure.panels, [](const FigurePanel& panel) {
     return std::holds_alternative<Content>(panel.content);
   });

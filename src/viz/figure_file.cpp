@@ -90,8 +90,7 @@ std::optional<std::string> find_in_svg(const QByteArray& svg) {
 }
 
 /// Returns what `write` writes to a device.
-template <typename Write>
-QByteArray bytes_of(const Write& write) {
+template <typename Write> QByteArray bytes_of(const Write& write) {
   QByteArray bytes;
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);

@@ -23,8 +23,7 @@ class CheckpointTest : public ::testing::Test {
     return Checkpoint::open(folder_.path(), options);
   }
   /// Returns the error message of the folder, without the leading path.
-  template <typename Exception = FormatError>
-  std::string error_of_folder() const {
+  template <typename Exception = FormatError> std::string error_of_folder() const {
     return without_path(refusal_of<Exception>([&] { Checkpoint::open(folder_.path()); }));
   }
   std::string error_of(const TestModel& model) const {

@@ -8,8 +8,7 @@
 namespace lime {
 namespace {
 
-template <typename Exception, typename Call>
-std::string text_of(const Call& call) {
+template <typename Exception, typename Call> std::string text_of(const Call& call) {
   try {
     call();
   } catch (const Exception& error) {

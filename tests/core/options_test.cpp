@@ -24,8 +24,7 @@ enum class Rows { kTokens, kMean };
 
 }  // namespace
 
-template <>
-struct EnumNames<Rows> {
+template <> struct EnumNames<Rows> {
   static constexpr std::array<std::pair<Rows, std::string_view>, 2> kNames = {
       {{Rows::kTokens, "tokens"}, {Rows::kMean, "mean"}}};
 };

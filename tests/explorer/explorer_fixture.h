@@ -20,8 +20,7 @@ bool waitUntil(const std::function<bool()>& is_so, double seconds = 120.0);
 
 /// Returns the widget of this type below `parent` with this accessible name.
 /// @throws std::runtime_error  if there is none.
-template <typename Widget>
-Widget& childCalled(const QObject& parent, const QString& name) {
+template <typename Widget> Widget& childCalled(const QObject& parent, const QString& name) {
   for (Widget* const child : parent.findChildren<Widget*>()) {
     if (child->accessibleName() == name) return *child;
   }

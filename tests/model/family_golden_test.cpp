@@ -129,8 +129,7 @@ class FamilyGoldenTest : public ::testing::TestWithParam<FamilyCase> {
   at::Tensor ids() const { return integers("ids").unsqueeze(0); }
 
   /// Calls `check` with every model of the family.
-  template <typename Check>
-  void for_each_model(Check check) const {
+  template <typename Check> void for_each_model(Check check) const {
     for (const std::string& index : file_.datasets()) {
       if (index == "ids" || index == "positions") continue;
       const FamilyModel model(file_, family(), index);

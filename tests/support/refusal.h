@@ -8,8 +8,7 @@
 namespace lime::testing {
 
 /// Returns the message of the `Exception` that `call` throws; empty if it throws nothing.
-template <typename Exception = Error, typename Call>
-std::string refusal_of(const Call& call) {
+template <typename Exception = Error, typename Call> std::string refusal_of(const Call& call) {
   try {
     call();
   } catch (const Exception& error) {

@@ -156,8 +156,7 @@ struct Shape {
   double steps = 0.0;
 };
 
-template <typename Problems>
-Shape shape_of(const Problems& problems) {
+template <typename Problems> Shape shape_of(const Problems& problems) {
   Shape shape;
   for (const ProsQaProblem& problem : problems) {
     const auto stops = std::count(problem.question.begin(), problem.question.end(), '.');

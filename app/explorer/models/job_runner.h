@@ -152,8 +152,7 @@ class JobRunner : public QObject {
 };
 
 /// A value that a job computes, or the reason why there is none.
-template <typename Result>
-struct Answer {
+template <typename Result> struct Answer {
   JobId job = 0;  ///< 0: no job is running
   std::optional<Result> result{};
   QString problem{};  ///< why there is no result
@@ -177,8 +176,7 @@ class JobCacheSignals : public QObject {
 
 /// Computes values in jobs, each once per key, and keeps them until they are dropped. Keys are
 /// compared with ==. Lives on the GUI thread.
-template <typename Key, typename Result>
-class JobCache : public JobCacheSignals {
+template <typename Key, typename Result> class JobCache : public JobCacheSignals {
  public:
   using Work = std::function<Result(const JobContext&)>;
 
@@ -211,8 +209,7 @@ class JobCache : public JobCacheSignals {
   }
 
   /// Cancels and drops every key for which `is_meant(key)` holds.
-  template <typename Predicate>
-  void dropIf(Predicate is_meant) {
+  template <typename Predicate> void dropIf(Predicate is_meant) {
     std::vector<JobId> running;
     const std::size_t before = entries_.size();
     entries_.remove_if([&](const Entry& entry) {

@@ -17,8 +17,7 @@ TokenPlace placeIn(const RowTable& table, std::int64_t row) {
   return {table.sequence[at], table.position[at]};
 }
 
-template <typename Value>
-void sortUnique(std::vector<Value>& values) {
+template <typename Value> void sortUnique(std::vector<Value>& values) {
   std::ranges::sort(values);
   const auto rest = std::ranges::unique(values);
   values.erase(rest.begin(), rest.end());

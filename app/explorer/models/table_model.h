@@ -11,8 +11,7 @@
 namespace lime::explorer {
 
 /// A column of a TableModel.
-template <typename Row>
-struct TableColumn {
+template <typename Row> struct TableColumn {
   QString title;
   std::function<QVariant(const Row&)> text;  ///< the value that is displayed
   bool is_number = false;                    ///< aligned to the right
@@ -23,8 +22,7 @@ struct TableColumn {
 };
 
 /// A table of structs, a row each. Subclasses name the columns.
-template <typename Row>
-class TableModel : public QAbstractTableModel {
+template <typename Row> class TableModel : public QAbstractTableModel {
  public:
   using Column = TableColumn<Row>;
 

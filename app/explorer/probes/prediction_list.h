@@ -60,8 +60,7 @@ class PredictionsFilter : public QSortFilterProxyModel {
   bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
  private:
-  template <typename Value>
-  void change(Value& member, const Value& value) {
+  template <typename Value> void change(Value& member, const Value& value) {
     member = value;
     invalidateFilter();
   }

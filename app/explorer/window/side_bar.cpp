@@ -100,8 +100,7 @@ QLabel* caption(const QString& text) {
 }
 
 /// A list or tree whose lines are aligned with the captions.
-template <typename List>
-class Indented : public List {
+template <typename List> class Indented : public List {
  public:
   explicit Indented(int left) { this->setViewportMargins(left, 0, 6, 0); }
 };

@@ -31,10 +31,7 @@ void checkNames(const Json& json, const std::vector<std::string>& known, const s
 }
 
 /// Makes a view, for ViewKind::make.
-template <typename Page>
-View* makeView(const ViewContext& context) {
-  return new Page(context);
-}
+template <typename Page> View* makeView(const ViewContext& context) { return new Page(context); }
 
 /// Returns whether a document has results of one of `metrics`.
 bool hasMetric(const Document& document, const std::vector<std::string>& metrics) {

@@ -29,8 +29,7 @@ std::string label_of(const fs::path& path, bool with_revision) {
   return checkpoint_label(fs::absolute(path, ignored).parent_path(), with_revision);
 }
 
-template <typename T>
-void require_distinct(const char* name, const std::vector<T>& values) {
+template <typename T> void require_distinct(const char* name, const std::vector<T>& values) {
   for (auto value = values.begin(); value != values.end(); ++value) {
     if (std::find(values.begin(), value, *value) == value) continue;
     throw InvalidArgument("{}: values must be unique, got {} twice", name,

@@ -126,8 +126,7 @@ std::vector<Unit> layer_units(std::span<const ChosenCapture> captures,
 UnitThreads threads_for(std::span<const Unit> units, const RunOptions& run);
 
 /// Everything that `options` describe, the positional arguments included, as results store it.
-template <DescribedOptions T>
-Json stored_options(T options) {
+template <DescribedOptions T> Json stored_options(T options) {
   OptionList list;
   options.describe_inputs(list);
   options.describe(list);

@@ -86,8 +86,7 @@ struct ClassRows {
 ClassRows select_class_rows(const CaptureReader& capture, const ClassRowsOptions& options);
 
 /// Keeps the rows for which `keeps(position in rows)` is true.
-template <typename Keeps>
-void keep_rows(ClassRows& rows, const Keeps& keeps) {
+template <typename Keeps> void keep_rows(ClassRows& rows, const Keeps& keeps) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < rows.row.size(); ++i) {
     if (!keeps(i)) continue;

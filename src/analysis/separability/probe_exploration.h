@@ -76,8 +76,7 @@ BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& 
 
 /// Sets the fields of `options` from `stored` of stored_options(), except captures and labels.
 /// @throws InvalidArgument  if a value does not fit its field.
-template <DescribedOptions T>
-void assign_stored_options(T& options, const Json& stored) {
+template <DescribedOptions T> void assign_stored_options(T& options, const Json& stored) {
   for (const OptionField& field : option_fields(options)) {
     if (field.name == "label" || field.is_output || !stored.contains(field.name)) continue;
     const Json& value = stored.at(field.name);

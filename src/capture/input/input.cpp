@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::int64_t kUsualLength = 2048;
 
-template <typename T>
-std::span<const std::byte> bytes_of(const T& value) {
+template <typename T> std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 

@@ -174,8 +174,7 @@ Run strip(bool left, bool right) {
   };
 }
 
-template <UnicodeForm kForm>
-std::string in_form(std::string_view text) {
+template <UnicodeForm kForm> std::string in_form(std::string_view text) {
   return to_unicode_form(text, kForm);
 }
 

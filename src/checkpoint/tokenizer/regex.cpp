@@ -250,12 +250,8 @@ constexpr std::size_t kBytesPerStep = 4;
 /// Limit of the interpreter's memory in KiB.
 constexpr std::uint32_t kHeapLimit = 512 * 1024;
 
-template <auto kFree>
-struct Freed {
-  template <typename T>
-  void operator()(T* pointer) const {
-    kFree(pointer);
-  }
+template <auto kFree> struct Freed {
+  template <typename T> void operator()(T* pointer) const { kFree(pointer); }
 };
 using CodePointer = std::unique_ptr<pcre2_code, Freed<pcre2_code_free>>;
 using MatchDataPointer = std::unique_ptr<pcre2_match_data, Freed<pcre2_match_data_free>>;

@@ -282,8 +282,7 @@ std::string to_unicode_form(std::string_view text, UnicodeForm form) {
 namespace {
 
 /// Calls `map(code, result)` for each character, which appends what becomes of it.
-template <typename Map>
-std::string map_characters(std::string_view text, const Map& map) {
+template <typename Map> std::string map_characters(std::string_view text, const Map& map) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {

@@ -22,8 +22,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors are littl
 constexpr std::size_t kBlock = 2048;
 
 /// True if all values are finite: their exponents are not all ones.
-template <typename T>
-bool all_finite(std::span<const T> values) {
+template <typename T> bool all_finite(std::span<const T> values) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   constexpr Bits kExponent = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
   Bits bad = 0;
@@ -33,8 +32,7 @@ bool all_finite(std::span<const T> values) {
   return bad == 0;
 }
 
-template <typename T>
-std::size_t first_not_finite(std::span<const T> values) {
+template <typename T> std::size_t first_not_finite(std::span<const T> values) {
   std::size_t i = 0;
   while (all_finite(values.subspan(i, 1))) ++i;
   return i;

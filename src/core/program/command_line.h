@@ -42,8 +42,7 @@ class CommandLine {
 
   /// Adds every field as `--name-with-dashes`. If the struct has a `validate()` without arguments,
   /// an InvalidArgument that it throws counts as wrong usage.
-  template <DescribedOptions T>
-  void add_options(T& options) {
+  template <DescribedOptions T> void add_options(T& options) {
     for (OptionField& field : option_fields(options)) add_field(std::move(field));
     if constexpr (requires { std::as_const(options).validate(); }) {
       add_check([&options] { std::as_const(options).validate(); });

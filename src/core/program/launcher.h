@@ -18,15 +18,13 @@ struct WorkShare {
 
   bool is_whole() const { return count == 1; }
   /// Items are assigned in turn: neighbouring items often have similar cost.
-  template <typename Integer>
-  bool holds(Integer item) const {
+  template <typename Integer> bool holds(Integer item) const {
     return item % static_cast<Integer>(count) == static_cast<Integer>(index);
   }
   bool operator==(const WorkShare&) const = default;
 };
 
-template <>
-struct OptionCodec<WorkShare> {
+template <> struct OptionCodec<WorkShare> {
   static std::string type() { return "I/N"; }
   static WorkShare parse(const std::string& text, const std::string& name) {
     const std::size_t slash = text.find('/');

@@ -13,8 +13,7 @@ void* allocate_aligned(std::size_t bytes);
 
 /// Memory for numbers that grows but never shrinks, so that one workspace is reused for many
 /// matrices without new page faults. Aligned to cache lines; large buffers request huge pages.
-template <typename T>
-class AlignedBuffer {
+template <typename T> class AlignedBuffer {
  public:
   /// Resizes to `size` elements; the contents are lost if it has to grow.
   T* resize(std::size_t size) {

@@ -15,8 +15,7 @@ namespace lime {
 /// queued. The queue stays bounded whatever the speeds of the two sides.
 ///
 /// Thread-safe. Both sides count how long they waited, which identifies the slower one.
-template <typename T>
-class BoundedQueue {
+template <typename T> class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 

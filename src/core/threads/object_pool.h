@@ -11,8 +11,7 @@ namespace lime {
 
 /// Lends objects, such as working memory, to calls that may run in several threads at once, and
 /// keeps them for the next call: as many exist as calls ever ran at the same time. Thread-safe.
-template <typename T>
-class ObjectPool {
+template <typename T> class ObjectPool {
  public:
   using Make = std::function<std::unique_ptr<T>()>;
   explicit ObjectPool(Make make = [] { return std::make_unique<T>(); }) : make_(std::move(make)) {}

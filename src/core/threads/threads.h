@@ -33,8 +33,7 @@ void check_threads(int num_threads);
 
 /// Calls `start`, which starts a thread, and returns its result.
 /// @throws IoError  if the system starts no more threads.
-template <typename Start>
-auto start_thread(const Start& start) {
+template <typename Start> auto start_thread(const Start& start) {
   try {
     return start();
   } catch (const std::system_error& error) {

@@ -46,8 +46,7 @@ MatrixD standardize(const ConstMatrixRef& rows, const Standardization& standardi
       .matrix();
 }
 
-template <typename Scalar>
-void check_finite(const linalg::AffineRows<Scalar>& rows) {
+template <typename Scalar> void check_finite(const linalg::AffineRows<Scalar>& rows) {
   for (std::int64_t r = 0; r < rows.num_rows; ++r) {
     for (std::int64_t c = 0; c < rows.num_cols; ++c) {
       const Scalar value = rows.x[r * rows.row_stride + c];
@@ -60,8 +59,7 @@ void check_finite(const linalg::AffineRows<Scalar>& rows) {
   }
 }
 
-template <typename Scalar>
-void check_trace(const linalg::AffineRows<Scalar>& rows, double trace) {
+template <typename Scalar> void check_trace(const linalg::AffineRows<Scalar>& rows, double trace) {
   if (!std::isfinite(trace)) {
     check_finite(rows);
     throw NumericalError("the sum of the squared representations must be finite, got {}", trace);
@@ -84,8 +82,7 @@ EntropyPreprocessing::EntropyPreprocessing(EntropyPreset preset,
   column_scale_ = standardization->divisor.cwiseInverse();
 }
 
-template <typename Scalar>
-void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
+template <typename Scalar> void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
   throw_if(rows.num_rows < 1 || rows.num_cols < 1,
            "needs at least one token and one dimension, got {} x {}", rows.num_rows, rows.num_cols);
   switch (preset_) {
@@ -142,14 +139,12 @@ EntropyCalculator::EntropyCalculator(const EntropyOptions& options,
   options.validate();
 }
 
-template <typename Scalar>
-SequenceEntropy EntropyCalculator::compute(AffineRows<Scalar> rows) {
+template <typename Scalar> SequenceEntropy EntropyCalculator::compute(AffineRows<Scalar> rows) {
   PendingEntropy pending = begin(rows);
   return finish({&pending, 1}).front();
 }
 
-template <typename Scalar>
-PendingEntropy EntropyCalculator::begin(AffineRows<Scalar> rows) {
+template <typename Scalar> PendingEntropy EntropyCalculator::begin(AffineRows<Scalar> rows) {
   preprocessing_.apply(rows);
   PendingEntropy pending;
   pending.num_tokens = rows.num_rows;

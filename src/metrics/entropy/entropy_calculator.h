@@ -46,12 +46,10 @@ class EntropyPreprocessing {
   /// Sets shift and scales of `rows`, which had none; they are valid until the next call.
   /// @throws InvalidArgument  if the rows are empty or have other dimensions, or if a token equals
   ///         the mean token and the preset divides by their distance.
-  template <typename Scalar>
-  void apply(linalg::AffineRows<Scalar>& rows);
+  template <typename Scalar> void apply(linalg::AffineRows<Scalar>& rows);
 
  private:
-  template <typename Scalar>
-  void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
+  template <typename Scalar> void centre_and_normalize(linalg::AffineRows<Scalar>& rows);
 
   EntropyPreset preset_;
   VectorD shift_;         ///< [dim]
@@ -60,14 +58,12 @@ class EntropyPreprocessing {
 };
 
 /// @throws InvalidArgument  naming the first value that is not finite.
-template <typename Scalar>
-void check_finite(const linalg::AffineRows<Scalar>& rows);
+template <typename Scalar> void check_finite(const linalg::AffineRows<Scalar>& rows);
 
 /// @param trace  of the Gram matrix of `rows`.
 /// @throws InvalidArgument  if it is 0, or not finite because a value is not; names that.
 /// @throws NumericalError   if it is not finite for another reason.
-template <typename Scalar>
-void check_trace(const linalg::AffineRows<Scalar>& rows, double trace);
+template <typename Scalar> void check_trace(const linalg::AffineRows<Scalar>& rows, double trace);
 
 /// The entropies of one sequence in the preset's unit, one per order.
 struct SequenceEntropy {
@@ -97,15 +93,13 @@ class EntropyCalculator {
 
   /// @param rows  representations, [num_tokens, dim], without shift or scale.
   /// @throws InvalidArgument  if they are empty, all zero after preprocessing, or not finite.
-  template <typename Scalar>
-  SequenceEntropy compute(linalg::AffineRows<Scalar> rows);
+  template <typename Scalar> SequenceEntropy compute(linalg::AffineRows<Scalar> rows);
 
   /// Splits compute() into two parts: everything but the eigenvalues of a tridiagonal matrix, and
   /// these, which take little longer for linalg::kLanes sequences than for one. Grouping does not
   /// change results.
   /// @throws as compute(); NumericalError  if eigenvalues do not converge.
-  template <typename Scalar>
-  PendingEntropy begin(linalg::AffineRows<Scalar> rows);
+  template <typename Scalar> PendingEntropy begin(linalg::AffineRows<Scalar> rows);
   std::vector<SequenceEntropy> finish(std::span<PendingEntropy> pending);
 
  private:

@@ -55,8 +55,7 @@ double general_entropy(std::span<const double> eigenvalues, double trace, double
   return (alpha * std::log(largest / trace) + std::log(sum)) / (1.0 - alpha);
 }
 
-template <typename Scalar>
-double entropy_of(const linalg::AffineRows<Scalar>& rows, double alpha) {
+template <typename Scalar> double entropy_of(const linalg::AffineRows<Scalar>& rows, double alpha) {
   EntropyOptions options;
   options.preset = EntropyPreset::kRaw;
   options.alpha = {alpha};

@@ -26,8 +26,7 @@ constexpr double kRounding = 1e-12;
 struct CompositeNorm {
   explicit CompositeNorm(Eigen::Index dim) : column_sums(Eigen::ArrayXd::Zero(dim)) {}
 
-  template <typename Row>
-  void add(const Row& magnitudes) {
+  template <typename Row> void add(const Row& magnitudes) {
     column_sums += magnitudes;
     largest_row = std::max(largest_row, magnitudes.sum());
   }

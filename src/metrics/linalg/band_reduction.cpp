@@ -55,8 +55,7 @@ void apply_and_dot(double* panel, std::int64_t num_rows, std::int64_t column, do
 using ApplyFn = void (*)(double*, std::int64_t, std::int64_t, double, const double*, double*);
 
 /// Selects the instance that skips the registers left of `column`.
-template <int kFirst = 0>
-ApplyFn apply_from(std::int64_t column) {
+template <int kFirst = 0> ApplyFn apply_from(std::int64_t column) {
   if constexpr (kFirst + 1 < kVectors) {
     if (column >= (kFirst + 1) * kLanes) return apply_from<kFirst + 1>(column);
   }

@@ -121,8 +121,7 @@ struct Prefetch {
 };
 
 /// Returns rows [start, start + kDepth), as far as they exist; nothing if they are not contiguous.
-template <typename Scalar>
-Prefetch rows_from(const AffineRows<Scalar>& rows, std::int64_t start) {
+template <typename Scalar> Prefetch rows_from(const AffineRows<Scalar>& rows, std::int64_t start) {
   if (start >= rows.num_rows || rows.row_stride != rows.num_cols) return {};
   const std::int64_t end = std::min(start + kDepth, rows.num_rows);
   return {reinterpret_cast<const char*>(rows.x + start * rows.row_stride),

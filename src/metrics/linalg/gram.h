@@ -13,8 +13,7 @@ namespace lime::linalg {
 ///   z[r, c] = (x[r, c] - shift[c]) * column_scale[c] * row_scale[r]
 ///
 /// A null pointer stands for shift 0 or scale 1. Refers to memory of the caller.
-template <typename Scalar>
-struct AffineRows {
+template <typename Scalar> struct AffineRows {
   const Scalar* x = nullptr;  ///< [num_rows, num_cols], row-major
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
@@ -41,8 +40,7 @@ struct AffineRows {
 };
 
 /// Returns the rows of a row-major matrix, without shift and scales.
-template <typename Matrix>
-AffineRows<typename Matrix::Scalar> affine_rows(const Matrix& rows) {
+template <typename Matrix> AffineRows<typename Matrix::Scalar> affine_rows(const Matrix& rows) {
   return {.x = rows.data(),
           .num_rows = rows.rows(),
           .num_cols = rows.cols(),

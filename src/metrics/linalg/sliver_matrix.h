@@ -95,8 +95,7 @@ class SymmetricSlivers {
 };
 
 /// A tile of a result: kVectors * kLanes x kTileCols values in registers.
-template <int kVectors>
-using TileOf = simd::RegisterTile<double, kVectors, kTileCols>;
+template <int kVectors> using TileOf = simd::RegisterTile<double, kVectors, kTileCols>;
 using Tile = TileOf<kSliverVectors>;
 
 /// Computes tile[r, j] += sum_p a[p, r] b[p, j]: a sliver times rows of a matrix.

@@ -68,8 +68,7 @@ void to_logit_gradient(MatrixF& logits, const ProbeData& data, std::span<const i
 }
 
 /// Calls f(indices) for each batch of `order`; the last may be smaller.
-template <typename F>
-void for_batches(std::span<const int> order, int batch_size, const F& f) {
+template <typename F> void for_batches(std::span<const int> order, int batch_size, const F& f) {
   const auto size = static_cast<std::size_t>(batch_size);
   for (std::size_t first = 0; first < order.size(); first += size) {
     f(order.subspan(first, std::min(size, order.size() - first)));

@@ -25,8 +25,7 @@ class NumpyRandom {
   std::uint32_t interval(std::uint32_t max);
 
   /// Permutes `items` like RandomState.shuffle.
-  template <typename T>
-  void shuffle(std::span<T> items) {
+  template <typename T> void shuffle(std::span<T> items) {
     for (std::size_t i = items.size(); i > 1; --i) {
       const auto j = static_cast<std::size_t>(interval(static_cast<std::uint32_t>(i - 1)));
       std::swap(items[i - 1], items[j]);

@@ -12,8 +12,7 @@ namespace {
 
 // The inner loops: tiles of a product whose sums stay in registers.
 using simd::Vector;
-template <typename Scalar>
-constexpr int kWidth = static_cast<int>(simd::kLanes<Scalar>);
+template <typename Scalar> constexpr int kWidth = static_cast<int>(simd::kLanes<Scalar>);
 
 /// Registers of a strip per tile and operand column in a transposed product.
 constexpr int kTileVectors = 3;
@@ -89,8 +88,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 }
 
 /// Calls f(std::integral_constant<int, n>) for 1 <= n <= 8 known at run time.
-template <typename F>
-void with_count(std::int64_t n, const F& f) {
+template <typename F> void with_count(std::int64_t n, const F& f) {
   assert(n >= 1 && n <= 8);
   const auto try_all = [&]<int... kIndices>(std::integer_sequence<int, kIndices...>) {
     ((n == kIndices + 1 ? f(std::integral_constant<int, kIndices + 1>()) : void()), ...);
@@ -100,8 +98,7 @@ void with_count(std::int64_t n, const F& f) {
 
 /// Calls tile(first, std::integral_constant<int, n>) for tiles of at most `most` of `count`
 /// columns: equal tiles instead of full ones and a remainder.
-template <typename Tile>
-void for_tiles(std::int64_t count, std::int64_t most, const Tile& tile) {
+template <typename Tile> void for_tiles(std::int64_t count, std::int64_t most, const Tile& tile) {
   for (std::int64_t first = 0; first < count;) {
     const std::int64_t tiles = (count - first + most - 1) / most;
     const std::int64_t size = (count - first + tiles - 1) / tiles;
@@ -112,8 +109,7 @@ void for_tiles(std::int64_t count, std::int64_t most, const Tile& tile) {
 
 }  // namespace
 
-template <typename Scalar>
-void Columns<Scalar>::resize(std::int64_t count, std::int64_t length) {
+template <typename Scalar> void Columns<Scalar>::resize(std::int64_t count, std::int64_t length) {
   count_ = count;
   length_ = length;
   // An odd number of cache lines, so that columns do not fall into the same cache sets.

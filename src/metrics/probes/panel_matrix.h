@@ -14,8 +14,7 @@ class ThreadPool;
 namespace probes {
 
 /// A few long columns, each contiguous, aligned and padded with zeros: operands of a PanelMatrix.
-template <typename Scalar>
-class Columns {
+template <typename Scalar> class Columns {
  public:
   /// Sets the shape and all values to 0.
   void resize(std::int64_t count, std::int64_t length);

@@ -128,8 +128,7 @@ VectorD column_sums(const PanelMatrix& panel, ThreadPool& pool) {
 
 }  // namespace
 
-template <typename Matrix>
-bool invert_positive_definite(Matrix& matrix, ThreadPool& pool) {
+template <typename Matrix> bool invert_positive_definite(Matrix& matrix, ThreadPool& pool) {
   const Eigen::Index size = matrix.rows();
   const Eigen::Index blocks = (size + kBlock - 1) / kBlock;
   for (Eigen::Index k = 0; k < blocks; ++k) {

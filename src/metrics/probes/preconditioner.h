@@ -18,8 +18,7 @@ namespace probes {
 /// depend on the number of threads. Reads only the lower triangle; writes both.
 /// @return false, with undefined `matrix`, if it is not positive definite in this precision.
 /// Source: Goodnight (1979), A tutorial on the SWEEP operator, The American Statistician 33(3).
-template <typename Matrix>
-bool invert_positive_definite(Matrix& matrix, ThreadPool& pool);
+template <typename Matrix> bool invert_positive_definite(Matrix& matrix, ThreadPool& pool);
 
 /// An approximation of the inverse Hessian of logistic regressions on one set of rows:
 ///

@@ -156,8 +156,7 @@ class BatchSolver {
   }
 
  private:
-  template <typename Scalar>
-  struct Operands {
+  template <typename Scalar> struct Operands {
     Columns<Scalar> weights;    ///< directions, scaled: operands of the product
     Columns<Scalar> residuals;  ///< operands of the transposed product
   };
@@ -186,8 +185,7 @@ class BatchSolver {
     }
   }
 
-  template <typename Scalar>
-  void run(double tolerance) {
+  template <typename Scalar> void run(double tolerance) {
     Operands<Scalar> operands;
     std::vector<Fit*> active;
     for (Fit& fit : fits_) active.push_back(&fit);
@@ -404,8 +402,7 @@ class BatchSolver {
     });
   }
 
-  template <typename F>
-  void for_each(const std::vector<Fit*>& fits, const F& f) {
+  template <typename F> void for_each(const std::vector<Fit*>& fits, const F& f) {
     pool_.parallel_for(static_cast<std::int64_t>(fits.size()),
                        [&](std::int64_t i) { f(*fits[static_cast<std::size_t>(i)]); });
   }

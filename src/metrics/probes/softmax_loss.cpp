@@ -16,8 +16,7 @@ Block load(const double* from, std::int64_t count) {
   return block;
 }
 
-template <typename Scalar>
-void store(const Block& block, std::int64_t count, Scalar* to) {
+template <typename Scalar> void store(const Block& block, std::int64_t count, Scalar* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Scalar>(block[i]);
 }
 

@@ -19,8 +19,7 @@ constexpr int kVectors = 4;
 /// Number of other points after which float sums are added to double ones.
 constexpr std::int64_t kSumBlock = 512;
 
-template <typename Scalar>
-class ExactRepulsion : public Repulsion {
+template <typename Scalar> class ExactRepulsion : public Repulsion {
  public:
   explicit ExactRepulsion(ThreadPool& pool) : pool_(pool) {}
 

@@ -23,10 +23,8 @@ using Slot = Workspace::Slot;
 
 constexpr double kNormEpsilon = 1e-5;
 
-template <typename T>
-using Rows = Eigen::Map<RowMajor<T>>;
-template <typename T>
-using ConstRows = Eigen::Map<const RowMajor<T>>;
+template <typename T> using Rows = Eigen::Map<RowMajor<T>>;
+template <typename T> using ConstRows = Eigen::Map<const RowMajor<T>>;
 
 /// Concatenated weights of one branch: alpha, then beta in the last column.
 struct JoinedWeights {
@@ -46,8 +44,7 @@ JoinedWeights join(const HyperConnectionWeights& weights) {
 }
 
 /// Standardises each row: subtracts its mean and divides by its standard deviation.
-template <typename T>
-void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
+template <typename T> void normalize_rows(const ConstRows<T>& x, RowMajor<double>& normalized) {
   normalized = x.template cast<double>();
   normalized.colwise() -= normalized.rowwise().mean().eval();
   for (Eigen::Index row = 0; row < x.rows(); ++row) {

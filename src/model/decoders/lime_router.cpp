@@ -34,8 +34,7 @@ void add_rows(WideRows<const T>& rows, const at::Tensor& memory, std::int64_t la
   }
 }
 
-template <typename T>
-WideRows<T> rows_of_block(const at::Tensor& block) {
+template <typename T> WideRows<T> rows_of_block(const at::Tensor& block) {
   WideRows<T> rows;
   for (std::int64_t head = 0; head < block.size(0); ++head) {
     rows.push_back(block.data_ptr<T>() + head * block.stride(0));
@@ -138,8 +137,7 @@ T RouterTape::weight(std::int64_t layer, std::int64_t place, std::int64_t head,
   return own.weights.data_ptr<T>()[head * own.weights.stride(0) + column];
 }
 
-template <typename T>
-at::Tensor RouterTape::route(std::int64_t layer) const {
+template <typename T> at::Tensor RouterTape::route(std::int64_t layer) const {
   const std::vector<std::int64_t>& sources = layers_[layer].sources;
   WideRows<const T> rows;
   for (const std::int64_t source : sources) add_rows(rows, buffer_, source);

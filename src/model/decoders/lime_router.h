@@ -64,11 +64,9 @@ class RouterTape : public std::enable_shared_from_this<RouterTape> {
   /// Returns R_l[h, s, g] for source `place` of layer l.
   template <typename T>
   T weight(std::int64_t layer, std::int64_t place, std::int64_t head, std::int64_t mixed) const;
-  template <typename T>
-  at::Tensor route(std::int64_t layer) const;
+  template <typename T> at::Tensor route(std::int64_t layer) const;
   /// @param routed  gradients of the layer's routed keys and values; returns those of its own.
-  template <typename T>
-  at::Tensor route_backward(std::int64_t layer, const at::Tensor& routed);
+  template <typename T> at::Tensor route_backward(std::int64_t layer, const at::Tensor& routed);
   std::vector<at::Tensor> backward(std::int64_t layer, const std::vector<at::Tensor>& gradients);
 
   std::int64_t heads_ = 0;

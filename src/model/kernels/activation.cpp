@@ -20,8 +20,7 @@ namespace {
 constexpr std::int64_t kPart = 16384;
 
 /// Calls `run(first, count)` for ranges of rows of `dim` elements.
-template <typename Run>
-void for_each_part(std::int64_t rows, std::int64_t dim, const Run& run) {
+template <typename Run> void for_each_part(std::int64_t rows, std::int64_t dim, const Run& run) {
   const std::int64_t per_part = std::max<std::int64_t>(1, kPart / dim);
   for_each_tile(ceil_div(rows, per_part), per_part * dim * 16, [&] {
     return [&](std::int64_t part) {

@@ -163,8 +163,7 @@ struct AttentionGradients {
 };
 
 /// Scratch of one block of queries: scores, then the pattern, then the gradients of the scores.
-template <typename T>
-struct PatternScratch {
+template <typename T> struct PatternScratch {
   PatternScratch(std::int64_t count, std::int64_t keys)
       : pattern(count), d_scores(count), slopes(keys) {}
   Eigen::Array<T, Eigen::Dynamic, 1> pattern, d_scores;

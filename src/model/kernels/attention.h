@@ -26,8 +26,7 @@ struct AttentionInput {
   std::optional<double> softcap = std::nullopt;
 
   /// Returns the factor of the scores, in the precision of the kernels.
-  template <typename T>
-  T score_scale() const {
+  template <typename T> T score_scale() const {
     return scale ? static_cast<T>(*scale) : T{1} / std::sqrt(static_cast<T>(q.size(3)));
   }
 };

@@ -23,21 +23,14 @@ constexpr std::int64_t kLanes = 16;
 /// Tiles per block of the sums over tokens: fixed, so that results do not depend on the threads.
 constexpr std::int64_t kTilesPerSum = 16;
 
-template <typename T>
-using Lane = Eigen::Array<T, kLanes, 1>;
-template <typename T>
-using Lanes = std::vector<Lane<T>>;
-template <typename T>
-using Logits = Eigen::Matrix<T, Eigen::Dynamic, kLanes, Eigen::RowMajor>;
+template <typename T> using Lane = Eigen::Array<T, kLanes, 1>;
+template <typename T> using Lanes = std::vector<Lane<T>>;
+template <typename T> using Logits = Eigen::Matrix<T, Eigen::Dynamic, kLanes, Eigen::RowMajor>;
 
-template <typename T>
-Lane<T> sigmoid(const Lane<T>& x) {
-  return (T{1} + (-x).exp()).inverse();
-}
+template <typename T> Lane<T> sigmoid(const Lane<T>& x) { return (T{1} + (-x).exp()).inverse(); }
 
 /// Doubly stochastic matrices of kLanes tokens, from their logits, and the gradient.
-template <typename T>
-class Sinkhorn {
+template <typename T> class Sinkhorn {
  public:
   Sinkhorn(std::int64_t size, const ConstraintOptions& options)
       : size_(size), eps_(static_cast<T>(options.eps)), steps_(2 * options.iterations - 1) {}
@@ -124,8 +117,7 @@ struct Job {
 };
 
 /// Works on the tiles of a job; one per thread.
-template <typename T>
-class Tile {
+template <typename T> class Tile {
  public:
   explicit Tile(const Job& job)
       : job_(job),
@@ -271,8 +263,7 @@ std::int64_t operations_per_tile(const Job& job) {
                    8 * job.options.iterations * job.logits());
 }
 
-template <typename T>
-void forward_kernel(const Job& job) {
+template <typename T> void forward_kernel(const Job& job) {
   for_each_tile(job.tiles(), operations_per_tile(job), [&] {
     return [tile = std::make_shared<Tile<T>>(job)](std::int64_t index) { tile->forward(index); };
   });

@@ -19,13 +19,11 @@
 namespace lime {
 namespace {
 
-template <typename T>
-using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
+template <typename T> using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
 
 bool has_kernel(const at::Tensor& x) { return uses_cpu_kernels(x) || uses_cpu_gradients(x); }
 
-template <typename T>
-void softmax(Array<T>& scores) {
+template <typename T> void softmax(Array<T>& scores) {
   scores = (scores - scores.maxCoeff()).exp();
   scores /= scores.sum();
 }
@@ -37,8 +35,7 @@ struct DepthQuery {
   double eps = 0.0;
 };
 
-template <typename T>
-T inverse_rms(const Row<T>& x, double eps) {
+template <typename T> T inverse_rms(const Row<T>& x, double eps) {
   return T{1} / std::sqrt(x.square().sum() / static_cast<T>(x.size()) + static_cast<T>(eps));
 }
 
@@ -180,8 +177,7 @@ DepthMixture attend_over_depth(const std::vector<at::Tensor>& sources,
 namespace {
 
 /// Keys, values and queries of all tokens and key-value heads, one row each.
-template <typename T>
-struct ValueRows {
+template <typename T> struct ValueRows {
   ValueRows(const std::vector<at::Tensor>& k, const std::vector<at::Tensor>& v, const at::Tensor& q)
       : keys(k, k.front().size(3)),
         values(v, k.front().size(3)),

@@ -28,8 +28,7 @@ constexpr int kTileRows = 12;
 constexpr int kTileRows = 6;
 #endif
 constexpr int kTileVectors = 2;
-template <typename T>
-constexpr std::int64_t kTileColumns = kTileVectors* simd::kLanes<T>;
+template <typename T> constexpr std::int64_t kTileColumns = kTileVectors* simd::kLanes<T>;
 
 /// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the L1 cache.
 constexpr std::int64_t kDepth = 256;
@@ -38,8 +37,7 @@ constexpr std::int64_t kTaskTiles = 4;
 constexpr std::int64_t kTaskRows = kTaskTiles * kTileRows;
 
 /// Strided matrix; one of the strides is 1.
-template <typename T>
-struct Strided {
+template <typename T> struct Strided {
   T* data;
   std::int64_t rows, columns, row_stride, column_stride;
 
@@ -102,8 +100,7 @@ void multiply_edge_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std
 }
 
 /// One product: b is packed once for all tasks, a by each task for its rows.
-template <typename T>
-class Product {
+template <typename T> class Product {
  public:
   Product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, bool accumulate)
       : c_(out),

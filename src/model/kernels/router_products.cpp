@@ -89,8 +89,7 @@ void multiply_columns(const WideRows<T>& out, const std::vector<T>& left,
   }
 }
 
-template <typename T>
-T sum_of_lanes(const simd::Vector<T>& vector) {
+template <typename T> T sum_of_lanes(const simd::Vector<T>& vector) {
   T sum{0};
   for (std::int64_t i = 0; i < simd::kLanes<T>; ++i) sum += vector[i];
   return sum;

@@ -28,8 +28,7 @@ at::Tensor add_source(const at::Tensor& sum, const RouterMixture& mixture, std::
 void mix_sources_out(at::Tensor& out, const RouterMixture& mixture, const at::Tensor& buffered);
 
 /// Pointers to the rows of a wide matrix, wherever each is stored; all have the same length.
-template <typename T>
-using WideRows = std::vector<T*>;
+template <typename T> using WideRows = std::vector<T*>;
 
 /// Computes out = left right for few rows and many columns: no packing or copying, each row is read
 /// once. Instantiated for float and double.

@@ -18,8 +18,7 @@ namespace {
 constexpr std::int64_t kColumnsPerSum = 1024;
 
 /// Adds up each block of kRowsPerSum rows: [rows, columns] -> [blocks, columns].
-template <typename T>
-void sum_blocks(const at::Tensor& sums, const at::Tensor& x) {
+template <typename T> void sum_blocks(const at::Tensor& sums, const at::Tensor& x) {
   const std::int64_t columns = x.size(1);
   const std::int64_t parts = ceil_div(columns, kColumnsPerSum);
   const auto run = [&](std::int64_t tile) {

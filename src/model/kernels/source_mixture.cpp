@@ -58,14 +58,12 @@ void mix_rows_backward(const SourceRows<T>& dx, const SourceRows<T>& dy, const S
 }
 
 /// Returns the weights of each row, [rows, stride].
-template <typename T>
-auto weights_of_rows(const T* weights, std::int64_t stride) {
+template <typename T> auto weights_of_rows(const T* weights, std::int64_t stride) {
   return [=](std::int64_t row, std::int64_t place) { return weights[row * stride + place]; };
 }
 
 /// Stores dw[c, j] = dy_c . x_j of each row.
-template <typename T>
-auto store_dots(T* dw, std::int64_t stride) {
+template <typename T> auto store_dots(T* dw, std::int64_t stride) {
   return [=](std::int64_t, std::int64_t row, std::int64_t place, const Row<T>& dy,
              const Row<T>& x) { dw[row * stride + place] = (dy * x).sum(); };
 }
@@ -147,8 +145,7 @@ struct BlockMixture {
     return {data, width()};
   }
   /// Calls `run` with the weights of a group, as mix_rows() expects them.
-  template <typename T, typename Run>
-  void with_weights(std::int64_t group, const Run& run) const {
+  template <typename T, typename Run> void with_weights(std::int64_t group, const Run& run) const {
     T* const data = values.data_ptr<T>() + group * values.numel() / num_groups();
     if (is_dynamic) return run(weights_of_rows(data, stride()));
     run([data, size = width()](std::int64_t, std::int64_t place) {
@@ -156,8 +153,7 @@ struct BlockMixture {
     });
   }
 
-  template <typename T>
-  void forward(const at::Tensor& out) const {
+  template <typename T> void forward(const at::Tensor& out) const {
     for (std::int64_t group = 0; group < num_groups(); ++group) {
       with_weights<T>(group, [&](const auto& weight) {
         mix_rows<T>(rows<T>({out}, group), rows<T>(blocks, group), count(), weight);

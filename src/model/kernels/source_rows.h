@@ -13,8 +13,7 @@
 namespace lime {
 
 /// Vectors of equal width, one per token and source.
-template <typename T>
-class SourceRows {
+template <typename T> class SourceRows {
  public:
   /// @param data  the first row of each source
   SourceRows(std::vector<T*> data, std::int64_t width) : width_(width), data_(std::move(data)) {}

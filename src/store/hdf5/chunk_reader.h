@@ -88,8 +88,7 @@ class ChunkCache {
     return chunk;
   }
 
-  template <typename IsMeant>
-  void drop(const IsMeant& is_meant) {
+  template <typename IsMeant> void drop(const IsMeant& is_meant) {
     const std::scoped_lock lock(mutex_);
     entries_.remove_if([&](const Entry& entry) {
       if (!is_meant(entry)) return false;

@@ -26,8 +26,7 @@ struct NumberType {
   bool is_float = false;
   bool is_signed = false;
 
-  template <typename T>
-  static constexpr NumberType of() {
+  template <typename T> static constexpr NumberType of() {
     return {sizeof(T), std::is_floating_point_v<T>, std::is_signed_v<T>};
   }
 };
@@ -60,8 +59,7 @@ class Hdf5File {
 
   /// Reads the whole dataset, converted to T (a NumberType), in row-major order.
   /// @throws FormatError  if the dataset is missing (lists the existing ones) or is not numeric.
-  template <typename T>
-  std::vector<T> read(const std::string& dataset) const {
+  template <typename T> std::vector<T> read(const std::string& dataset) const {
     std::vector<T> values;
     read_numbers(dataset, NumberType::of<T>(), [&](std::size_t size) {
       values.resize(size);

@@ -32,8 +32,7 @@ struct Column {
 };
 
 /// A column whose cells have the type `kType`: no other value compiles.
-template <CellType kType>
-struct ColumnOf : Column {
+template <CellType kType> struct ColumnOf : Column {
   constexpr ColumnOf(std::string_view column_name, std::string_view column_meaning,
                      std::string_view column_unit = {})
       : Column{column_name, kType, column_unit, column_meaning} {}
@@ -62,8 +61,7 @@ Json text_cell_of(std::string_view text);
 Json matrix_cell_of(const Eigen::MatrixXi& matrix);
 
 /// Converts a value to the content of a cell of type `kType`; null is an empty cell.
-template <CellType kType, typename T>
-Json cell_of(const T& value) {
+template <CellType kType, typename T> Json cell_of(const T& value) {
   if constexpr (std::same_as<T, std::nullptr_t>) {
     return nullptr;
   } else if constexpr (kType == CellType::kText) {
@@ -145,8 +143,7 @@ inline const ResultRow& as_row(const ResultRow& row) { return row; }
 inline const ResultRow& as_row(const ResultRow* row) { return *row; }
 
 /// Returns the distinct texts of a column, in order of first appearance.
-template <typename Rows>
-std::vector<std::string> distinct(const Rows& rows, const Column& column) {
+template <typename Rows> std::vector<std::string> distinct(const Rows& rows, const Column& column) {
   std::vector<std::string> texts;
   for (const auto& row : rows) {
     const std::string& text = as_row(row).text(column);

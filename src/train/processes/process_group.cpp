@@ -168,8 +168,7 @@ struct ProcessGroup::Impl {
   }
 
   /// Waits for a collective operation, at most kLastAnswer once `stop` is requested.
-  template <typename WorkPtr>
-  void finish(const WorkPtr& work, const std::stop_token& stop) {
+  template <typename WorkPtr> void finish(const WorkPtr& work, const std::stop_token& stop) {
     std::optional<Clock::time_point> stopped_at;
     std::chrono::microseconds pause(10);
     while (!work->isCompleted()) {

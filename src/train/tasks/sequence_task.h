@@ -56,8 +56,7 @@ struct TaskFiles {
   static Json digest_of(const std::filesystem::path& file);
 };
 
-template <typename Sample>
-struct TaskSamples {
+template <typename Sample> struct TaskSamples {
   std::vector<Sample> training;
   std::vector<Sample> test;
 };

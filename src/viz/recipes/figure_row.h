@@ -59,8 +59,7 @@ FigureRows rows_where(const FigureRows& rows, const std::function<bool(const Fig
 
 FigureRows rows_with(const FigureRows& rows, std::initializer_list<ResultRow::Text> texts);
 
-template <typename Range, typename T>
-bool contains(const Range& range, const T& item) {
+template <typename Range, typename T> bool contains(const Range& range, const T& item) {
   return std::ranges::find(range, item) != range.end();
 }
 
@@ -71,8 +70,7 @@ bool is_wanted(const std::vector<T>& wanted, const std::type_identity_t<T>& item
 }
 
 /// Returns the distinct results of `value_of` over the rows, in order of first appearance.
-template <typename F>
-auto distinct_values(const FigureRows& rows, const F& value_of) {
+template <typename F> auto distinct_values(const FigureRows& rows, const F& value_of) {
   std::vector<std::invoke_result_t<F, const FigureRow&>> all;
   for (const FigureRow& row : rows) {
     auto value = value_of(row);

@@ -37,8 +37,7 @@ std::string refusal(const fs::path& path) {
 }
 
 /// Runs `body` in a child process and returns its wait status.
-template <typename Body>
-int in_child(const Body& body) {
+template <typename Body> int in_child(const Body& body) {
   const pid_t child = ::fork();
   if (child == 0) {
     body();

@@ -17,8 +17,7 @@
 namespace lime {
 namespace {
 
-template <typename Call>
-std::string refusal(const Call& call) {
+template <typename Call> std::string refusal(const Call& call) {
   return testing::refusal_of<IoError>(call);
 }
 

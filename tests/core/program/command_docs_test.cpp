@@ -18,8 +18,7 @@ enum class RowChoice { kAll, kSome };
 
 }  // namespace
 
-template <>
-struct EnumNames<RowChoice> {
+template <> struct EnumNames<RowChoice> {
   static constexpr std::array<std::pair<RowChoice, std::string_view>, 2> kNames = {
       {{RowChoice::kAll, "all"}, {RowChoice::kSome, "some"}}};
 };

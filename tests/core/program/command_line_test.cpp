@@ -25,8 +25,7 @@ enum class Colour { kRed, kGreen };
 
 }  // namespace
 
-template <>
-struct EnumNames<Colour> {
+template <> struct EnumNames<Colour> {
   static constexpr std::array<std::pair<Colour, std::string_view>, 2> kNames = {
       {{Colour::kRed, "red"}, {Colour::kGreen, "green"}}};
 };

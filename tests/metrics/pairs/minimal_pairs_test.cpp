@@ -18,8 +18,7 @@ namespace {
 using enum PairOutcome;
 using ::testing::ElementsAre;
 
-template <typename F>
-std::string refusal(F call) {
+template <typename F> std::string refusal(F call) {
   return testing::refusal_of<InvalidArgument>(call);
 }
 

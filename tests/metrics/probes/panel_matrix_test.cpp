@@ -12,8 +12,7 @@
 namespace lime::probes {
 namespace {
 
-template <typename Scalar>
-Columns<Scalar> columns_of(const MatrixD& values, std::int64_t length) {
+template <typename Scalar> Columns<Scalar> columns_of(const MatrixD& values, std::int64_t length) {
   Columns<Scalar> columns;
   columns.resize(values.rows(), length);
   for (Eigen::Index k = 0; k < values.rows(); ++k) {
