@@ -203,8 +203,8 @@ class Bench:
         maps = [path for name in self.names if not name.startswith("LIMe f")
                 for path in [self.folder(size, name, self.own.seeds[0])]
                 for path in [path.with_name(f"{path.name}-router.json")]]
-        run([self.program("lime-figure"), *maps, "--kind", "router-sources", "--columns", 4, "-o",
-             self.out / f"sources-{size}.pdf"])
+        run([self.program("lime-figure"), *maps, "--kind", "router-sources", "--weighting", "none",
+             "--columns", 4, "-o", self.out / f"sources-{size}.pdf"])
 
     def write_markdown(self, size, rows):
         def cell(row, key, form, scale=1.0):
