@@ -147,7 +147,7 @@ shoot probes probes '{"selection": {"layer": 3}, "probes": {"probe": "blimp", "m
 shoot text text '{"selection": {"layer": 2}, "text": {"site": "hidden", "sequence": 3,
   "attention": true, "head": 1}}' data/aet-lime "$out/text-lime.h5"
 shoot interventions interventions '{"router": {"layer": 2, "head": 0, "source_layer": 0},
-  "interventions": {"scope": "layer_source", "edits": '"$edits"', "text": "'"$lines"'",
+  "interventions": {"scored": 1, "scored_text": "=", "scope": "layer_source", "edits": '"$edits"', "text": "'"$lines"'",
   "run": true}}' "${models[@]}"
 
 # The benchmarks are not part of the project.
