@@ -124,6 +124,7 @@ InterventionEffect::InterventionEffect()
 QLayout* InterventionEffect::makeScores() {
   auto* const row = new QHBoxLayout;
   row->setContentsMargins(12, 6, 12, 6);
+  row->setSpacing(12);
   for (const Score& score : scoresOf({})) {
     scores_.push_back(new QLabel);
     scores_.back()->setTextFormat(Qt::RichText);

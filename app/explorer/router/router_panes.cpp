@@ -201,9 +201,8 @@ RouterPanes::RouterPanes(Workspace& workspace)
       layers_(new FigurePane(u"mean map of layers"_s)),
       heads_(new FigurePane(u"map of the heads of a layer"_s)),
       detail_(new FigurePane(u"weights of heads, or flow into a head"_s)),
-      detail_kind_(makeTabs(
-          {u"Between two layers"_s, u"Flow into a head"_s, u"Embeddings"_s, u"All heads"_s},
-          u"weights, flow, or heads of all layers"_s)) {
+      detail_kind_(makeTabs({u"Weights"_s, u"Flow into a head"_s, u"Embeddings"_s, u"All heads"_s},
+                            u"weights, flow, or heads of all layers"_s)) {
   auto* const below = new QWidget;
   QVBoxLayout* const column = fillWithColumn(*below);
   column->addWidget(detail_kind_);
