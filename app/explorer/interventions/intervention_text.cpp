@@ -242,8 +242,7 @@ TextEditor::TextEditor()
   generated_->setFrameShape(QFrame::NoFrame);
   generated_->setAccessibleName(u"text that both models generate"_s);
   generated_->setToolTip(
-      u"The 40 likeliest next tokens after the line, one after another; bold from "
-      u"the first difference on"_s);
+      u"Greedy continuation of the line by 40 tokens; bold from the first difference on"_s);
   generated_->setPlaceholderText(u"Run the text to see what both models generate after a line."_s);
   QTabBar* const tabs = makeTabs({u"Text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
                                  u"text, its lines with their losses, or the generated text"_s);
