@@ -65,8 +65,16 @@ std::size_t letters_above(const FigurePanel& panel) {
 
 double smallest_panel(const Figure& figure) {
   if (figure.labels_at_edges || has_any<ScatterPanel>(figure)) return kSmallestBarePanel;
-  if (figure.shares_y || !has_any<CurvePanel>(figure)) return kSmallestPanel;
   double width = 0.0;
+  for (const FigurePanel& panel : figure.panels) {
+    const auto* const bars = std::get_if<BarPanel>(&panel.content);
+    if (bars == nullptr) continue;
+    for (const std::string& name : bars->groups) {
+      width = std::max(width, kLetter * static_cast<double>(num_letters(name)));
+    }
+  }
+  if (width > 0.0) return std::max(kSmallestPanel, kSmallestBarePanel + width);
+  if (figure.shares_y || !has_any<CurvePanel>(figure)) return kSmallestPanel;
   for (const FigurePanel& panel : figure.panels) {
     const double letters = kLetter * static_cast<double>(letters_above(panel));
     width = std::max({width, letters, stars_width(panel)});

@@ -9,8 +9,9 @@ namespace {
 constexpr int kRounds = 3;             // of fitting sizes: labels depend slightly on them
 constexpr double kLinesPerTick = 2.0;  // in a low panel, so that tick labels do not overlap
 constexpr int kFewestTicks = 3;
-/// Minimum readable heights in lines: of a panel, of a name next to bars, of one bar.
+/// Minimum readable heights in lines: of a panel, of a heatmap, of a name next to bars, of one bar.
 constexpr double kLowestPanel = 4.0;
+constexpr double kLowestMap = 1.0;
 constexpr double kLowestName = 0.85;
 constexpr double kLowestBar = 0.35;
 constexpr int kUsualTicks = 5;
@@ -360,8 +361,9 @@ double FigureLayout::wanted_height(std::size_t panel) const {
 bool FigureLayout::is_readable() const {
   if (rects_.size() != elements_.size()) return false;  // tables have a fixed height
   for (std::size_t i = 0; i < rects_.size(); ++i) {
-    double lines = kLowestPanel;
-    if (const auto* const bars = std::get_if<BarPanel>(&figure_.panels[i].content)) {
+    const auto& content = figure_.panels[i].content;
+    double lines = std::holds_alternative<HeatmapPanel>(content) ? kLowestMap : kLowestPanel;
+    if (const auto* const bars = std::get_if<BarPanel>(&content)) {
       const auto count = static_cast<double>(bars->series.size());
       lines = static_cast<double>(bars->groups.size()) * std::max(kLowestName, kLowestBar * count);
     }

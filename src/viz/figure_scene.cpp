@@ -13,17 +13,20 @@ namespace {
 
 int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerMm)); }
 
-/// Settles `layout` at the height that its panels need, or if readable the page's; returns it.
-int settle_fitting(FigureLayout& layout, const FigureSize& sheet, const FigureStyle& style) {
+/// Settles `layout` at the height of the page, or without one at the height that its panels need;
+/// returns it. On a page whose height is a limit, panels that need less get less.
+int settle_fitting(FigureLayout& layout, const FigureSize& page, const FigureStyle& style) {
   const int wanted = layout.fitting_height();
-  const int most = sheet.max_height_mm ? units_of_mm(*sheet.max_height_mm) : wanted;
-  layout.settle(std::min(wanted, most));
-  if (wanted <= most || layout.is_readable()) return std::min(wanted, most);
+  const std::optional<double> most_mm = page.height_mm ? page.height_mm : page.max_height_mm;
+  const int most = most_mm ? units_of_mm(*most_mm) : wanted;
+  const int height = page.height_mm ? most : std::min(wanted, most);
+  layout.settle(height);
+  if (wanted <= most || layout.is_readable()) return height;
   throw InvalidArgument(
-      "size: '{}' is {} mm high, the figure needs {:.0f} mm; show less (--by, --label, --layer), "
-      "or set only a width, e.g. --size {}",
-      style.size, *sheet.max_height_mm * style.magnification(),
-      wanted / kUnitsPerMm * style.magnification(), sheet.width_mm * style.magnification());
+      "size: the page is {:.4g} mm high, the figure needs {:.0f} mm; show less (--panel, --by, "
+      "--label, --layer), or set only a width, e.g. --size {:.4g}",
+      *most_mm * style.magnification(), wanted / kUnitsPerMm * style.magnification(),
+      page.width_mm * style.magnification());
 }
 
 constexpr int kFitRounds = 3;
@@ -115,12 +118,7 @@ FigureScene::FigureScene(const Figure& figure, const FigureStyle& style)
   std::optional<int> height;
   if (wanted.height_mm) height = units_of_mm(*wanted.height_mm);
   impl_->lay_out(units_of_mm(wanted.width_mm), height);
-  if (height) {
-    impl_->size.setHeight(*height);
-    impl_->layout->settle(*height);
-  } else {
-    impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style));
-  }
+  impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style));
 }
 
 FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <QFontMetricsF>
@@ -8,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/errors.h"
+#include "support/refusal.h"
 #include "viz/figure_fixture.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
@@ -120,13 +123,24 @@ TEST_F(FigureBoxesTest, ColourBarsOfLowPanelsSpanAllOfThem) {
   }
 }
 
+TEST_F(FigureBoxesTest, PanelsThatDoNotFitASlideAreRefused) {
+  Figure figure = make_figure(std::vector<FigureSource>{testing::sample_series()}, {});
+  ASSERT_EQ(figure.panels.size(), 12);
+  const FigureStyle slide{.venue = Venue::kSlides};
+  EXPECT_THAT(testing::refusal_of<InvalidArgument>([&] { figure_to_svg(figure, slide); }),
+              ::testing::HasSubstr("the page is 142.9 mm high, the figure needs"));
+  figure.panels.resize(8);
+  EXPECT_EQ(faults_of(figure, slide), "");
+}
+
 TEST_F(FigureBoxesTest, NoTwoTextsOverlapOrLeaveThePageAtAnyVenue) {
   std::vector<FigureSource> sources = testing::sample_sources();
   for (const FigureSource& deep :
        {testing::sample_entropy(32), testing::sample_comparison(16), testing::sample_router(16, 8),
         testing::sample_separability(48), testing::sample_tsne(4), testing::sample_tsne(12),
         testing::sample_similarity(24), testing::sample_weighted_router(12),
-        testing::sample_blimp(0), testing::sample_counterfactual(16)}) {
+        testing::sample_blimp(0), testing::sample_counterfactual(16), testing::sample_choices(24),
+        testing::sample_series()}) {
     sources.push_back(deep);
   }
   for (const FigureSource& source : sources) {
@@ -149,6 +163,13 @@ TEST_F(FigureBoxesTest, NoTwoTextsOverlapOrLeaveThePageAtAnyVenue) {
       }
       const FigureStyle poster{.venue = Venue::kPoster};
       EXPECT_EQ(faults_of(figure, poster), "") << recipe->name << " of " << source.path;
+      try {
+        const FigureStyle slide{.venue = Venue::kSlides};
+        EXPECT_EQ(faults_of(figure, slide), "") << recipe->name << " of " << source.path;
+      } catch (const InvalidArgument& error) {
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("the page is 142.9 mm high"))
+            << recipe->name;
+      }
     }
   }
 }

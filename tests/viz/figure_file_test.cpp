@@ -272,10 +272,11 @@ TEST_F(FigureFileTest, BarsOfManyTasksHaveALineEachAndFitAPage) {
   }
   const std::string refusal = testing::refusal_of<InvalidArgument>(
       [&] { write("bars.png", bars_of_tasks(8), {.size = "a4-page"}); });
-  EXPECT_THAT(refusal, HasSubstr("size: 'a4-page' is 257 mm high, the figure needs "));
+  EXPECT_THAT(refusal, HasSubstr("size: the page is 257 mm high, the figure needs "));
   EXPECT_THAT(
       refusal,
-      HasSubstr("show less (--by, --label, --layer), or set only a width, e.g. --size 170"));
+      HasSubstr(
+          "show less (--panel, --by, --label, --layer), or set only a width, e.g. --size 170"));
   EXPECT_GT(size_of(8, {.size = "170", .dpi = 100}).height(), 400.0);
   EXPECT_THAT(figure_to_pgfplots(bars_of_tasks(3), {.size = "a4-page"}),
               HasSubstr("\\limeheight=228.0mm"));

@@ -277,6 +277,58 @@ FigureSource sample_blimp(int layers) {
   return source;
 }
 
+FigureSource sample_choices(int layers) {
+  FigureSource source = begun("choices");
+  auto& rows = source.results.rows;
+  for (const char* const task :
+       {"copa", "wic", "bigbench_logical_deduction_three_objects", "qnli", "piqa", "rte", "all"}) {
+    for (const char* const label : kModels) {
+      const double mean = label == kModels[0] ? 0.61 : 0.66;
+      ResultRow row = {{col::kLabel, label},       {col::kName, task},
+                       {col::kMeasure, "acc"},     {col::kMean, mean},
+                       {col::kCiLow, mean - 0.08}, {col::kCiHigh, mean + 0.07}};
+      rows.push_back(row);
+      for (int l = 0; l < layers; ++l) {
+        for (const char* const reader : {"acc", "probe"}) {
+          row.set(col::kMeasure, reader);
+          row.set(col::kLayer, l);
+          rows.push_back(row);
+        }
+      }
+    }
+    rows.push_back({{col::kKind, "comparison"},
+                    {col::kQuantity, "acc"},
+                    {col::kTask, task},
+                    {col::kLabel, kModels[1]},
+                    {col::kBaseline, kModels[0]},
+                    {col::kDifference, 0.05},
+                    {col::kCiLow, -0.01},
+                    {col::kCiHigh, 0.11}});
+  }
+  return source;
+}
+
+FigureSource sample_series() {
+  FigureSource source = begun("series");
+  for (const char* const site : {"values", "routed_values", "hidden"}) {
+    for (const char* const reference : {"", "first", "previous", "last"}) {
+      for (const int step : {10, 300, 2000}) {
+        for (const int layer : {0, 1}) {
+          const bool is_drift = *reference != '\0';
+          ResultRow row = {{col::kSite, site},
+                           {col::kMeasure, is_drift ? "cka_debiased" : "entropy"},
+                           {col::kLayer, layer},
+                           {col::kStep, step},
+                           {col::kMean, 0.5 + 0.1 * layer + 1e-4 * step}};
+          if (is_drift) row.add(ResultRow{{col::kQuantity, "drift"}, {col::kReference, reference}});
+          source.results.rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+  return source;
+}
+
 FigureSource sample_cost() {
   FigureSource source = begun("cost");
   for (const char* const decoder : {"llama", "lime"}) {

@@ -35,6 +35,11 @@ FigureSource sample_similarity(int layers = 4);
 FigureSource sample_tsne(int layers = 2, int points = 150);
 /// Returns probes of two models over `layers` layers, or zero-shot accuracies if `layers` is 0.
 FigureSource sample_blimp(int layers = 4);
+/// Returns accuracies of two models on six tasks and their mean, their differences, and what lens
+/// and probes reach in `layers` layers.
+FigureSource sample_choices(int layers = 4);
+/// Returns entropy and drift of two layers over three steps, for three sites: 12 panels.
+FigureSource sample_series();
 FigureSource sample_cost();
 /// Returns summaries of two models' heads.
 FigureSource sample_attention_heads(int layers = 6, int heads = 4);
