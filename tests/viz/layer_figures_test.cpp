@@ -243,6 +243,19 @@ TEST(LayerFiguresTest, LossRunsOverStepsTokensOrFlops) {
   EXPECT_TRUE(flops.panels[0].x.logarithmic);
 }
 
+TEST(LayerFiguresTest, LensAndProbeOfAModelHaveItsColour) {
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{testing::sample_choices()}, {.kind = "choices-layers"});
+  ASSERT_EQ(figure.panels.size(), 7);
+  const auto& curves = std::get<CurvePanel>(figure.panels.front().content).curves;
+  ASSERT_EQ(curves.size(), 4);
+  EXPECT_EQ(curves[1].label, "LLaMA, probe");
+  EXPECT_EQ(curves[1].style.colour, curves[0].style.colour);
+  EXPECT_EQ(curves[1].style.pattern, LinePattern::kDashed);
+  EXPECT_EQ(curves[2].label, "LIMe, logit lens");
+  EXPECT_NE(curves[2].style.colour, curves[0].style.colour);
+}
+
 TEST(LayerFiguresTest, OneLayerHasBarsForABand) {
   const Figure figure = make_figure(std::vector<FigureSource>{sample_entropy(1)}, {});
   const auto& panel = std::get<CurvePanel>(figure.panels.at(0).content);

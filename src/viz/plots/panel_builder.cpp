@@ -19,12 +19,14 @@ bool is_many_dots(const Curve& curve) {
          curve.spread != Curve::Spread::kBars && curve.x.size() >= kManyDots;
 }
 
-QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour) {
+/// @param line  of the curve, whose width and colour the outline has
+QCPScatterStyle scatter_style(MarkerShape shape, const QColor& colour, QPen line) {
   if (shape == MarkerShape::kNone) return QCPScatterStyle::ssNone;
   // A custom path, because QCustomPlot's own shapes have outlines of fixed width.
   const QPainterPath path = marker_path(shape, units(kMarkerSize));
   // QCustomPlot scales custom shapes by size / 6.
-  return QCPScatterStyle(path, QPen(Qt::NoPen), QBrush(colour), 6.0);
+  if (line.style() != Qt::NoPen) line.setStyle(Qt::SolidLine);  // dashes would break the outline
+  return QCPScatterStyle(path, line, QBrush(colour), 6.0);
 }
 
 void add_band(const PanelPlace& place, const Curve& curve, const QColor& colour) {
@@ -208,7 +210,7 @@ void add_content(const PanelPlace& place, const CurvePanel& panel) {
     QCPGraph* const graph = place.plot->addGraph(place.x(), place.y());
     graph->setData(to_qvector(curve.x), to_qvector(curve.y), true);
     graph->setPen(place.theme->curve_pen(curve.style, place.num_classes));
-    graph->setScatterStyle(scatter_style(curve.style.marker, colour));
+    graph->setScatterStyle(scatter_style(curve.style.marker, colour, graph->pen()));
     graph->setAdaptiveSampling(false);
     add_error_bars(curve, graph, colour);
   }

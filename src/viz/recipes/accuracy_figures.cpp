@@ -303,15 +303,22 @@ Figure choices_layers_figure(FigureSources sources, const FigureOptions& options
     throw NothingToShow(
         "figure: the results contain no layers; evaluate with lime-eval --layers all");
   }
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   for (const std::string& task : distinct(rows, col::kName)) {
     const FigureRows own = rows_with(rows, {{col::kName, task}});
     CurvePanel curves;
-    for (const auto& [label, measure] : distinct_texts(own, col::kLabel, col::kMeasure)) {
-      const std::string reader = measure == "acc" ? "logit lens" : "probe";
-      curves.curves.push_back(layer_curve(
-          rows_with(own, {{col::kLabel, label}, {col::kMeasure, measure}}), {}, options.layer_base,
-          label + ", " + reader, model_style(curves.curves.size())));
+    for (std::size_t m = 0; m < labels.size(); ++m) {
+      for (const bool is_probe : {false, true}) {
+        const FigureRows part =
+            rows_with(own, {{col::kLabel, labels[m]}, {col::kMeasure, is_probe ? "probe" : "acc"}});
+        if (part.empty()) continue;
+        SeriesStyle style = model_style(m);
+        if (is_probe) style.pattern = LinePattern::kDashed;
+        curves.curves.push_back(layer_curve(part, {}, options.layer_base,
+                                            labels[m] + (is_probe ? ", probe" : ", logit lens"),
+                                            style));
+      }
     }
     figure.panels.push_back({.title = task == "all" ? kMean : task,
                              .x = {.label = "layer", .whole_numbers = true},
