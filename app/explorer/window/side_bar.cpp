@@ -297,7 +297,8 @@ void SideBar::addViews() {
 }
 
 void SideBar::addDocuments() {
-  tree_->setIndentation(16);
+  tree_->setIndentation(11);
+  tree_->setTextElideMode(Qt::ElideMiddle);  // names differ at their ends
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setModel(&navigator_);
   tree_->setItemDelegate(new NavigatorDelegate(tree_));
