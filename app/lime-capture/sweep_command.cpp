@@ -124,9 +124,11 @@ std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> 
 }
 
 void present(const SweepRun& run, Report& report) {
-  report.notes = {fmt::format(
-      "Effect of interventions on the loss of '{}' (nats per token, mean over {} sequences{})",
-      run.label, run.sequences.size(), interval_legend(run.summary))};
+  const std::size_t count = run.sequences.size();
+  report.notes = {
+      fmt::format("Effect of interventions on the loss of '{}' (nats per token, {}{})", run.label,
+                  count == 1 ? "one sequence" : fmt::format("mean over {} sequences", count),
+                  interval_legend(run.summary))};
   std::vector<double> effects, estimates;
   double size = 0.0, error = 0.0;
   for (const ResultRow& row : std::span(report.results.rows).subspan(1)) {
