@@ -33,15 +33,15 @@ bool hasRows(const Results& results, const std::string& site) {
                      [&](const ResultRow& row) { return row.text(col::kSite) == site; });
 }
 
-Curve spectrumCurve(const std::string& label, const std::vector<double>& fractions, int colour,
-                    LinePattern pattern) {
+Curve spectrumCurve(const std::string& label, const std::vector<double>& fractions,
+                    LinePattern pattern = LinePattern::kSolid) {
   Curve curve;
   curve.label = label;
   for (std::size_t i = 0; i < fractions.size(); ++i) {
     curve.x.push_back(static_cast<double>(i + 1));
     curve.y.push_back(fractions[i]);
   }
-  curve.style = {modelColour(colour), pattern, MarkerShape::kNone};
+  curve.style = {.pattern = pattern, .marker = MarkerShape::kNone};
   return curve;
 }
 
@@ -218,7 +218,7 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   options.mixed_texts = true;
   if (kind == CollapseMeasurements::Kind::kGeometry) options.measure = {measure};
   FigureOrMessage made = figureOrMessage(sources, options);
-  if (made.figure) colourModels(*made.figure, workspace);
+  if (made.figure) colourModels(made.figure->panels, workspace);
   return made;
 }
 
@@ -279,20 +279,21 @@ std::optional<FigurePanel> spectrumPanel(const CollapseMeasurements& measurement
     if (!answer.result) continue;
     const LayerExploration& layer = *answer.result;
     const std::string label = workspace.uniqueLabel(*document).toStdString();
-    panel.curves.push_back(
-        spectrumCurve(label, layer.spectrum, document->colour, modelPattern(document->colour)));
+    panel.curves.push_back(spectrumCurve(label, layer.spectrum));
     if (!extreme || extreme->document != document->id) continue;
     for (const ExploredSequence& one : extreme->is_lowest ? layer.lowest : layer.highest) {
       if (one.sequence != extreme->sequence) continue;
       panel.curves.push_back(spectrumCurve(label + ", sequence " + std::to_string(one.sequence),
-                                           one.spectrum, document->colour, LinePattern::kDashed));
+                                           one.spectrum, LinePattern::kDotted));
     }
   }
   if (panel.curves.empty()) return std::nullopt;
-  return FigurePanel{.title = {},
-                     .x = {.label = "eigenvalue", .logarithmic = true},
-                     .y = {.label = "fraction of variance", .logarithmic = true},
-                     .content = std::move(panel)};
+  FigurePanel shown{.title = {},
+                    .x = {.label = "eigenvalue", .logarithmic = true},
+                    .y = {.label = "fraction of variance", .logarithmic = true},
+                    .content = std::move(panel)};
+  colourModels(std::span(&shown, 1), workspace);
+  return shown;
 }
 
 }  // namespace lime::explorer

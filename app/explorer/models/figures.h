@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "explorer/models/workspace.h"
 #include "viz/figure.h"
@@ -33,23 +36,21 @@ inline FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
 
 /// Models have colours that lines on white and on black can have: not the last, yellow.
 inline constexpr int kModelColours = 6;
+inline constexpr std::array kModelPatterns = {LinePattern::kSolid, LinePattern::kDashed,
+                                              LinePattern::kDashDotted};
 
 /// Returns the class number of the model with this number of Workspace::colourOf().
 inline std::size_t modelColour(int number) {
   return static_cast<std::size_t>(number % kModelColours);
 }
 
-/// Returns the line of the model with this number: models beyond the colours have dots and dashes.
-inline LinePattern modelPattern(int number) {
-  return number / kModelColours % 2 == 0 ? LinePattern::kSolid : LinePattern::kDashDotted;
-}
-
-/// Gives curves the colours and lines of their models, if all of them are of models: they are named
-/// "MODEL", "MODEL (DOCUMENT)" or "MODEL, CONTROL".
-inline void colourModels(Figure& figure, const Workspace& workspace) {
-  std::vector<std::pair<Curve*, int>> coloured;
-  for (FigurePanel& panel : figure.panels) {
+/// Gives curves the colours of their models, if all of them are of models: they are named "MODEL",
+/// "MODEL (DOCUMENT)" or "MODEL, CONTROL". Curves of one colour differ in their dashes.
+inline void colourModels(std::span<FigurePanel> panels, const Workspace& workspace) {
+  std::vector<std::tuple<Curve*, int, LinePattern>> coloured;
+  for (FigurePanel& panel : panels) {
     auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    std::array<std::size_t, kModelColours> counts = {};
     for (std::size_t i = 0; curves != nullptr && i < curves->curves.size(); ++i) {
       Curve& curve = curves->curves[i];
       if (curve.style.colour == kMutedColour) continue;
@@ -57,12 +58,16 @@ inline void colourModels(Figure& figure, const Workspace& workspace) {
       int colour = workspace.colourOf(label);
       if (colour < 0) colour = workspace.colourOf(label.section(u" ("_s, 0, 0));
       if (colour < 0) return;
-      coloured.emplace_back(&curve, colour);
+      LinePattern pattern = curve.style.pattern;
+      if (pattern == LinePattern::kSolid) {
+        pattern = kModelPatterns[counts[modelColour(colour)]++ % kModelPatterns.size()];
+      }
+      coloured.emplace_back(&curve, colour, pattern);
     }
   }
-  for (const auto& [curve, colour] : coloured) {
+  for (const auto& [curve, colour, pattern] : coloured) {
     curve->style.colour = modelColour(colour);
-    if (curve->style.pattern == LinePattern::kSolid) curve->style.pattern = modelPattern(colour);
+    curve->style.pattern = pattern;
   }
 }
 

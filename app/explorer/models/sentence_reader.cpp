@@ -16,17 +16,6 @@ constexpr int kFoldersUp = 3;  // in which the checkpoint of a capture is search
 
 QString fromUtf8(const std::string& text) { return toQString(text).replace(u'\n', u' '); }
 
-/// The folder behind --checkpoint in a command line, or nothing.
-std::filesystem::path checkpointOf(const std::string& command) {
-  std::istringstream words(command);
-  std::string word;
-  while (words >> word) {
-    if (word == "--checkpoint" && words >> word) return word;
-    if (word.starts_with("--checkpoint=")) return word.substr(13);
-  }
-  return {};
-}
-
 /// Returns the number of prepended tokens before the ids of `text` in the sequence; -1 if none
 /// fits.
 std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position,
@@ -39,6 +28,16 @@ std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position
 }
 
 }  // namespace
+
+std::filesystem::path checkpointOf(const std::string& command) {
+  std::istringstream words(command);
+  std::string word;
+  while (words >> word) {
+    if (word == "--checkpoint" && words >> word) return word;
+    if (word.starts_with("--checkpoint=")) return word.substr(13);
+  }
+  return {};
+}
 
 SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
                                std::shared_ptr<const Tokenizer> tokenizer)

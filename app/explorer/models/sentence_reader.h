@@ -15,6 +15,9 @@ class Tokenizer;
 
 namespace lime::explorer {
 
+/// Returns the folder behind --checkpoint in a command line; empty if there is none.
+std::filesystem::path checkpointOf(const std::string& command);
+
 /// A token in its sentence. Without a tokenizer `token` is empty and the sentence is in `before`.
 struct TokenInSentence {
   QString before;

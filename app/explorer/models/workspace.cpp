@@ -8,6 +8,8 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
+#include "explorer/models/sentence_reader.h"
+#include "store/capture_reader.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {
@@ -33,6 +35,22 @@ Opened openOrRefuse(const QString& path, const CaptureLocator& locator) {
 std::filesystem::path watchedFile(const Document& document) {
   if (document.kind == DocumentKind::kCheckpoint) return document.checkpoint->files().config;
   return document.path;
+}
+
+/// Returns the absolute paths that `path`, as the file `from` contains it, may mean.
+QStringList pathsOf(const std::filesystem::path& path, const std::filesystem::path& from) {
+  if (path.empty()) return {};
+  const auto paths = possiblePaths(path, from);
+  return {toQString(paths[0]), toQString(paths[1])};
+}
+
+/// Returns what identifies the model of a checkpoint or capture besides its name.
+QStringList identityOf(const Document& document) {
+  QStringList identity = {toQString(document.path), toQString(watchedFile(document))};
+  if (!document.capture) return identity;
+  const CaptureInfo& info = document.capture->info();
+  if (!info.checkpoint_sha256.empty()) identity << toQString(info.checkpoint_sha256);
+  return identity + pathsOf(checkpointOf(info.command), document.path);
 }
 
 }  // namespace
@@ -100,11 +118,10 @@ void Workspace::add(Document document) {
   document.id = next_id_++;
   if (document.results) {
     for (const ResultsInput& input : document.results->results.inputs) {
-      nameModel(toQString(input.label));
+      colourModel(QStringList(toQString(input.label)) + pathsOf(input.path, document.path));
     }
   } else {
-    nameModel(uniqueLabel(document));
-    document.colour = colourOf(uniqueLabel(document));
+    document.colour = colourModel(QStringList(uniqueLabel(document)) + identityOf(document));
   }
   const int id = document.id;
   const QString path = toQString(document.path);
@@ -115,8 +132,14 @@ void Workspace::add(Document document) {
   setCurrent(id);
 }
 
-void Workspace::nameModel(const QString& model) {
-  if (!colours_.contains(model)) colours_.insert(model, static_cast<int>(colours_.size()));
+int Workspace::colourModel(const QStringList& names) {
+  const auto known =
+      std::ranges::find_if(names, [&](const QString& name) { return colours_.contains(name); });
+  const int colour = known == names.end() ? num_models_++ : colours_.value(*known);
+  for (const QString& name : names) {
+    if (!colours_.contains(name)) colours_.insert(name, colour);
+  }
+  return colour;
 }
 
 void Workspace::close(int id) {
@@ -184,9 +207,7 @@ void Workspace::rename(int id, const QString& label) {
   renamed->label = label;
   if (!renamed->results) {
     // The model keeps its colour, unless another one has the name.
-    if (!colours_.contains(label)) colours_.insert(label, renamed->colour);
-    nameModel(uniqueLabel(*renamed));
-    renamed->colour = colourOf(uniqueLabel(*renamed));
+    renamed->colour = colourModel(QStringList(uniqueLabel(*renamed)) + identityOf(*renamed));
   }
   Q_EMIT documentChanged(id);
 }

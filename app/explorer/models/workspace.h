@@ -91,7 +91,9 @@ class Workspace : public QObject {
   void add(Document document);
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
-  void nameModel(const QString& model);  ///< gives it the next colour, if it has none
+  /// Returns the colour of the model that has these names, paths and checksums: that of the first
+  /// that is known, else the next one. All of them have it from then on.
+  int colourModel(const QStringList& names);
   void checkOnDisk();
   void remember(const QString& path);
 
@@ -105,7 +107,8 @@ class Workspace : public QObject {
   QTimer* check_;
   std::vector<Document> documents_;
   QHash<int, Stamp> stamps_;
-  QHash<QString, int> colours_;  ///< of models, by their names
+  QHash<QString, int> colours_;  ///< of models, by their names, paths and checksums
+  int num_models_ = 0;
   int next_id_ = 1;
   int current_ = 0;
   Selection selection_;

@@ -273,7 +273,7 @@ void ProbesView::drawCurves() {
                    : measurements_.isMeasuring(question()) ? kFitting
                                                            : u"Probing failed."_s;
   }
-  if (made.figure) colourModels(*made.figure, workspace());
+  if (made.figure) colourModels(made.figure->panels, workspace());
   curves_->show(std::move(made.figure), made.message,
                 of_pairs ? u"Accuracy on minimal pairs, by layer: %1"_s.arg(taskTitle(task_))
                          : u"Accuracy of word classification, by layer"_s);

@@ -214,7 +214,7 @@ void ResultsView::draw() {
     }
   }
   setNote(*problems_, left_out);
-  if (made.figure) colourModels(*made.figure, workspace());
+  if (made.figure) colourModels(made.figure->panels, workspace());
   pane_->show(std::move(made.figure), made.message);
   Q_EMIT figureChanged();
 }

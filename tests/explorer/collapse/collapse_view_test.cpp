@@ -198,7 +198,7 @@ TEST_F(CollapseViewTest, ASequenceOfTheTableIsDrawnAndSelected) {
   table().setCurrentIndex(table().model()->index(0, 0));
   const auto& panel = std::get<CurvePanel>(spectrum().figure()->panels[0].content);
   ASSERT_EQ(panel.curves.size(), 3U) << shownTexts();
-  EXPECT_EQ(panel.curves[1].style.pattern, LinePattern::kDashed);
+  EXPECT_EQ(panel.curves[1].style.pattern, LinePattern::kDotted);
   const int sequence =
       table().model()->index(0, ExtremesModel::kSequence).data().toString().toInt();
   const std::vector<int> lengths = {5, 8, 3};

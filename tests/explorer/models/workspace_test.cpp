@@ -54,6 +54,33 @@ TEST_F(WorkspaceTest, GivesEqualLabelsOneColourAndOthersTheirOwn) {
   EXPECT_EQ(workspace_.colourOf("nobody"), -1);
 }
 
+TEST_F(WorkspaceTest, CapturesAndResultsOfOneModelHaveItsColour) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.checkpoint_sha256 = std::string(64, 'a');
+  lime::testing::write_capture(folder_ / "run.h5", capture);
+  lime::testing::write_capture(folder_ / "words.h5", capture);
+  capture.checkpoint_sha256 = std::string(64, 'b');
+  lime::testing::write_capture(folder_ / "other.h5", capture);
+  Results results;
+  results.metric = "entropy";
+  results.inputs = {{"other.h5", std::string(64, '0'), "LIMe"}};
+  write_results(folder_ / "lime.json", results);
+  open({toQString(folder_ / "run.h5"), toQString(folder_ / "words.h5"),
+        toQString(folder_ / "other.h5"), toQString(folder_ / "lime.json")});
+  EXPECT_EQ(workspace_.colourOf("words"), workspace_.colourOf("run"));
+  EXPECT_NE(workspace_.colourOf("other"), workspace_.colourOf("run"));
+  EXPECT_EQ(workspace_.colourOf("LIMe"), workspace_.colourOf("other")) << "measured on it";
+  std::array<FigurePanel, 1> panels;
+  CurvePanel curves;
+  for (const char* const label : {"run", "words", "LIMe"}) curves.curves.push_back({label});
+  panels[0].content = curves;
+  colourModels(panels, workspace_);
+  const auto& drawn = std::get<CurvePanel>(panels[0].content).curves;
+  EXPECT_EQ(drawn[0].style.colour, drawn[1].style.colour);
+  EXPECT_NE(drawn[0].style.pattern, drawn[1].style.pattern);
+  EXPECT_EQ(drawn[2].style.pattern, LinePattern::kSolid);
+}
+
 TEST_F(WorkspaceTest, ColoursCurvesOfModelsAndNoOthers) {
   open({captureFile("a.h5"), captureFile("b.h5")});
   const auto colourOf = [this](const std::string& label) {
@@ -65,7 +92,7 @@ TEST_F(WorkspaceTest, ColoursCurvesOfModelsAndNoOthers) {
     Figure figure;
     figure.panels.push_back({.title = {}, .x = {}, .y = {}, .content = CurvePanel{}});
     std::get<CurvePanel>(figure.panels[0].content).curves = {curve, reference};
-    colourModels(figure, workspace_);
+    colourModels(figure.panels, workspace_);
     return std::get<CurvePanel>(figure.panels[0].content).curves[0].style.colour;
   };
   EXPECT_EQ(colourOf("b"), modelColour(workspace_.colourOf("b")));
