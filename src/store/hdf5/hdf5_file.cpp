@@ -83,16 +83,6 @@ std::size_t checked_size(const Hdf5File& file, const std::string& dataset,
   return static_cast<std::size_t>(size);
 }
 
-template <typename Matrix>
-Matrix to_matrix(const std::vector<std::int64_t>& shape,
-                 const std::vector<typename Matrix::Scalar>& values) {
-  const std::int64_t columns = shape.empty() ? 1 : shape.back();
-  const std::int64_t rows = columns == 0 ? 0 : static_cast<std::int64_t>(values.size()) / columns;
-  Matrix matrix(rows, columns);
-  std::copy(values.begin(), values.end(), matrix.data());
-  return matrix;
-}
-
 /// Source of a text read: file type, dataspace and number of texts.
 struct TextSource {
   hid_t type;
@@ -254,11 +244,11 @@ void Hdf5File::read_numbers(const std::string& dataset, NumberType type,
 }
 
 MatrixF Hdf5File::read_matrix(const std::string& dataset) const {
-  return to_matrix<MatrixF>(shape(dataset), read<float>(dataset));
-}
-
-MatrixD Hdf5File::read_matrix_double(const std::string& dataset) const {
-  return to_matrix<MatrixD>(shape(dataset), read<double>(dataset));
+  const auto values = read<float>(dataset);
+  const std::vector<std::int64_t> extents = shape(dataset);
+  const std::int64_t columns = extents.empty() ? 1 : extents.back();
+  const std::int64_t rows = columns == 0 ? 0 : std::ssize(values) / columns;
+  return Eigen::Map<const MatrixF>(values.data(), rows, columns);
 }
 
 std::vector<std::string> Hdf5File::read_strings(const std::string& dataset) const {

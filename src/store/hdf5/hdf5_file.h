@@ -69,7 +69,6 @@ class Hdf5File {
   }
   /// Reads a dataset as a matrix, [1, columns] for one dimension; leading dimensions are flattened.
   MatrixF read_matrix(const std::string& dataset) const;
-  MatrixD read_matrix_double(const std::string& dataset) const;
   std::vector<std::string> read_strings(const std::string& dataset) const;
 
   bool has_attribute(const std::string& name, const std::string& object = "/") const;

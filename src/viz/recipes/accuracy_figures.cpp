@@ -299,10 +299,8 @@ Figure choices_layers_figure(FigureSources sources, const FigureOptions& options
     const bool is_accuracy = row.text(col::kMeasure) == "acc" || row.text(col::kMeasure) == "probe";
     return is_accuracy && row.has(col::kLayer) && !row.has(col::kKind);
   });
-  if (rows.empty()) {
-    throw NothingToShow(
-        "figure: the results contain no layers; evaluate with lime-eval --layers all");
-  }
+  throw_if<NothingToShow>(
+      rows.empty(), "figure: the results contain no layers; evaluate with lime-eval --layers all");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   for (const std::string& task : distinct(rows, col::kName)) {

@@ -29,9 +29,8 @@ std::set<int> numbers_of(const FigureRows& rows, const Column& column) {
 FigureRows attention_rows(FigureSources sources, const FigureOptions& options,
                           const std::string& kind, const std::string& remedy) {
   FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, kind}});
-  if (rows.empty()) {
-    throw NothingToShow("figure: the results contain no rows of kind '{}'; {}", kind, remedy);
-  }
+  throw_if<NothingToShow>(rows.empty(), "figure: the results contain no rows of kind '{}'; {}",
+                          kind, remedy);
   rows = rows_of_layers(rows, options);
   if (options.head.empty()) return rows;
   const std::vector<int> heads =

@@ -311,11 +311,10 @@ Figure counterfactual_gap_figure(FigureSources sources, const FigureOptions& opt
   const FigureRows rows = counterfactual_rows(sources, options, [](const FigureRow& row) {
     return row.has(col::kPart) && row.has(col::kLayer) && row.has(col::kMean);
   });
-  if (rows.empty()) {
-    throw NothingToShow(
-        "figure: the results contain no gap to a plain transformer; run lime-metrics "
-        "counterfactual with --against");
-  }
+  throw_if<NothingToShow>(
+      rows.empty(),
+      "figure: the results contain no gap to a plain transformer; run lime-metrics "
+      "counterfactual with --against");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   const std::vector<QuantityPart> parts = parts_of(rows, sources, options);

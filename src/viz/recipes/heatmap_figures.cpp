@@ -215,9 +215,8 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
     return row.has(col::kEffect) && row.has(col::kLayer);
   });
-  if (rows.empty()) {
-    throw NothingToShow("figure: the results contain no component; run lime-capture sweep --over");
-  }
+  throw_if<NothingToShow>(
+      rows.empty(), "figure: the results contain no component; run lime-capture sweep --over");
   const std::string measure = one_measure(options, "sweep", "effect");
   Figure figure;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);

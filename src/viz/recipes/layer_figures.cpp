@@ -302,12 +302,11 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options) {
     return row.text(col::kKind) == "comparison" && row.has(col::kLayer) &&
            (row.text(col::kLabels).empty() || row.text(col::kLabels) == "words");
   });
-  if (rows.empty()) {
-    throw NothingToShow(
-        "figure: the results contain no comparison of layers; run lime-metrics {} with --compare "
-        "first",
-        sources.front().results.metric);
-  }
+  throw_if<NothingToShow>(
+      rows.empty(),
+      "figure: the results contain no comparison of layers; run lime-metrics {} with --compare "
+      "first",
+      sources.front().results.metric);
   const std::vector<std::string> selected =
       selected_measures(distinct(rows, col::kQuantity), options.measure);
   std::erase_if(

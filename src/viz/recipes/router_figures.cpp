@@ -236,11 +236,10 @@ FigurePanel sources_panel(const FigureRows& rows, int base) {
 
 Figure router_sources_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, "source_map"}});
-  if (rows.empty()) {
-    throw NothingToShow(
-        "figure: the results contain no rows of kind 'source_map'; run lime-metrics router with a "
-        "capture of the weights of routers");
-  }
+  throw_if<NothingToShow>(
+      rows.empty(),
+      "figure: the results contain no rows of kind 'source_map'; run lime-metrics router with a "
+      "capture of the weights of routers");
   Figure figure;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const std::vector<std::string> weightings =

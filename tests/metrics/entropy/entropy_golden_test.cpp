@@ -8,6 +8,7 @@
 
 #include "metrics/entropy/sequence_entropies.h"
 #include "store/hdf5/hdf5_file.h"
+#include "support/golden_matrix.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -25,7 +26,7 @@ class EntropyGoldenTest : public ::testing::TestWithParam<std::string> {
       sequences_.emplace_back(rows.middleRows(i * shape[1], shape[1]));
     }
     const auto vector = [&](const std::string& name) -> VectorD {
-      return file_.read_matrix_double(GetParam() + "/" + name).row(0);
+      return testing::golden_matrix(file_, GetParam() + "/" + name).row(0);
     };
     standardization_ = make_standardization(
         {file_.int_attribute("count", GetParam()), vector("mean"), vector("m2")});
@@ -34,7 +35,7 @@ class EntropyGoldenTest : public ::testing::TestWithParam<std::string> {
   void expect_golden(const std::string& dataset, EntropyOptions options, double tolerance) {
     const std::string name = GetParam() + "/" + dataset;
     const std::vector<double> orders = file_.read<double>(name + "-alpha");
-    const MatrixD expected = file_.read_matrix_double(name);
+    const MatrixD expected = testing::golden_matrix(file_, name);
     options.alpha = orders;
     ThreadPool pool(2);
     const SequenceSource source{static_cast<std::int64_t>(sequences_.size()),

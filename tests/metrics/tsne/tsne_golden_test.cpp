@@ -9,6 +9,7 @@
 #include "metrics/tsne/trustworthiness.h"
 #include "metrics/tsne/tsne.h"
 #include "store/hdf5/hdf5_file.h"
+#include "support/golden_matrix.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -18,7 +19,7 @@ class TsneGoldenTest : public ::testing::Test {
  protected:
   TsneGoldenTest() : file_(testing::golden_file("tsne.h5")) {
     points_ = file_.read_matrix("points");
-    embedding_ = file_.read_matrix_double("embedding");
+    embedding_ = testing::golden_matrix(file_, "embedding");
     affinities_.offset = file_.read<std::int64_t>("p/offset");
     affinities_.column = file_.read<std::int32_t>("p/column");
     affinities_.value = file_.read<double>("p/value");
@@ -26,7 +27,7 @@ class TsneGoldenTest : public ::testing::Test {
   }
 
   double error_of_gradient(const TsneOptions& options) {
-    const MatrixD expected = file_.read_matrix_double("gradient");
+    const MatrixD expected = testing::golden_matrix(file_, "gradient");
     const MatrixD gradient =
         tsne_detail::GradientDescent(affinities_, embedding_, options, pool_).gradient(1.0);
     return (gradient - expected).norm() / expected.norm();
@@ -81,7 +82,7 @@ TEST_F(TsneGoldenTest, EndsNoWorseThanOpenTsne) {
   options_.learning_rate = file_.double_attribute("learning_rate", "openTSNE");
   const double their_divergence = file_.double_attribute("kl_divergence", "openTSNE");
   const double their_trustworthiness = file_.double_attribute("trustworthiness", "openTSNE");
-  const MatrixD start = file_.read_matrix_double("start");
+  const MatrixD start = testing::golden_matrix(file_, "start");
   for (const TsneRepulsion repulsion : {TsneRepulsion::kExact, TsneRepulsion::kBarnesHut}) {
     options_.repulsion = repulsion;
     const TsneResult result = tsne_from_affinities(affinities_, start, options_, pool_);
