@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Arithmetic Expression Task of the LIMe paper (arXiv:2502.09245, section 5.2): LLaMA and LIMe with
 # 4 layers, 4 heads and width 32, trained on equal budgets on expressions of 4, 5 and 6 operands,
-# two seeds each; then accuracy, entropy of values and hidden states, t-SNE of close numbers, routers.
+# two seeds each; then accuracy, entropy of values and hidden states, t-SNE of close numbers, routers;
+# entropy and separability also with training runs as the unit (entropy-runs.txt, numbers-runs.txt).
 #
 #   bench/reproduction/arithmetic.sh [--programs build/release/bin] [--out out/arithmetic]
 #                                    [--seeds '1 2'] [--steps 10000] [--jobs 4]
@@ -67,3 +68,22 @@ for seed in $seeds; do
   "$programs/lime-figure" all "$out"/{entropy,small-numbers,large-numbers,router}-"$seed".json \
     "$out/llama-$seed" "$out/lime-$seed" --layer-base 1 -o "$out/figures-$seed" --quiet
 done
+
+# over_runs METRIC NAME SUFFIX OPTION...: measures the captures of all seeds, with training runs as
+# the unit.
+over_runs() {
+  local captures=() labels=() models=() decoder seed
+  for decoder in LLaMA LIMe; do
+    for seed in $seeds; do
+      captures+=("$out/${decoder,,}-$seed$3.h5")
+      labels+=("$decoder $seed")
+      models+=("$decoder")
+    done
+  done
+  "$programs/lime-metrics" "$1" "${captures[@]}" --label "${labels[@]}" \
+    --runs "$(IFS=,; echo "${models[*]}")" "${@:4}" --quiet --resume -o "$out/$2.json" -o "$out/$2.txt"
+  cat "$out/$2.txt"
+}
+
+over_runs entropy entropy-runs '' --site values,hidden
+over_runs separability numbers-runs -numbers --words ' 1, 2, 3, 4'
