@@ -199,18 +199,20 @@ void RouterControls::step(int steps) { animation_->step(steps); }
 RouterPanes::RouterPanes(Workspace& workspace)
     : workspace_(workspace),
       layers_(new FigurePane(u"mean map of layers"_s)),
+      embeddings_(new FigurePane(u"fraction of each layer's weight on the embeddings"_s)),
       heads_(new FigurePane(u"map of the heads of a layer"_s)),
       detail_(new FigurePane(u"weights of heads, or flow into a head"_s)),
-      detail_kind_(makeTabs({u"Weights"_s, u"Flow into a head"_s, u"Embeddings"_s, u"All heads"_s},
+      detail_kind_(makeTabs({u"Weights"_s, u"Flow into a head"_s, u"All heads"_s},
                             u"weights, flow, or heads of all layers"_s)) {
   auto* const below = new QWidget;
   QVBoxLayout* const column = fillWithColumn(*below);
   column->addWidget(detail_kind_);
   column->addWidget(detail_, 1);
   QSplitter* const right = makeSplitter(Qt::Vertical, {heads_, below}, {280, 340});
-  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Horizontal, {layers_, right}, {500, 540}));
-  for (FigurePane* const pane : {layers_, heads_, detail_}) {
-    pane->plot().setKeepsAspect(true);
+  QSplitter* const left = makeSplitter(Qt::Vertical, {layers_, embeddings_}, {400, 220});
+  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Horizontal, {left, right}, {500, 540}));
+  for (FigurePane* const pane : {layers_, embeddings_, heads_, detail_}) {
+    pane->plot().setKeepsAspect(pane != embeddings_);
     pane->plot().setDescriber([this, pane](const FigureHit& hit) { return describe(pane, hit); });
     connect(&pane->plot(), &FigureView::clicked, this,
             [this, pane](const FigureHit& hit) { click(pane, hit); });
@@ -229,7 +231,7 @@ void RouterPanes::setDetailKind(RouterDetail kind) {
 
 void RouterPanes::drawNothing(const QString& message) {
   subject_.reset();
-  for (FigurePane* const pane : {layers_, heads_, detail_}) {
+  for (FigurePane* const pane : {layers_, embeddings_, heads_, detail_}) {
     pane->show(std::nullopt, pane == layers_ ? message : QString());
   }
 }
@@ -252,6 +254,8 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
                 subject_->minus != nullptr
                     ? u"Difference of router weights from the other checkpoint, per layer"_s
                     : u"Router weights per layer, averaged over heads"_s);
+  embeddings_->show(embeddingsFigure(*subject_, display_), {},
+                    u"Fraction on the embeddings, and of a uniform router"_s);
   heads_->show(
       head_map_.figure, {},
       u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));
@@ -268,11 +272,6 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
 void RouterPanes::drawDetail() {
   const int layer = *selection_.layer + display_.layer_base;
   detail_->plot().setKeepsAspect(detailKind() == RouterDetail::kWeights);
-  if (detailKind() == RouterDetail::kEmbeddings) {
-    detail_->show(embeddingsFigure(*subject_, display_), {},
-                  u"Fraction of each layer's weight on the embeddings, and of a uniform router"_s);
-    return;
-  }
   if (detailKind() == RouterDetail::kAllHeads) {
     all_heads_ = headOverview(*subject_, display_);
     detail_->show(
@@ -347,7 +346,7 @@ void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
     return;
   }
   const auto cell = cellAt(pane, hit);
-  if (!cell || (pane == detail_ && detailKind() == RouterDetail::kEmbeddings)) return;
+  if (!cell || pane == embeddings_) return;
   Selection selection = selection_;
   if (pane == detail_ && detailKind() == RouterDetail::kWeights) {
     selection.head = cell->first;
@@ -386,7 +385,7 @@ QString RouterPanes::describeShare(const FigureHit& hit) const {
 QString RouterPanes::describe(const FigurePane* pane, const FigureHit& hit) const {
   if (!subject_) return {};
   if (pane == detail_ && showsFlow()) return describeFlow(hit);
-  if (pane == detail_ && detailKind() == RouterDetail::kEmbeddings) return describeShare(hit);
+  if (pane == embeddings_) return describeShare(hit);
   const auto cell = cellAt(pane, hit);
   if (!cell) return {};
   const auto [row, col] = *cell;

@@ -57,10 +57,11 @@ class RouterControls : public QWidget {
 };
 
 /// Selects the content of the lower right pane.
-enum class RouterDetail { kWeights, kFlow, kEmbeddings, kAllHeads };
+enum class RouterDetail { kWeights, kFlow, kAllHeads };
 
-/// Shows the routers of a checkpoint: the heatmap of layers, of the heads of the selected layer,
-/// and the weights between two layers, the flow into the selected head, or the heads of all layers.
+/// Shows the routers of a checkpoint: the heatmap of layers, what each reads of the embeddings, the
+/// heads of the selected layer, and the weights between two layers, the flow into the selected
+/// head, or the heads of all layers.
 class RouterPanes : public QWidget {
   Q_OBJECT
 
@@ -68,6 +69,7 @@ class RouterPanes : public QWidget {
   explicit RouterPanes(Workspace& workspace);
 
   FigurePane& layers() { return *layers_; }
+  FigurePane& embeddings() { return *embeddings_; }
   FigurePane& heads() { return *heads_; }
   FigurePane& detail() { return *detail_; }
   RouterDetail detailKind() const;
@@ -108,6 +110,7 @@ class RouterPanes : public QWidget {
   RouterFlowFigure flow_;
   RouterOverview all_heads_;
   FigurePane* layers_;
+  FigurePane* embeddings_;
   FigurePane* heads_;
   FigurePane* detail_;
   QTabBar* detail_kind_;

@@ -133,8 +133,8 @@ RouterView::RouterView(const ViewContext& context)
   column->addWidget(sources_, 1);
   sources_->hide();
   setFirstFocus(&maps_->layers().plot());
-  for (FigurePane* const pane :
-       {&maps_->layers(), &maps_->heads(), &maps_->detail(), static_cast<FigurePane*>(sources_)}) {
+  for (FigurePane* const pane : {&maps_->layers(), &maps_->embeddings(), &maps_->heads(),
+                                 &maps_->detail(), static_cast<FigurePane*>(sources_)}) {
     panes().add(*pane);
   }
   connectAll();
@@ -368,7 +368,7 @@ void RouterView::setState(const Json& state) {
   shown.weighting = state.value("weighting", shown.weighting);
   controls_->setDisplay(shown);
   library_.setWeighting(controls_->display().weighting);
-  maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 3)));
+  maps_->setDetailKind(static_cast<RouterDetail>(std::clamp(state.value("detail", 0), 0, 2)));
   Selection selection = workspace().selection();
   for (const auto& [name, part] : kSelectionNames) {
     if (state.contains(name)) selection.*part = state.at(name).get<int>();

@@ -38,10 +38,11 @@ class RouterViewTest : public WorkspaceTest {
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
-  /// 0: mean heatmap, 1: heatmap of the heads, 2: weights or flow.
+  /// 0: mean heatmap, 1: heatmap of the heads, 2: weights or flow, 3: reads of the embeddings.
   FigureView& plot(int pane) {
     const QStringList names = {"mean map of layers", "map of the heads of a layer",
-                               "weights of heads, or flow into a head"};
+                               "weights of heads, or flow into a head",
+                               "fraction of each layer's weight on the embeddings"};
     return view_.findChild<FigurePane*>(names[pane])->plot();
   }
   /// Returns the centre of a cell: rows count from the bottom.
@@ -160,16 +161,12 @@ TEST_F(RouterViewTest, UndoTakesBackTheCheckpointAndWhatItIsComparedWith) {
 
 TEST_F(RouterViewTest, ShowsTheFractionOnTheEmbeddingsBesideThatOfAUniformRouter) {
   open({checkpointFolder()});
-  view_.findChild<QTabBar*>()->setCurrentIndex(2);
-  ASSERT_EQ(plot(2).figure()->name, "router-embeddings");
-  const auto& curve = std::get<CurvePanel>(plot(2).figure()->panels[0].content).curves[0];
-  QTest::mouseMove(&plot(2), plot(2).toPixel(0, QPointF(curve.x[1], curve.y[1])).toPoint());
+  ASSERT_EQ(plot(3).figure()->name, "router-embeddings");
+  const auto& curve = std::get<CurvePanel>(plot(3).figure()->panels[0].content).curves[0];
+  QTest::mouseMove(&plot(3), plot(3).toPixel(0, QPointF(curve.x[1], curve.y[1])).toPoint());
   EXPECT_TRUE(status_.startsWith("layer 2 reads layer 0 (embeddings): fraction"))
       << status_.toStdString();
-  const Json state = view_.state();
-  EXPECT_EQ(state["detail"], 2);
-  view_.setState(Json{{"detail", 0}, {"uniform", true}});
-  EXPECT_EQ(plot(2).figure()->name, "router-weights");
+  view_.setState(Json{{"uniform", true}});
   EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R| / uniform");
   EXPECT_EQ(view_.commandLines().size(), 1) << "lime-figure has no such map";
 }
