@@ -28,10 +28,8 @@ const std::vector<RouterEdit> kNoEdits;
 std::shared_ptr<QTemporaryDir> newFolder() {
   auto folder =
       std::make_shared<QTemporaryDir>(QDir::temp().filePath(u"lime-interventions-XXXXXX"_s));
-  if (!folder->isValid()) {
-    throw IoError("'{}': cannot create a temporary folder: {}", folder->path().toStdString(),
-                  folder->errorString().toStdString());
-  }
+  throw_if<IoError>(!folder->isValid(), "'{}': cannot create a temporary folder: {}",
+                    folder->path().toStdString(), folder->errorString().toStdString());
   return folder;
 }
 

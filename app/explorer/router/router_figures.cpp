@@ -427,7 +427,8 @@ Figure sourcesFigure(const MatrixD& shares, bool is_depth, int base) {
 
 Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display) {
   CurvePanel panel;
-  const auto add = [&](const RouterExploration* routers, const char* label, std::size_t colour) {
+  const auto add = [&](const RouterExploration* routers, const std::string& label,
+                       std::size_t colour) {
     Curve curve;
     curve.label = label;
     curve.style.colour = colour;
@@ -441,8 +442,8 @@ Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& displ
     if (routers == nullptr) curve.style = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
     panel.curves.push_back(std::move(curve));
   };
-  add(subject.routers, "router", 0);
-  if (subject.minus != nullptr) add(subject.minus, "other checkpoint", 1);
+  add(subject.routers, subject.name, 0);
+  if (subject.minus != nullptr) add(subject.minus, subject.other_name, 1);
   add(nullptr, "uniform, 1/n", 0);
   Figure figure;
   figure.name = "router-embeddings";

@@ -25,6 +25,8 @@ struct RouterDisplay {
 struct RouterSubject {
   const RouterExploration* routers = nullptr;
   const RouterExploration* minus = nullptr;
+  std::string name = "router";
+  std::string other_name = "other checkpoint";
 };
 
 /// A heatmap, and the layers or heads of its rows and columns.

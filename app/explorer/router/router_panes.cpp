@@ -9,7 +9,7 @@
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
-#include "explorer/models/workspace.h"
+#include "explorer/models/figures.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/recipe.h"
 
@@ -254,8 +254,9 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
                 subject_->minus != nullptr
                     ? u"Difference of router weights from the other checkpoint, per layer"_s
                     : u"Router weights per layer, averaged over heads"_s);
-  embeddings_->show(embeddingsFigure(*subject_, display_), {},
-                    u"Fraction on the embeddings, and of a uniform router"_s);
+  Figure reads = embeddingsFigure(*subject_, display_);
+  colourModels(reads.panels, workspace_);
+  embeddings_->show(std::move(reads), {}, u"Fraction on the embeddings, and of a uniform router"_s);
   heads_->show(
       head_map_.figure, {},
       u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));

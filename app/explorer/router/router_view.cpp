@@ -169,8 +169,7 @@ void RouterView::connectAll() {
     const Document* const document = workspace().find(id);
     if (document == nullptr || controls_->checkpoint() == id) return;
     if (!document->checkpoint && !SourcePane::isSource(*document, false)) return;
-    controls_->setCheckpoint(id);
-    controls_->setSeries(library_.seriesOf(id));
+    showCheckpoint(id);
     draw();
   });
   connect(&workspace(), &Workspace::selectionChanged, this, [this] {
@@ -204,10 +203,15 @@ const Document* RouterView::source() const {
 }
 
 std::optional<RouterSubject> RouterView::subject() const {
-  RouterSubject subject{library_.routersOf(controls_->checkpoint()), nullptr};
+  RouterSubject subject{library_.routersOf(controls_->checkpoint())};
   if (subject.routers == nullptr) return std::nullopt;
+  subject.name = workspace().uniqueLabel(*workspace().find(controls_->checkpoint())).toStdString();
   const RouterExploration* const other = library_.routersOf(controls_->other());
-  if (other != nullptr && other->has_shape_of(*subject.routers)) subject.minus = other;
+  if (other != nullptr && other->has_shape_of(*subject.routers)) {
+    subject.minus = other;
+    subject.other_name =
+        workspace().uniqueLabel(*workspace().find(controls_->other())).toStdString();
+  }
   // Its sizes may be missing, or not be known yet.
   if (other == nullptr && controls_->other() != 0 && !display().weighting.empty()) return {};
   return subject;

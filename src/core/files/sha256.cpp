@@ -14,9 +14,8 @@ namespace lime {
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   if (context_ == nullptr) throw std::bad_alloc();
-  if (EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) {
-    throw Error("sha256: the OpenSSL library offers no SHA-256");
-  }
+  throw_if<Error>(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1,
+                  "sha256: the OpenSSL library offers no SHA-256");
 }
 
 void Sha256::update(std::span<const std::byte> bytes) {

@@ -107,9 +107,8 @@ void refuse_empty_values(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view text = argv[i];
     if (text == "--") return;
-    if (text.starts_with("--") && text.find('=') == text.size() - 1) {
-      throw UsageError("{}: a value is missing", text.substr(0, text.size() - 1));
-    }
+    throw_if<UsageError>(text.starts_with("--") && text.find('=') == text.size() - 1,
+                         "{}: a value is missing", text.substr(0, text.size() - 1));
   }
 }
 

@@ -64,10 +64,9 @@ struct Rendezvous {
 
   /// Waits briefly for the process `missing`. @throws Interrupted, IoError
   void wait_for(int missing) const {
-    if (stop.stop_requested()) {
-      throw Interrupted("processes: stopped while waiting for process {} of {} at {}:{}", missing,
-                        place.size, place.address, place.port);
-    }
+    throw_if<Interrupted>(stop.stop_requested(),
+                          "processes: stopped while waiting for process {} of {} at {}:{}", missing,
+                          place.size, place.address, place.port);
     throw_if<IoError>(
         Clock::now() - start > timeout,
         "processes: process {} of {} did not connect to {}:{} within {} s; start all of them, or "
@@ -150,9 +149,8 @@ void communicate(const ProcessPlace& place, const std::stop_token& stop, const C
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    if (stop.stop_requested()) {
-      throw Interrupted("processes: stopped, the others of {} have exited", place.size);
-    }
+    throw_if<Interrupted>(stop.stop_requested(), "processes: stopped, the others of {} have exited",
+                          place.size);
     const std::string_view what = error.what();
     throw IoError("processes: process {} of {} cannot reach the others at {}:{}: {}", place.rank,
                   place.size, place.address, place.port, what.substr(0, what.find('\n')));

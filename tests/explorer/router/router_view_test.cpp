@@ -163,6 +163,7 @@ TEST_F(RouterViewTest, ShowsTheFractionOnTheEmbeddingsBesideThatOfAUniformRouter
   open({checkpointFolder()});
   ASSERT_EQ(plot(3).figure()->name, "router-embeddings");
   const auto& curve = std::get<CurvePanel>(plot(3).figure()->panels[0].content).curves[0];
+  EXPECT_EQ(curve.label, "tiny");
   QTest::mouseMove(&plot(3), plot(3).toPixel(0, QPointF(curve.x[1], curve.y[1])).toPoint());
   EXPECT_TRUE(status_.startsWith("layer 2 reads layer 0 (embeddings): fraction"))
       << status_.toStdString();
