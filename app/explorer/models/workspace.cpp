@@ -47,10 +47,9 @@ QStringList pathsOf(const std::filesystem::path& path, const std::filesystem::pa
 /// Returns what identifies the model of a checkpoint or capture besides its name.
 QStringList identityOf(const Document& document) {
   QStringList identity = {toQString(document.path), toQString(watchedFile(document))};
-  if (!document.capture) return identity;
-  const CaptureInfo& info = document.capture->info();
-  if (!info.checkpoint_sha256.empty()) identity << toQString(info.checkpoint_sha256);
-  return identity + pathsOf(checkpointOf(info.command), document.path);
+  if (document.capture) identity << toQString(document.capture->info().checkpoint_sha256);
+  identity.removeAll(QString());  // captures may lack it
+  return identity;
 }
 
 }  // namespace
@@ -118,10 +117,13 @@ void Workspace::add(Document document) {
   document.id = next_id_++;
   if (document.results) {
     for (const ResultsInput& input : document.results->results.inputs) {
-      colourModel(QStringList(toQString(input.label)) + pathsOf(input.path, document.path));
+      colourModel({toQString(input.label)}, pathsOf(input.path, document.path));
     }
   } else {
-    document.colour = colourModel(QStringList(uniqueLabel(document)) + identityOf(document));
+    document.colour = colourModel(
+        QStringList(uniqueLabel(document)) + identityOf(document),
+        document.capture ? pathsOf(checkpointOf(document.capture->info().command), document.path)
+                         : QStringList());
   }
   const int id = document.id;
   const QString path = toQString(document.path);
@@ -132,10 +134,11 @@ void Workspace::add(Document document) {
   setCurrent(id);
 }
 
-int Workspace::colourModel(const QStringList& names) {
+int Workspace::colourModel(const QStringList& names, const QStringList& hints) {
+  const QStringList all = names + hints;
   const auto known =
-      std::ranges::find_if(names, [&](const QString& name) { return colours_.contains(name); });
-  const int colour = known == names.end() ? num_models_++ : colours_.value(*known);
+      std::ranges::find_if(all, [&](const QString& name) { return colours_.contains(name); });
+  const int colour = known == all.end() ? num_models_++ : colours_.value(*known);
   for (const QString& name : names) {
     if (!colours_.contains(name)) colours_.insert(name, colour);
   }
