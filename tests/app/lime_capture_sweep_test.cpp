@@ -34,7 +34,7 @@ TEST_F(LimeCaptureTest, SweepsLeaveOutSequencesWithoutSelectedTokens) {
   const ProgramRun words = run(sweep + "--score-after cat");
   EXPECT_EQ(words.status, 0) << words.errors;
   EXPECT_THAT(words.errors, HasSubstr("1 of 2 sequences have no token to score and are left out"));
-  EXPECT_THAT(words.output, HasSubstr("mean over 1 sequences"));
+  EXPECT_THAT(words.output, HasSubstr("nats per token, one sequence"));
   EXPECT_THAT(run(sweep + "--score-after absent").errors,
               HasSubstr("sweep: none of the 2 sequences has a token to score"));
 }
