@@ -65,9 +65,8 @@ class JsonBuilder : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t byte, const std::string& /*token*/,
                    const nlohmann::detail::exception& error) override {
     constexpr int kFirstIdOfOthers = 200;  // 1xx: a parse_error
-    if (error.id >= kFirstIdOfOthers) {
-      throw FormatError("{}: is not usable JSON: {}", where_, error.what());
-    }
+    throw_if<FormatError>(error.id >= kFirstIdOfOthers, "{}: is not usable JSON: {}", where_,
+                          error.what());
     if (text_.empty()) throw FormatError("{}: is empty, expected JSON", where_);
     throw FormatError("{}: is not valid JSON at {}{}", where_, line_and_column(text_, byte),
                       byte >= text_.size() ? "; the file seems to be truncated" : "");

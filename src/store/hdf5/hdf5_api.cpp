@@ -177,9 +177,8 @@ Id open_file(const fs::path& path) {
   Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties.get()), H5Fclose);
   if (file) return file;
   const ErrorDetail detail = take_error();
-  if (detail.code != 0) {
-    throw IoError("store: '{}' cannot be read: {}", path.string(), describe_errno(detail.code));
-  }
+  throw_if<IoError>(detail.code != 0, "store: '{}' cannot be read: {}", path.string(),
+                    describe_errno(detail.code));
   if (H5Fis_hdf5(path.c_str()) <= 0) {
     H5Eclear2(H5E_DEFAULT);
     throw FormatError("store: '{}' is not an HDF5 file", path.string());
