@@ -91,15 +91,13 @@ void Workspace::open(const QStringList& paths) {
       [this](std::vector<Opened> opened) {
         QStringList problems;
         for (Opened& one : opened) {
-          if (auto* const document = std::get_if<Document>(&one)) {
-            // An event each: all views update at a document, and the window must not be blocked.
-            QTimer::singleShot(0, this, [this, added = std::move(*document)] { add(added); });
+          if (const auto* const problem = std::get_if<QString>(&one)) {
+            problems << *problem;
           } else {
-            problems << std::get<QString>(one);
+            add(std::get<Document>(std::move(one)));
           }
         }
-        if (problems.isEmpty()) return;
-        QTimer::singleShot(0, this, [this, problems] { Q_EMIT openFailed(problems.join(u'\n')); });
+        if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
       });
 }
 
