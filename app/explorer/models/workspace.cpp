@@ -78,26 +78,25 @@ void Workspace::open(const QStringList& paths) {
       setCurrent(found->id);
     }
   }
-  if (unopened.isEmpty()) return;
-  const QString title = unopened.size() == 1 ? u"Opening %1"_s.arg(unopened.front())
-                                             : u"Opening %1 files"_s.arg(unopened.size());
-  jobs_.start<std::vector<Opened>>(
-      this, {.title = title},
-      [unopened, locator = locator_](const JobContext&) {
-        std::vector<Opened> opened;
-        for (const QString& path : unopened) opened.push_back(openOrRefuse(path, locator));
-        return opened;
-      },
-      [this](std::vector<Opened> opened) {
-        QStringList problems;
-        for (Opened& one : opened) {
-          if (const auto* const problem = std::get_if<QString>(&one)) {
-            problems << *problem;
-          } else {
-            add(std::get<Document>(std::move(one)));
-          }
+  openNext(unopened, {});
+}
+
+void Workspace::openNext(QStringList paths, QStringList problems) {
+  if (paths.isEmpty()) {
+    if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
+    return;
+  }
+  const QString path = paths.takeFirst();
+  jobs_.start<Opened>(
+      this, {.title = u"Opening %1"_s.arg(path)},
+      [path, locator = locator_](const JobContext&) { return openOrRefuse(path, locator); },
+      [this, paths, problems](Opened opened) mutable {
+        if (const auto* const problem = std::get_if<QString>(&opened)) {
+          problems << *problem;
+        } else {
+          add(std::get<Document>(std::move(opened)));
         }
-        if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
+        openNext(paths, problems);
       });
 }
 

@@ -87,6 +87,9 @@ class Workspace : public QObject {
   void openFailed(const QString& message);
 
  private:
+  /// Opens the files in turn, a job each: the window is not blocked while views take them in.
+  /// @param problems  of the files before
+  void openNext(QStringList paths, QStringList problems);
   /// Adds what openDocument() opened, or makes it current where it is open already.
   void add(Document document);
   /// Watches the file of a document as it is now.
