@@ -489,16 +489,5 @@ TEST_F(MainWindowTest, SavesPicturesOfItsViews) {
   EXPECT_TRUE(std::filesystem::exists(folder_ / "shots" / "results.png"));
 }
 
-TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
-  Preferences preferences;
-  OptionForm form(option_fields(preferences));
-  auto* const size = form.findChild<QLineEdit*>("plot_font_size");
-  ASSERT_NE(size, nullptr);
-  size->setText("11");
-  EXPECT_EQ(preferences.plot_font_size, 11.0);
-  size->setText("eleven");
-  EXPECT_TRUE(form.problem().contains("plot_font_size")) << form.problem().toStdString();
-}
-
 }  // namespace
 }  // namespace lime::explorer::testing

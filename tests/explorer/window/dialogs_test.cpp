@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/dialogs.h"
+
+#include <gtest/gtest.h>
+
+#include <QLineEdit>
+
+namespace lime::explorer::testing {
+namespace {
+
+TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
+  Preferences preferences;
+  OptionForm form(option_fields(preferences));
+  auto* const size = form.findChild<QLineEdit*>("plot_font_size");
+  ASSERT_NE(size, nullptr);
+  size->setText("11");
+  EXPECT_EQ(preferences.plot_font_size, 11.0);
+  size->setText("eleven");
+  EXPECT_TRUE(form.problem().contains("plot_font_size")) << form.problem().toStdString();
+}
+
+}  // namespace
+}  // namespace lime::explorer::testing
