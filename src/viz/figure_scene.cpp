@@ -13,8 +13,8 @@ namespace {
 
 int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerMm)); }
 
-/// Settles `layout` at the height of the page, or without one at the height that its panels need;
-/// returns it. On a page whose height is a limit, panels that need less get less.
+/// Settles `layout` at the height of the page, or if that is unset or only a limit, at the height
+/// that its panels need; returns it.
 int settle_fitting(FigureLayout& layout, const FigureSize& page, const FigureStyle& style) {
   const int wanted = layout.fitting_height();
   const std::optional<double> most_mm = page.height_mm ? page.height_mm : page.max_height_mm;

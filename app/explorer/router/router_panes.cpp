@@ -256,7 +256,7 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
                     : u"Router weights per layer, averaged over heads"_s);
   Figure reads = embeddingsFigure(*subject_, display_);
   colourModels(reads.panels, workspace_);
-  embeddings_->show(std::move(reads), {}, u"Fraction on the embeddings, and of a uniform router"_s);
+  embeddings_->show(std::move(reads), {}, u"Fraction of each layer's weight on the embeddings"_s);
   heads_->show(
       head_map_.figure, {},
       u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));
