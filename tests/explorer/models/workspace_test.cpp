@@ -72,7 +72,7 @@ TEST_F(WorkspaceTest, CapturesAndResultsOfOneModelHaveItsColour) {
   EXPECT_EQ(workspace_.colourOf("LIMe"), workspace_.colourOf("other")) << "measured on it";
   std::array<FigurePanel, 1> panels;
   CurvePanel curves;
-  for (const char* const label : {"run", "words", "LIMe"}) curves.curves.push_back({label});
+  for (const char* const label : {"run", "words", "LIMe"}) curves.curves.emplace_back().label = label;
   panels[0].content = curves;
   colourModels(panels, workspace_);
   const auto& drawn = std::get<CurvePanel>(panels[0].content).curves;
