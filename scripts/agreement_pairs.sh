@@ -11,6 +11,7 @@ awk -v count="${1:-60}" -v form="${2:-pairs}" '
 function draw(n) { state = (state * 16807) % 2147483647; return state % n + 1 }
 function noun(plural,   word) {
   word = nouns[draw(num_nouns)]
+  if (plural) sub(/y$/, "ie", word)  # theories
   return plural ? word "s" : word
 }
 function subject(construction, plural) {

@@ -75,9 +75,12 @@ if wanted series; then
   "$bin/lime-train" generate --task aet --operands 3,4 --count 300 --seed 2026 -o "$out/series/expressions.txt"
   for step in 1 10 30 100 300 1000 2000; do
     run=$out/series/step-$step
-    [ -e "$run/model.safetensors" ] ||
+    if [ ! -e "$run" ]; then
+      rm -rf "$run.unfinished"
       "$bin/lime-train" --task aet --decoder lime --train-samples 50000 --learning-rate 1e-3 \
-        --schedule constant --steps "$step" --seed 1 --threads 1 --quiet -o "$run"
+        --schedule constant --steps "$step" --seed 1 --threads 1 --quiet -o "$run.unfinished"
+      mv "$run.unfinished" "$run"
+    fi
     rm -rf "$out/series/lime-step-$step".{h5,shards}
     "$bin/lime-capture" --checkpoint "$run" --lines "$out/series/expressions.txt" --sites hidden \
       -o "$out/series/lime-step-$step.h5" --quiet
