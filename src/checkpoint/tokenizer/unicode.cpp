@@ -12,53 +12,27 @@
 namespace lime {
 namespace {
 
-// Code points whose category differs in libutf8proc 2.8 (Unicode 15).
+// Hugging Face's `tokenizers` 0.23.3 knows the characters of Unicode 9 (for categories: 8) and
+// libutf8proc 2.8 those of Unicode 15. Determined by running it on every code point; the ranges
+// also cover code points for which both agree.
 // clang-format off
-constexpr CodeRange kOtherMarks[] = {
-    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE},
-    {0xAFA, 0xAFF}, {0xB55, 0xB55}, {0xC04, 0xC04}, {0xC3C, 0xC3C},
-    {0xCF3, 0xCF3}, {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81},
-    {0xEBA, 0xEBA}, {0xECE, 0xECE}, {0x1715, 0x1715}, {0x180F, 0x180F},
-    {0x1ABF, 0x1ACE}, {0x1CF2, 0x1CF3}, {0x1CF7, 0x1CF7}, {0x1DF6, 0x1DFA},
-    {0xA82C, 0xA82C}, {0xA8FF, 0xA8FF}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
-    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
-    {0x11073, 0x11074}, {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9},
-    {0x111CE, 0x111CF}, {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E},
-    {0x1182C, 0x1183A}, {0x11930, 0x11935}, {0x11937, 0x11938}, {0x1193B, 0x1193E},
-    {0x11940, 0x11940}, {0x11942, 0x11943}, {0x119D1, 0x119D7}, {0x119DA, 0x119E0},
-    {0x119E4, 0x119E4}, {0x11A01, 0x11A0A}, {0x11A33, 0x11A39}, {0x11A3B, 0x11A3E},
-    {0x11A47, 0x11A47}, {0x11A51, 0x11A5B}, {0x11A8A, 0x11A99}, {0x11D31, 0x11D36},
-    {0x11D3A, 0x11D3A}, {0x11D3C, 0x11D3D}, {0x11D3F, 0x11D45}, {0x11D47, 0x11D47},
-    {0x11D8A, 0x11D8E}, {0x11D90, 0x11D91}, {0x11D93, 0x11D97}, {0x11EF3, 0x11EF6},
-    {0x11F00, 0x11F01}, {0x11F03, 0x11F03}, {0x11F34, 0x11F3A}, {0x11F3E, 0x11F42},
-    {0x13440, 0x13440}, {0x13447, 0x13455}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87},
-    {0x16FE4, 0x16FE4}, {0x16FF0, 0x16FF1}, {0x1CF00, 0x1CF2D}, {0x1CF30, 0x1CF46},
-    {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF},
-    {0x1E4EC, 0x1E4EF}};
-constexpr CodeRange kOtherNonspacingMarks[] = {
-    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8E1}, {0x9FE, 0x9FE},
-    {0xAFA, 0xAFF}, {0xB55, 0xB55}, {0xC04, 0xC04}, {0xC3C, 0xC3C},
-    {0xD00, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA},
-    {0xECE, 0xECE}, {0x1734, 0x1734}, {0x180F, 0x180F}, {0x1885, 0x1886},
-    {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFB}, {0xA82C, 0xA82C}, {0xA8C5, 0xA8C5},
-    {0xA8FF, 0xA8FF}, {0xA9BD, 0xA9BD}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
-    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
-    {0x11073, 0x11074}, {0x110C2, 0x110C2}, {0x111C9, 0x111C9}, {0x111CF, 0x111CF},
-    {0x1123E, 0x1123E}, {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x11438, 0x1143F},
-    {0x11442, 0x11444}, {0x11446, 0x11446}, {0x1145E, 0x1145E}, {0x1182F, 0x11837},
-    {0x11839, 0x1183A}, {0x1193B, 0x1193C}, {0x1193E, 0x1193E}, {0x11943, 0x11943},
-    {0x119D4, 0x119D7}, {0x119DA, 0x119DB}, {0x119E0, 0x119E0}, {0x11A01, 0x11A0A},
-    {0x11A33, 0x11A38}, {0x11A3B, 0x11A3E}, {0x11A47, 0x11A47}, {0x11A51, 0x11A56},
-    {0x11A59, 0x11A5B}, {0x11A8A, 0x11A96}, {0x11A98, 0x11A99}, {0x11C30, 0x11C36},
-    {0x11C38, 0x11C3D}, {0x11C3F, 0x11C3F}, {0x11C92, 0x11CA7}, {0x11CAA, 0x11CB0},
-    {0x11CB2, 0x11CB3}, {0x11CB5, 0x11CB6}, {0x11D31, 0x11D36}, {0x11D3A, 0x11D3A},
-    {0x11D3C, 0x11D3D}, {0x11D3F, 0x11D45}, {0x11D47, 0x11D47}, {0x11D90, 0x11D91},
-    {0x11D95, 0x11D95}, {0x11D97, 0x11D97}, {0x11EF3, 0x11EF4}, {0x11F00, 0x11F01},
-    {0x11F36, 0x11F3A}, {0x11F40, 0x11F40}, {0x11F42, 0x11F42}, {0x13440, 0x13440},
-    {0x13447, 0x13455}, {0x16F4F, 0x16F4F}, {0x16FE4, 0x16FE4}, {0x1CF00, 0x1CF2D},
-    {0x1CF30, 0x1CF46}, {0x1E000, 0x1E006}, {0x1E008, 0x1E018}, {0x1E01B, 0x1E021},
-    {0x1E023, 0x1E024}, {0x1E026, 0x1E02A}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136},
-    {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1E944, 0x1E94A}};
+constexpr CodeRange kLaterMarks[] = {
+    {0x7FD, 0x7FD}, {0x898, 0x8D3}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55}, {0xC04, 0xC3C},
+    {0xCF3, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA}, {0xECE, 0xECE},
+    {0x1715, 0x1715}, {0x180F, 0x180F}, {0x1ABF, 0x1ACE}, {0x1CF7, 0x1CF7}, {0x1DF6, 0x1DFA},
+    {0xA82C, 0xA82C}, {0xA8FF, 0xA8FF}, {0x10D24, 0x10F85}, {0x11070, 0x11074}, {0x110C2, 0x110C2},
+    {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF}, {0x11241, 0x11241},
+    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x1182C, 0x11A99}, {0x11D31, 0x13455},
+    {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1}, {0x1CF00, 0x1CF46},
+    {0x1E08F, 0x1E4EF}};
+constexpr CodeRange kMarksOfUnicode9[] = {
+    {0x8D4, 0x8E1}, {0x1885, 0x1886}, {0x1DFB, 0x1DFB}, {0xA8C5, 0xA8C5}, {0xA9BD, 0xA9BD},
+    {0x1123E, 0x1123E}, {0x11438, 0x11446}, {0x11C30, 0x11CB6}, {0x1E000, 0x1E02A},
+    {0x1E944, 0x1E94A}};
+/// Characters but marks that Unicode 15 decomposes.
+constexpr CodeRange kLaterLetters[] = {
+    {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xAB69, 0xAB69}, {0x10781, 0x107BA}, {0x1E030, 0x1E06D},
+    {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9}};
 constexpr CodeRange kOtherControls[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}};
 // clang-format on
@@ -74,38 +48,29 @@ constexpr std::string_view kScripts =
     "Sylo Syrc Tagb Takr Tale Talu Taml Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar Vaii "
     "Wara Xpeo Xsux Yiii Zinh ";
 
-/// Characters of these scripts that came after Unicode 9, which `tokenizers` assigns to none.
+/// Characters of these scripts that came after Unicode 9, and others that belong to none.
 constexpr std::string_view kLaterCharacters =
-    R"(\x{20}\x{560}\x{588}\x{5EF}\x{61D}\x{7FD}-\x{7FF}\x{860}-\x{86A}\x{870}-\x{88E})"
-    R"(\x{890}-\x{891}\x{898}-\x{89F}\x{8B5}\x{8BE}-\x{8D3}\x{9FC}-\x{9FE}\x{A76}\x{AFA}-\x{AFF})"
-    R"(\x{B55}\x{C04}\x{C3C}\x{C5D}\x{C77}\x{C84}\x{CDD}\x{D00}\x{D04}\x{D3B}-\x{D3C}\x{D81})"
-    R"(\x{E86}\x{E89}\x{E8C}\x{E8E}-\x{E93}\x{E98}\x{EA0}\x{EA8}-\x{EA9}\x{EAC}\x{EBA}\x{170D})"
-    R"(\x{1715}\x{171F}\x{180F}\x{1878}\x{1ABF}-\x{1ACE}\x{1B4C}\x{1B7D}-\x{1B7E}\x{1C90}-\x{1CBA})"
-    R"(\x{1CBD}-\x{1CBF}\x{1CF7}\x{1CFA}\x{1DF6}-\x{1DFA}\x{20BF}-\x{20C0}\x{23FF}\x{2B97})"
-    R"(\x{2BBA}-\x{2BBC}\x{2BC9}\x{2BD2}-\x{2BEB}\x{2BF0}-\x{2BFF}\x{2C2F}\x{2C5F})"
-    R"(\x{2E45}-\x{2E5D}\x{312E}-\x{312F}\x{31BB}-\x{31BF}\x{32FF}\x{4DB6}-\x{4DBF})"
-    R"(\x{9FD6}-\x{9FFF}\x{A7AF}\x{A7B8}-\x{A7CA}\x{A7D0}-\x{A7D1}\x{A7D3}\x{A7D5}-\x{A7D9})"
-    R"(\x{A7F2}-\x{A7F6}\x{A82C}\x{A8FE}-\x{A8FF}\x{AB66}-\x{AB6B}\x{FBC2}\x{FD40}-\x{FD4F})"
-    R"(\x{FDCF}\x{FDFE}-\x{FDFF}\x{1019C}\x{1032D}-\x{1032F}\x{10780}-\x{10785}\x{10787}-\x{107B0})"
-    R"(\x{107B2}-\x{107BA}\x{10A34}-\x{10A35}\x{10A48}\x{11070}-\x{11075}\x{110C2}\x{110CD})"
-    R"(\x{11144}-\x{11147}\x{111CE}-\x{111CF}\x{1133B}\x{1145A}\x{1145E}-\x{11461})"
-    R"(\x{116B8}-\x{116B9}\x{1171A}\x{11740}-\x{11746}\x{11AB0}-\x{11ABF}\x{11FB0})"
-    R"(\x{11FC0}-\x{11FF1}\x{11FFF}\x{13430}-\x{13438}\x{16F45}-\x{16F4A}\x{16F4F})"
-    R"(\x{16F7F}-\x{16F87}\x{16FE2}-\x{16FE3}\x{16FF0}-\x{16FF1}\x{187ED}-\x{187F7})"
-    R"(\x{18AF3}-\x{18AFF}\x{18D00}-\x{18D08}\x{1AFF0}-\x{1AFF3}\x{1AFF5}-\x{1AFFB})"
-    R"(\x{1AFFD}-\x{1AFFE}\x{1B002}-\x{1B122}\x{1B150}-\x{1B152}\x{1B164}-\x{1B167})"
-    R"(\x{1CF00}-\x{1CF2D}\x{1CF30}-\x{1CF46}\x{1CF50}-\x{1CFC3}\x{1D1E9}-\x{1D1EA})"
-    R"(\x{1D2E0}-\x{1D2F3}\x{1D372}-\x{1D378}\x{1DF00}-\x{1DF1E}\x{1E7E0}-\x{1E7E6})"
-    R"(\x{1E7E8}-\x{1E7EB}\x{1E7ED}-\x{1E7EE}\x{1E7F0}-\x{1E7FE}\x{1E94B}\x{1EC71}-\x{1ECB4})"
-    R"(\x{1ED01}-\x{1ED3D}\x{1F10D}-\x{1F10F}\x{1F12F}\x{1F16C}-\x{1F16F}\x{1F1AD})"
-    R"(\x{1F260}-\x{1F265}\x{1F6D3}-\x{1F6D7}\x{1F6DD}-\x{1F6DF}\x{1F6F7}-\x{1F6FC})"
-    R"(\x{1F7D5}-\x{1F7D8}\x{1F7E0}-\x{1F7EB}\x{1F7F0}\x{1F8B0}-\x{1F8B1}\x{1F900}-\x{1F90F})"
-    R"(\x{1F91F}\x{1F928}-\x{1F92F}\x{1F931}-\x{1F932}\x{1F93F}\x{1F94C}-\x{1F94F})"
-    R"(\x{1F95F}-\x{1F97F}\x{1F992}-\x{1F9BF}\x{1F9C1}-\x{1FA53}\x{1FA60}-\x{1FA6D})"
-    R"(\x{1FA70}-\x{1FA74}\x{1FA78}-\x{1FA7C}\x{1FA80}-\x{1FA86}\x{1FA90}-\x{1FAAC})"
-    R"(\x{1FAB0}-\x{1FABA}\x{1FAC0}-\x{1FAC5}\x{1FAD0}-\x{1FAD9}\x{1FAE0}-\x{1FAE7})"
-    R"(\x{1FAF0}-\x{1FAF6}\x{1FB00}-\x{1FB92}\x{1FB94}-\x{1FBCA}\x{1FBF0}-\x{1FBF9})"
-    R"(\x{2A6D7}-\x{2A6DF}\x{2B735}-\x{2B738}\x{2CEB0}-\x{2EBE0}\x{30000}-\x{3134A})";
+    R"(\x{20}\x{560}\x{588}\x{5EF}\x{61D}\x{7FD}-\x{7FF}\x{860}-\x{89F}\x{8B5}\x{8BE}-\x{8D3})"
+    R"(\x{9FC}-\x{9FE}\x{A76}\x{AFA}-\x{AFF}\x{B55}\x{C04}\x{C3C}\x{C5D}\x{C77}\x{C84}\x{CDD})"
+    R"(\x{D00}\x{D04}\x{D3B}-\x{D3C}\x{D81}\x{E86}\x{E89}\x{E8C}\x{E8E}-\x{E93}\x{E98}\x{EA0})"
+    R"(\x{EA8}-\x{EA9}\x{EAC}\x{EBA}\x{170D}\x{1715}-\x{171F}\x{180F}\x{1878}\x{1ABF}-\x{1ACE})"
+    R"(\x{1B4C}\x{1B7D}-\x{1B7E}\x{1C90}-\x{1CBF}\x{1CF7}\x{1CFA}\x{1DF6}-\x{1DFA})"
+    R"(\x{20BF}-\x{20C0}\x{23FF}\x{2B97}\x{2BBA}-\x{2BBC}\x{2BC9}\x{2BD2}-\x{2BEB})"
+    R"(\x{2BF0}-\x{2BFF}\x{2C2F}\x{2C5F}\x{2E45}-\x{2E5D}\x{312E}-\x{312F}\x{31BB}-\x{31BF})"
+    R"(\x{32FF}\x{4DB6}-\x{4DBF}\x{9FD6}-\x{9FFF}\x{A7AF}\x{A7B8}-\x{A7F6}\x{A82C})"
+    R"(\x{A8FE}-\x{A8FF}\x{AB66}-\x{AB6B}\x{FBC2}\x{FD40}-\x{FD4F}\x{FDCF}\x{FDFE}-\x{FDFF})"
+    R"(\x{1019C}\x{1032D}-\x{1032F}\x{10780}-\x{107BA}\x{10A34}-\x{10A35}\x{10A48})"
+    R"(\x{11070}-\x{11075}\x{110C2}-\x{110CD}\x{11144}-\x{11147}\x{111CE}-\x{111CF}\x{1133B})"
+    R"(\x{1145A}\x{1145E}-\x{11461}\x{116B8}-\x{116B9}\x{1171A}\x{11740}-\x{11746})"
+    R"(\x{11AB0}-\x{11ABF}\x{11FB0}-\x{11FFF}\x{13430}-\x{13438}\x{16F45}-\x{16F4F})"
+    R"(\x{16F7F}-\x{16F87}\x{16FE2}-\x{16FF1}\x{187ED}-\x{187F7}\x{18AF3}-\x{1AFFE})"
+    R"(\x{1B002}-\x{1B167}\x{1CF00}-\x{1CFC3}\x{1D1E9}-\x{1D1EA}\x{1D2E0}-\x{1D2F3})"
+    R"(\x{1D372}-\x{1D378}\x{1DF00}-\x{1DF1E}\x{1E7E0}-\x{1E7FE}\x{1E94B}\x{1EC71}-\x{1ED3D})"
+    R"(\x{1F10D}-\x{1F10F}\x{1F12F}\x{1F16C}-\x{1F16F}\x{1F1AD}\x{1F260}-\x{1F265})"
+    R"(\x{1F6D3}-\x{1F6DF}\x{1F6F7}-\x{1F6FC}\x{1F7D5}-\x{1F7F0}\x{1F8B0}-\x{1F90F}\x{1F91F})"
+    R"(\x{1F928}-\x{1F92F}\x{1F931}-\x{1F932}\x{1F93F}\x{1F94C}-\x{1F94F}\x{1F95F}-\x{1F97F})"
+    R"(\x{1F992}-\x{1F9BF}\x{1F9C1}-\x{1FBF9}\x{2A6D7}-\x{2A6DF}\x{2B735}-\x{2B738})"
+    R"(\x{2CEB0}-\x{2EBE0}\x{30000}-\x{3134A})";
 
 bool is_compatibility(UnicodeForm form) {
   return form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd;
@@ -118,27 +83,9 @@ bool is_composed(UnicodeForm form) {
 /// Below this code point every character is in the form and combines with none before it.
 std::int32_t first_changing(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0x80; }
 
-/// Code points that Hugging Face's `tokenizers` 0.23.3 does not change although Unicode 15 does:
-/// its tables are of Unicode 9, in which later characters have neither decompositions nor combining
-/// classes. Determined by running its normalizers on every code point.
-constexpr CodeRange kInert[] = {
-    // clang-format off
-    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C},
-    {0xD3B, 0xD3C}, {0xEBA, 0xEBA}, {0x1715, 0x1715}, {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFA},
-    {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xA82C, 0xA82C}, {0xAB69, 0xAB69}, {0x10781, 0x10785},
-    {0x10787, 0x107B0}, {0x107B2, 0x107BA}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
-    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070},
-    {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x11930, 0x11930},
-    {0x11935, 0x11935}, {0x11938, 0x11938}, {0x1193D, 0x1193E}, {0x11943, 0x11943},
-    {0x119E0, 0x119E0}, {0x11A34, 0x11A34}, {0x11A47, 0x11A47}, {0x11A99, 0x11A99},
-    {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42},
-    {0x16FF0, 0x16FF1}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136},
-    {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1F16C, 0x1F16C},
-    {0x1FBF0, 0x1FBF9},
-    // clang-format on
-};
-
-bool is_inert(std::int32_t code) { return is_in(kInert, code); }
+/// Returns true if `tokenizers` does not change a code point that Unicode 15 decomposes or
+/// reorders.
+bool is_inert(std::int32_t code) { return is_in(kLaterMarks, code) || is_in(kLaterLetters, code); }
 
 int combining_class(std::int32_t code) { return utf8proc_get_property(code)->combining_class; }
 
@@ -216,12 +163,14 @@ bool is_in(std::span<const CodeRange> ranges, std::int32_t code) {
 bool is_combining_mark(std::int32_t code) {
   const utf8proc_category_t category = utf8proc_category(code);
   const bool is_mark = category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
-  return is_mark != is_in(kOtherMarks, code);
+  const bool is_former = code == 0x1CF2 || code == 0x1CF3;
+  return is_former || (is_mark && !is_in(kLaterMarks, code));
 }
 
 bool is_nonspacing_mark(std::int32_t code) {
-  const bool is_mark = utf8proc_category(code) == UTF8PROC_CATEGORY_MN;
-  return is_mark != is_in(kOtherNonspacingMarks, code);
+  const bool is_former = code == 0x1734;
+  return is_former || (utf8proc_category(code) == UTF8PROC_CATEGORY_MN &&
+                       !is_in(kLaterMarks, code) && !is_in(kMarksOfUnicode9, code));
 }
 
 std::string script_pattern() {
