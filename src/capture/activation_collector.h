@@ -44,8 +44,6 @@ class ShardWriterThread {
  public:
   ShardWriterThread(CaptureWriter& writer, std::size_t max_waiting_bytes);
   ~ShardWriterThread();
-  ShardWriterThread(const ShardWriterThread&) = delete;
-  ShardWriterThread& operator=(const ShardWriterThread&) = delete;
 
   /// Returns uninitialised memory for `size` values: the threads that first fill it also share the
   /// cost of its page faults. Thread-safe.

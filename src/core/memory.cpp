@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string_view>
@@ -78,23 +78,9 @@ std::pair<std::optional<std::string>, std::optional<std::string>> read_membershi
   return groups;
 }
 
-constexpr std::array<std::pair<std::string_view, double>, 13> kUnits = {{
-    {"", 1.0},
-    {"K", 1024.0},
-    {"KI", 1024.0},
-    {"KB", 1e3},
-    {"M", 1048576.0},
-    {"MI", 1048576.0},
-    {"MB", 1e6},
-    {"G", 1073741824.0},
-    {"GI", 1073741824.0},
-    {"GB", 1e9},
-    {"T", 1099511627776.0},
-    {"TI", 1099511627776.0},
-    {"TB", 1e12},
-}};
+constexpr std::string_view kPrefixes = "KMGT";
 
-/// "GiB" and "gi" are the same unit, "GB" is another.
+/// "GiB", "gi" and "G" are the same unit, "GB" is another.
 std::optional<double> unit_of(std::string_view text) {
   if (text.ends_with(' ')) return std::nullopt;
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -102,11 +88,12 @@ std::optional<double> unit_of(std::string_view text) {
   for (const char letter : text) {
     unit += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   }
-  if (unit == "B" || unit.ends_with("IB")) unit.pop_back();
-  for (const auto& [name, bytes] : kUnits) {
-    if (unit == name) return bytes;
-  }
-  return std::nullopt;
+  if (unit.empty() || unit == "B") return 1.0;
+  const std::size_t prefix = kPrefixes.find(unit.front());
+  unit.erase(0, 1);
+  const bool is_unit = unit.empty() || unit == "I" || unit == "B" || unit == "IB";
+  if (prefix == kPrefixes.npos || !is_unit) return std::nullopt;
+  return std::pow(unit == "B" ? 1000.0 : 1024.0, prefix + 1);
 }
 
 }  // namespace
@@ -142,11 +129,11 @@ ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
 }
 
 std::string ByteSize::to_string() const {
-  for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
-    const auto& [name, factor] = *unit;
-    const auto size = static_cast<std::int64_t>(factor);
-    if (name.ends_with('I') || bytes % size != 0) continue;
-    return fmt::format("{}{}", bytes / size, name);
+  for (std::size_t prefix = kPrefixes.size(); prefix-- > 0;) {
+    for (const auto& [base, suffix] : {std::pair(1000, "B"), std::pair(1024, "")}) {
+      const std::int64_t size = std::llround(std::pow(base, prefix + 1));
+      if (bytes % size == 0) return fmt::format("{}{}{}", bytes / size, kPrefixes[prefix], suffix);
+    }
   }
   return std::to_string(bytes);
 }

@@ -40,8 +40,6 @@ class FigureScene {
   /// @param keeps_aspect  panels keep the figure's aspect; otherwise they fill the room.
   FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room, bool keeps_aspect);
   ~FigureScene();
-  FigureScene(const FigureScene&) = delete;
-  FigureScene& operator=(const FigureScene&) = delete;
 
   QSize size() const;
   QColor ground() const;

@@ -60,9 +60,6 @@ class Run {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-
   /// Waits a moment for finished units. @return false if all have been handed out.
   bool wait(std::vector<std::pair<std::size_t, UnitResult>>& finished) {
     std::unique_lock lock(mutex_);

@@ -34,8 +34,6 @@ class CommandLine {
  public:
   CommandLine(std::string name, std::string description);
   ~CommandLine();
-  CommandLine(const CommandLine&) = delete;
-  CommandLine& operator=(const CommandLine&) = delete;
 
   /// Adds a subcommand, such as `info`; the first line of its description is in the list of them.
   CommandLine& add_command(std::string name, std::string description);

@@ -62,8 +62,6 @@ class WorkerThreads {
   /// some 50. @param prepare  runs first on each worker. @throws IoError
   WorkerThreads(int num_threads, int num_spins, const std::function<void()>& prepare = {});
   ~WorkerThreads();
-  WorkerThreads(const WorkerThreads&) = delete;
-  WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   int num_threads() const { return static_cast<int>(threads_.size()) + 1; }
 

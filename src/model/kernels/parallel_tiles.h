@@ -31,8 +31,6 @@ class PassThreads {
   /// Uses LibTorch's number of threads, including the calling one.
   PassThreads();
   ~PassThreads();
-  PassThreads(const PassThreads&) = delete;
-  PassThreads& operator=(const PassThreads&) = delete;
 
   /// Returns the object of the calling thread, or null.
   static PassThreads* current();

@@ -36,8 +36,6 @@ class Pipeline {
            std::function<void()> on_end = {});
   /// Cancels passes in flight.
   ~Pipeline();
-  Pipeline(const Pipeline&) = delete;
-  Pipeline& operator=(const Pipeline&) = delete;
 
   /// Waits for the next result and returns it; none after the last.
   /// @throws the first exception of `next`, a hook or a pass, after which the stages stop.

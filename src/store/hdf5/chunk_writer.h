@@ -34,8 +34,6 @@ class ChunkQueue {
   /// @param num_threads  >= 1, in addition to the calling one. @throws IoError
   explicit ChunkQueue(int num_threads);
   ~ChunkQueue();
-  ChunkQueue(const ChunkQueue&) = delete;
-  ChunkQueue& operator=(const ChunkQueue&) = delete;
 
   /// Submits a chunk; `write` receives it compressed, now or later. If more than two chunks per
   /// thread are in flight, waits for the oldest. @throws any exception of a `write`.

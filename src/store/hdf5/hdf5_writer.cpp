@@ -28,8 +28,6 @@ struct Hdf5Writer::Impl {
   explicit Impl(const std::filesystem::path& path)
       : target(path), file(hdf5::create_file(target.temporary(), path)) {}
   ~Impl() { hdf5::discard_file(file); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
 };
 
 namespace {
