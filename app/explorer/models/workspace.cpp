@@ -116,13 +116,14 @@ void Workspace::add(Document document) {
   document.id = next_id_++;
   if (document.results) {
     for (const ResultsInput& input : document.results->results.inputs) {
-      colourModel({toQString(input.label)}, pathsOf(input.path, document.path));
+      colourModel(QStringList(toQString(input.label)) + pathsOf(input.path, document.path));
     }
   } else {
-    document.colour = colourModel(
-        QStringList(uniqueLabel(document)) + identityOf(document),
-        document.capture ? pathsOf(checkpointOf(document.capture->info().command), document.path)
-                         : QStringList());
+    QStringList names = QStringList(uniqueLabel(document)) + identityOf(document);
+    if (document.capture) {
+      names += pathsOf(checkpointOf(document.capture->info().command), document.path);
+    }
+    document.colour = colourModel(names);
   }
   const int id = document.id;
   const QString path = toQString(document.path);
@@ -133,11 +134,10 @@ void Workspace::add(Document document) {
   setCurrent(id);
 }
 
-int Workspace::colourModel(const QStringList& names, const QStringList& hints) {
-  const QStringList all = names + hints;
+int Workspace::colourModel(const QStringList& names) {
   const auto known =
-      std::ranges::find_if(all, [&](const QString& name) { return colours_.contains(name); });
-  const int colour = known == all.end() ? num_models_++ : colours_.value(*known);
+      std::ranges::find_if(names, [&](const QString& name) { return colours_.contains(name); });
+  const int colour = known == names.end() ? num_models_++ : colours_.value(*known);
   for (const QString& name : names) {
     if (!colours_.contains(name)) colours_.insert(name, colour);
   }

@@ -95,8 +95,9 @@ class Workspace : public QObject {
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
   /// Returns the colour of the model that has these names, paths and checksums: that of the first
-  /// that is known, or of the first known hint, else the next one. All names have it from then on.
-  int colourModel(const QStringList& names, const QStringList& hints = {});
+  /// that is known, else the next one. All have it from then on, in whatever order files are
+  /// opened.
+  int colourModel(const QStringList& names);
   void checkOnDisk();
   void remember(const QString& path);
 

@@ -72,13 +72,24 @@ TEST_F(WorkspaceTest, CapturesAndResultsOfOneModelHaveItsColour) {
   EXPECT_EQ(workspace_.colourOf("LIMe"), workspace_.colourOf("other")) << "measured on it";
   std::array<FigurePanel, 1> panels;
   CurvePanel curves;
-  for (const char* const label : {"run", "words", "LIMe"}) curves.curves.emplace_back().label = label;
+  for (const char* const label : {"run", "words", "LIMe"})
+    curves.curves.emplace_back().label = label;
   panels[0].content = curves;
   colourModels(panels, workspace_);
   const auto& drawn = std::get<CurvePanel>(panels[0].content).curves;
   EXPECT_EQ(drawn[0].style.colour, drawn[1].style.colour);
   EXPECT_NE(drawn[0].style.pattern, drawn[1].style.pattern);
   EXPECT_EQ(drawn[2].style.pattern, LinePattern::kSolid);
+}
+
+TEST_F(WorkspaceTest, ResultsOpenedBeforeTheirCaptureHaveItsColour) {
+  Results results;
+  results.metric = "entropy";
+  results.inputs = {{"run.h5", std::string(64, '0'), "LIMe"}};
+  write_results(folder_ / "lime.json", results);
+  open({toQString(folder_ / "lime.json"), captureFile("other.h5"), captureFile("run.h5")});
+  EXPECT_EQ(workspace_.colourOf("run"), workspace_.colourOf("LIMe"));
+  EXPECT_NE(workspace_.colourOf("other"), workspace_.colourOf("LIMe"));
 }
 
 TEST_F(WorkspaceTest, ColoursCurvesOfModelsAndNoOthers) {
