@@ -18,18 +18,10 @@ void at_least_one(const char* name, std::int64_t value) {
 }  // namespace
 
 void describe_edits(OptionList& list, std::vector<std::string>& edit) {
-  list.add(
-          "edit", edit,
-          "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of edits "
-          "(docs/interventions.md)")
+  list.add("edit", edit,
+           "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of "
+           "edits or of scaled routes (docs/interventions.md)")
       .splits_commas = false;
-  OptionField& routes = list.add("router_edit", edit, "the same as --edit FILE");
-  routes.type = "PATH";
-  routes.splits_commas = false;
-  routes.value = [] { return Json(); };  // as part of edit
-  routes.assign = [&edit](const std::vector<std::string>& files) {
-    edit.insert(edit.end(), files.begin(), files.end());
-  };
 }
 
 void ScoreSelection::describe(OptionList& list) {

@@ -88,7 +88,7 @@ struct ScoreSelection {
   void describe(OptionList& list);
 };
 
-/// Adds `--edit`, and `--router-edit` as another spelling of it.
+/// Adds `--edit`.
 void describe_edits(OptionList& list, std::vector<std::string>& edit);
 
 /// Options of a capture; describe() explains every field.

@@ -56,7 +56,7 @@ TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
       folder_ / "edit.json",
       R"({"format": "lime-router-edit/1", "edits": [{"layer": 2, "source": 0, "scale": 0}]})");
   ASSERT_EQ(run(capture + " -o plain.h5").status, 0);
-  const ProgramRun edited = run(capture + " -o edited.h5 --router-edit edit.json");
+  const ProgramRun edited = run(capture + " -o edited.h5 --edit edit.json");
   ASSERT_EQ(edited.status, 0) << edited.errors;
   const CaptureReader before(folder_ / "plain.h5");
   const CaptureReader after(folder_ / "edited.h5");
@@ -70,7 +70,7 @@ TEST_F(LimeCaptureTest, CapturesAnEditedModel) {
 
   write_text(folder_ / "bad.json",
              R"({"format": "lime-router-edit/1", "edits": [{"layer": 9, "scale": 0}]})");
-  expect_refusal(capture + " --router-edit bad.json", 1,
+  expect_refusal(capture + " --edit bad.json", 1,
                  "router edit 0: layer must be from 1 to 2 because layer 0 has no router, got 9");
 }
 

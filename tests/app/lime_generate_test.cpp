@@ -143,7 +143,7 @@ TEST_F(LimeGenerateTest, PrintsTheNextTokensOfAnEditedModel) {
         folder_ / "edit.json",
         R"({"format": "lime-router-edit/1", "edits": [{"layer": 1, "scale": )" + scale + "}]}");
     const ProgramRun run =
-        generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --router-edit edit.json");
+        generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --edit edit.json");
     EXPECT_EQ(run.status, 0) << run.errors;
     EXPECT_EQ(
         generate("--checkpoint lime --prompt 'the cat' --next-tokens 4 --edit edit.json").output,
@@ -185,10 +185,10 @@ TEST_F(LimeGenerateTest, FailsWhereNothingCanBePrinted) {
 }
 
 TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
-  fails("--checkpoint model --prompt x --router-edit none.json", 1, "none.json");
+  fails("--checkpoint model --prompt x --edit none.json", 1, "none.json");
   testing::write_text(folder_ / "edit.json",
                       R"({"format": "lime-router-edit/1", "edits": [{"scale": 0}]})");
-  fails("--checkpoint model --prompt x --router-edit edit.json", 1,
+  fails("--checkpoint model --prompt x --edit edit.json", 1,
         "router edit: the model must be a LIMe with static router weights, got llama");
   fails("--checkpoint model --prompt x --next-tokens -1", 2, "next_tokens: must be >= 0, got -1");
   fails("--checkpoint model --prompt x --each-token", 2,

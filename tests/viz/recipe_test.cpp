@@ -41,12 +41,6 @@ TEST(RecipeTest, NotesSayWhatBandsAndBarsAre) {
   EXPECT_EQ(note_of(geometry, "geometry"), "site: hidden; bands: 95% intervals");
 }
 
-TEST(RecipeTest, AcceptsTheFormerNameOfEmbeddings) {
-  const std::vector<FigureSource> sources = {testing::sample_tsne(2)};
-  EXPECT_EQ(make_figure(sources, {.kind = "clouds"}).name, "embeddings");
-  EXPECT_EQ(make_figure(sources, {.kind = "embeddings"}).name, "embeddings");
-}
-
 TEST(RecipeTest, FiguresOfOneSiteNameIt) {
   for (const FigureSource& source : {sample_entropy(3), testing::sample_geometry(3),
                                      testing::sample_tsne(2), testing::sample_similarity(3)}) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
 #include "checkpoint/router_layout.h"
 #include "core/options.h"
 #include "explorer/models/selection.h"
@@ -33,7 +31,7 @@ RouterEdit routesOf(RouteScope scope, const Selection& selection);
 QString routesText(const RouterEdit& routes, int layer_base);
 
 /// Lists the edits of a model, one per set of routes. Scales of different sets that share a route
-/// multiply, as in the file of --router-edit.
+/// multiply, as in the file of --edit.
 class InterventionEdits : public TableModel<RouterEdit> {
   Q_OBJECT
 

@@ -286,7 +286,7 @@ QStringList InterventionRun::modelArguments(Step step, const QTemporaryDir& fold
   QStringList arguments = {u"--checkpoint"_s, toQString(request_->checkpoint), u"--threads"_s,
                            QString::number(request_->threads)};
   if (const std::vector<RouterEdit>& edits = editsOf(step); !edits.empty()) {
-    arguments << u"--router-edit"_s << folder.filePath(u"edit.json"_s);
+    arguments << u"--edit"_s << folder.filePath(u"edit.json"_s);
     write_file_atomically(toPath(arguments.back()), router_edits_to_json(edits).dump(1) + '\n');
   }
   return arguments;
@@ -426,7 +426,7 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
   const QStringList& lines = request.lines;
   QStringList commands, edit, text = {"--lines", "text.txt"};
   if (!request.edits.empty()) {
-    edit = {"--router-edit", command.edit_file.isEmpty() ? u"edit.json"_s : command.edit_file};
+    edit = {"--edit", command.edit_file.isEmpty() ? u"edit.json"_s : command.edit_file};
     if (command.edit_file.isEmpty()) {
       commands << writeLine({toQString(router_edits_to_json(request.edits).dump())}, edit[1]);
     }

@@ -327,13 +327,13 @@ void InterventionsView::addActions() {
   add("Reset", QKeySequence(Qt::CTRL | Qt::Key_Backspace), "Remove all edits", true,
       [this] { setEdits(u"Reset the routes"_s, {}); });
   add("Load edits...", QKeySequence(Qt::CTRL | Qt::Key_L),
-      "Read edits from a file, as lime-capture --router-edit does", true, [this] {
+      "Read edits from a file, as lime-capture --edit does", true, [this] {
         const QString path =
             QFileDialog::getOpenFileName(this, u"Load edits"_s, lastFolder(), kEditFilter);
         if (!path.isEmpty()) loadEdits(path);
       });
   add("Save edits...", QKeySequence(Qt::CTRL | Qt::Key_S),
-      "Write the edits to a file for lime-capture and lime-generate --router-edit", true, [this] {
+      "Write the edits to a file for lime-capture and lime-generate --edit", true, [this] {
         const QString path = QFileDialog::getSaveFileName(
             this, u"Save edits"_s, QDir(lastFolder()).filePath("edit.json"), kEditFilter);
         if (!path.isEmpty()) saveEdits(path);
@@ -383,7 +383,7 @@ void InterventionsView::loadText(const QString& path) {
     const MappedFile file(toPath(path));
     throw_if(file.size() > kLargestText,
              "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture "
-             "--lines --router-edit",
+             "--lines --edit",
              path.toStdString(), file.size());
     const QString text = QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
     recordChange(u"Type a text"_s);

@@ -53,27 +53,4 @@ inline QString shellLine(QStringList words) {
   return words.join(u' ');
 }
 
-/// Orders text by letters, and numbers within it by their size: "step-2" before "step-10".
-inline bool naturallyLess(const QString& a, const QString& b) {
-  qsizetype i = 0;
-  qsizetype k = 0;
-  const auto numberAt = [](const QString& text, qsizetype& at) {
-    const qsizetype first = at;
-    while (at < text.size() && text[at].isDigit()) ++at;
-    return text.mid(first, at - first).toDouble();  // as many digits as one likes
-  };
-  while (i < a.size() && k < b.size()) {
-    if (a[i].isDigit() && b[k].isDigit()) {
-      const double x = numberAt(a, i);
-      const double y = numberAt(b, k);
-      if (x != y) return x < y;
-      continue;
-    }
-    if (a[i] != b[k]) return a[i] < b[k];
-    ++i;
-    ++k;
-  }
-  return a.size() - i < b.size() - k;
-}
-
 }  // namespace lime::explorer

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/router_view.h"
 
+#include <QCollator>
+
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers.h"
 #include "checkpoint/checkpoint.h"
@@ -113,9 +115,9 @@ std::vector<int> RouterLibrary::seriesOf(int id) const {
     return other == nullptr || !other->has_shape_of(*routers) ||
            other->is_routed() != routers->is_routed();
   });
-  std::stable_sort(documents.begin(), documents.end(), [&](const Document* a, const Document* b) {
-    return naturallyLess(a->label, b->label);
-  });
+  QCollator byNumber(QLocale::English);  // "step-2" before "step-10"
+  byNumber.setNumericMode(true);
+  std::ranges::stable_sort(documents, byNumber, &Document::label);
   std::vector<int> ids;
   for (const Document* const document : documents) ids.push_back(document->id);
   return ids;

@@ -145,10 +145,7 @@ const std::vector<ViewKind>& allViews() {
 }
 
 int indexOfView(const QString& id) {
-  const QString current = id == "clouds"_L1    ? u"embeddings"_s
-                          : id == "surgery"_L1 ? u"interventions"_s
-                                               : id;
-  const auto found = std::ranges::find(allViews(), current, &ViewKind::id);
+  const auto found = std::ranges::find(allViews(), id, &ViewKind::id);
   return found == allViews().end() ? -1 : static_cast<int>(found - allViews().begin());
 }
 

@@ -37,7 +37,7 @@ struct ViewKind {
 const std::vector<ViewKind>& allViews();
 
 /// Returns the place in allViews() of the view called `id` in a session or on a command line; -1
-/// if there is none. Earlier versions had "clouds" for embeddings and "surgery" for interventions.
+/// if there is none.
 int indexOfView(const QString& id);
 
 /// Returns the path of a page of docs/, next to the program or in a folder above it; empty if the
@@ -76,7 +76,6 @@ class ViewStack : public QStackedWidget {
   OfferPage& offerPage() { return *offer_; }
   const std::vector<View*>& views() const { return views_; }
   View* currentView() const;
-  int currentViewIndex() const { return current_; }
   const ViewKind& currentKind() const;
   bool showsStartPage() const;
   /// Returns whether the current view shows something, or computes it.

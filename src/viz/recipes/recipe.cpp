@@ -111,9 +111,6 @@ void check_kind(const std::string& kind) {
                                       : fmt::format("did you mean '{}'?", close));
 }
 
-/// Returns the current name of a figure; earlier versions called embeddings "clouds".
-std::string current_name(const std::string& kind) { return kind == "clouds" ? "embeddings" : kind; }
-
 constexpr std::array kCommonOptions = {"kind",     "site",  "label", "layer_base", "x_limits",
                                        "y_limits", "log_x", "log_y", "columns",    "mixed_texts"};
 
@@ -261,8 +258,7 @@ std::vector<std::string> options_unread_by(const Recipe& recipe, const FigureOpt
 Figure make_figure(FigureSources sources, const FigureOptions& options) {
   options.validate();
   check_sources(sources, options);
-  Figure figure =
-      first_figure(recipes_for(sources.front(), current_name(options.kind)), sources, options);
+  Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   apply_axis_options(figure, options);
   figure.keeps_columns = options.columns > 0;
   return figure;

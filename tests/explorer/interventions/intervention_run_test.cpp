@@ -287,7 +287,7 @@ TEST_F(InterventionsViewTest, TakesATextFromAFileAndCommandLinesRepeatTheRun) {
   EXPECT_EQ(lines[0],
             R"(printf '%s\n' '{"format":"lime-router-edit/1","edits":[{"layer":2,"source":1,)"
             R"("scale":0.0}]}' > edit.json)");
-  EXPECT_TRUE(lines[2].contains("--router-edit edit.json")) << lines[2].toStdString();
+  EXPECT_TRUE(lines[2].contains("--edit edit.json")) << lines[2].toStdString();
   EXPECT_TRUE(lines[3].contains("--lines " + toQString(folder_ / "t.txt") + " --max-sequences 2"));
   text().setPlainText("it's there");
   lines = view_.commandLines();

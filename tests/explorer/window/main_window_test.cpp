@@ -398,22 +398,6 @@ TEST_F(MainWindowTest, StatesMustBeNamesThatViewsHave) {
   EXPECT_NO_THROW(window.setStates({{"router", {{"detail", 1}, {"layer", 0}}}}));
 }
 
-TEST_F(MainWindowTest, IdsOfEarlierVersionsNameTheSameViews) {
-  QSettings().setValue("session/views/surgery", R"({"text": "an old session"})");
-  QSettings().setValue("session/view", "clouds");
-  MainWindow window;
-  window.restoreSession();
-  EXPECT_EQ(window.currentView()->title(), "Embeddings");
-  window.showView("surgery");
-  EXPECT_EQ(window.currentView()->title(), "Interventions");
-  EXPECT_EQ(window.currentView()->state()["text"], "an old session");
-  window.setStates({{"surgery", {{"text", "from the command line"}}}});
-  EXPECT_EQ(window.currentView()->state()["text"], "from the command line");
-  window.close();
-  EXPECT_FALSE(QSettings().contains("session/views/surgery"));
-  EXPECT_TRUE(QSettings().contains("session/views/interventions"));
-}
-
 TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {
   MainWindow window;
   window.show();
