@@ -8,7 +8,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "capture/capture.h"
 #include "capture/capture_setup.h"

@@ -4,7 +4,6 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <sstream>

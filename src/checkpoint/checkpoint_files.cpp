@@ -5,9 +5,7 @@
 #include <array>
 #include <fstream>
 #include <map>
-#include <optional>
 #include <system_error>
-#include <vector>
 
 #include "checkpoint/weights/torch_file.h"
 #include "core/errors.h"

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "checkpoint/families/family.h"
-#include "checkpoint/parse_model_config.h"
 #include "core/program/suggest.h"
 
 namespace lime {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <map>
 #include <tuple>
 
 namespace lime {

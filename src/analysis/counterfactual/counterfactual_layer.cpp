@@ -6,7 +6,6 @@
 #include "core/threads/object_pool.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"
-#include "metrics/router/routed_values.h"
 
 namespace lime {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/series/series_analysis.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>

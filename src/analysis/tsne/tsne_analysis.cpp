@@ -9,7 +9,6 @@
 #include "core/utf8.h"
 #include "metrics/summary.h"
 #include "metrics/tsne/trustworthiness.h"
-#include "metrics/tsne/tsne.h"
 
 namespace lime {
 namespace {

@@ -2,14 +2,12 @@
 #include "checkpoint/families/family.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "checkpoint/families/gemma.h"
 #include "checkpoint/families/gpt2.h"
 #include "checkpoint/families/gpt_neox.h"
 #include "checkpoint/families/granite.h"
-#include "checkpoint/families/key_reader.h"
 #include "checkpoint/families/llama.h"
 #include "checkpoint/families/mistral.h"
 #include "checkpoint/families/mudd.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 
 #include "checkpoint/sentencepiece/plugin.h"
 #include "core/errors.h"

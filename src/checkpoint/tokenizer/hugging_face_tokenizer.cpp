@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/errors.h"
 #include "core/threads/object_pool.h"

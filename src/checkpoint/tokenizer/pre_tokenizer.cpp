@@ -5,7 +5,6 @@
 #include <span>
 
 #include "checkpoint/families/key_reader.h"
-#include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 #include "core/options.h"

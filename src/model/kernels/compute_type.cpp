@@ -12,7 +12,6 @@
 #include <array>
 #include <set>
 
-#include "core/options.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/threads.h"
 

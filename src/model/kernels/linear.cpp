@@ -6,7 +6,6 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <iterator>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "core/errors.h"
 
