@@ -88,6 +88,19 @@ if wanted series; then
   "$bin/lime-metrics" series "$out"/series/lime-step-*.h5 --max-rows 1024 -o "$out/series.json" --quiet
 fi
 
+if wanted views; then
+  awk '{for (v = 1; v <= 4; ++v) {line = ""; for (i = 1; i <= NF; ++i) if (i != v) line = line " " $i
+        printf "%s%s", substr(line, 2), v < 4 ? "\t" : "\n"}}' "$out/sentences.txt" >"$out/views.tsv"
+  for model in llama lime; do
+    rm -rf "$out/views-$model".{h5,shards}
+    "$bin/lime-capture" --checkpoint "data/lm-$model" --views "$out/views.tsv" --sites hidden \
+      -o "$out/views-$model.h5" --quiet
+  done
+  "$bin/lime-metrics" geometry "$out"/views-{llama,lime}.h5 "${both[@]}" --measure views --jackknife 10 \
+    -o "$out/views.json" --quiet
+fi
+
+draw views "$out/views.json" --layer-base 1
 draw entropy "$out/compared.json" --layer-base 1
 draw comparison-entropy "$out/compared.json" --kind comparison --layer-base 1
 draw separability "$out/separability.json" --layer-base 1

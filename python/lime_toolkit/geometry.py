@@ -10,11 +10,11 @@ from typing import Any, Sequence
 import numpy as np
 
 from . import _lime_toolkit as _core
-from ._arrays import check_lengths, to_array, to_column, to_matrix, to_seed, to_sequences, to_whole
+from ._arrays import to_array, to_matrix, to_seed, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
 
-_GROUPS = ("rank", "similarity", "curvature", "massive", "dimension", "first-token", "power-law", "lidar")
-_NOT_DEFAULT = {"power-law", "lidar"}
+_GROUPS = ("rank", "similarity", "curvature", "massive", "dimension", "first-token", "power-law", "views")
+_NOT_DEFAULT = {"power-law", "views"}
 _SIMILARITY_GROUPS = ("cka", "procrustes", "change", "neighbors")
 _RANKME_EPSILON = {"paper": 1e-7, "stable-pretraining": 1e-5, "tensorflow-gnn": 1e-12, "none": 0.0}
 
@@ -56,7 +56,9 @@ class Geometry:
     alpha_r2: float | None = None
     alpha_head: float | None = None
     alpha_tail: float | None = None
-    lidar_token: float | None = None
+    dime: float | None = None  #: difference of entropies of two views of each text
+    infonce: np.ndarray | None = None  #: of each text, nats
+    lidar: float | None = None
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,11 @@ def geometry(
     two_nn_discard: float = 0.1,
     mle_average: str = "inverse",
     duplicate_tolerance: float = 1e-6,
-    tokens: Any = None,
-    lidar_size: int = 16,
-    lidar_classes: int = 1000,
+    views: int | None = None,
+    view_preset: str = "layer-by-layer",
+    normalization: str = "maxEntropy",
+    temperature: float = 0.1,
+    permutations: int = 10,
     lidar_delta: float = 1e-4,
     seed: int = 0,
     threads: int = 0,
@@ -126,10 +130,10 @@ def geometry(
 
     rows, offsets: as for entropy(), used as float32. Sequences have >= 2 tokens (curvature: >= 3).
     statistics: of exactly these rows, whose mean is then not computed again.
-    measure: of rank, similarity, curvature, massive, dimension, first-token, power-law and lidar;
-        default: all but power-law and lidar.
+    measure: of rank, similarity, curvature, massive, dimension, first-token, power-law and views;
+        default: all but power-law and views.
     ranks: ranks of all rows together ("rows"), of each sequence ("sequences"), or "both".
-    tokens: id of the token of each row, [num_rows], for lidar; default: those of the capture.
+    views: number of views of each text, for views: the sequences are the views, text by text.
     The other options, and the source of each measure: docs/geometry.md.
 
     Raises ValueError for invalid options, shapes, NaN or infinity; KeyboardInterrupt.
@@ -138,7 +142,7 @@ def geometry(
     law = to_whole(power_law_first, "power_law_first", 1), to_whole(power_law_last, "power_law_last", 1)
     seed, threads, k = to_seed(seed), to_whole(threads, "threads"), to_whole(k, "k")
     neighbor_rows = to_whole(neighbor_rows, "neighbor_rows", 1)
-    lidar_size, lidar_classes = to_whole(lidar_size, "lidar_size"), to_whole(lidar_classes, "lidar_classes")
+    permutations = to_whole(permutations, "permutations", 1)
     if ranks not in ("rows", "sequences", "both"):
         raise ValueError(f"ranks: expected one of rows, sequences, both, got '{ranks}'")
     if rankme not in _RANKME_EPSILON:
@@ -163,12 +167,11 @@ def geometry(
         massive_ratio=massive_ratio,
         threads=threads,
     )
-    every = np.concatenate(sequences) if wanted & {"dimension", "lidar"} else None
     if "dimension" in wanted:
         if measure is not None and num_rows <= k:
             raise ValueError(f"k: must be < {num_rows}, the number of rows, got {k}")
         values |= _core.intrinsic_dimension(
-            every[_core.draw_rows(num_rows, neighbor_rows, seed)],
+            np.concatenate(sequences)[_core.draw_rows(num_rows, neighbor_rows, seed)],
             k,
             two_nn_fit,
             two_nn_discard,
@@ -176,14 +179,15 @@ def geometry(
             duplicate_tolerance,
             threads,
         )
-    if "lidar" in wanted:
-        tokens = tokens if tokens is not None else getattr(rows, "tokens", None)
-        if tokens is None:
-            raise ValueError("tokens: lidar needs the token of each row; pass tokens=")
-        ids = to_column(tokens, "tokens", np.int32)
-        check_lengths(num_rows, tokens=ids)
-        chosen, num_classes = _core.draw_token_classes(ids, lidar_size, lidar_classes, seed)
-        values["lidar_token"] = _core.lidar(every[chosen], num_classes, lidar_delta, 1e-8)
+    if "views" in wanted:
+        num_views = 0 if views is None else to_whole(views, "views")
+        if num_views < 2 or len(sequences) % num_views:
+            raise ValueError(
+                f"views: must be >= 2 and divide the number of sequences, {len(sequences)}, got {views}"
+            )
+        values |= _core.views(
+            sequences, num_views, view_preset, normalization, temperature, permutations, lidar_delta, seed, threads
+        )
     return Geometry(**values)
 
 

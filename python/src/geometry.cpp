@@ -10,13 +10,16 @@
 #include "arrays.h"
 #include "bindings.h"
 #include "call.h"
+#include "metrics/entropy/entropy_calculator.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/sequence_measures.h"
 #include "metrics/geometry/similarity.h"
 #include "metrics/geometry/spectrum.h"
+#include "metrics/geometry/views.h"
 #include "metrics/neighbors/neighbors.h"
 #include "metrics/rows.h"
+#include "metrics/summary.h"
 
 namespace lime::python {
 namespace {
@@ -178,11 +181,30 @@ nb::dict dimension(const RowsF& rows, std::int64_t k, const std::string& two_nn_
   return result;
 }
 
-double lidar_of(const RowsF& rows, std::int64_t num_classes, double delta, double epsilon) {
-  const ConstMatrixRef points = matrix_ref(rows);
-  return run_with_threads(1, [&](ThreadPool&, const std::stop_token&) {
-    return lidar(points, num_classes, {.delta = delta, .epsilon = epsilon});
+nb::dict views(const std::vector<RowsF>& sequences, std::int64_t num_views,
+               const std::string& preset, const std::string& normalization, double temperature,
+               std::int64_t permutations, double delta, std::uint64_t seed, int threads) {
+  const ViewOptions options = {
+      .preset = enum_value<ViewPreset>(preset, "view_preset"),
+      .normalization = enum_value<EntropyNormalization>(normalization, "normalization"),
+      .temperature = temperature,
+      .permutations = permutations,
+      .delta = delta};
+  options.validate();
+  const MemorySequences memory(sequences);
+  ViewMeasures found = run_with_threads(threads, [&](ThreadPool& pool, const std::stop_token&) {
+    MatrixF rows(memory.source.count, memory.rows.front().cols());
+    for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+      rows.row(i) =
+          pooled_token(memory.rows[static_cast<std::size_t>(i)], false, options.token_preset());
+    }
+    return measure_views(rows, rows.rows() / num_views, options, seed, pool);
   });
+  nb::dict result;
+  result["dime"] = mean_of(found.dime);
+  result["infonce"] = to_numpy(std::move(found.infonce));
+  result["lidar"] = found.lidar;
+  return result;
 }
 
 ComparableRows prepare_rows(const RowsF& rows) {
@@ -262,14 +284,9 @@ void bind_geometry(nb::module_& module) {
   module.def("intrinsic_dimension", dimension, nb::arg("rows"), nb::arg("k"), nb::arg("two_nn_fit"),
              nb::arg("two_nn_discard"), nb::arg("mle_average"), nb::arg("duplicate_tolerance"),
              nb::arg("threads"));
-  module.def("lidar", lidar_of);
+  module.def("views", views);
   module.def("draw_rows", [](std::int64_t total, std::int64_t count, std::uint64_t seed) {
     return to_numpy(draw_rows(total, count, seed));
-  });
-  module.def("draw_token_classes", [](const Column<std::int32_t>& tokens, std::int64_t size,
-                                      std::int64_t count, std::uint64_t seed) {
-    TokenClasses classes = draw_token_classes(span_of(tokens), size, count, seed);
-    return nb::make_tuple(to_numpy(std::move(classes.rows)), classes.num_classes);
   });
   nb::class_<ComparableRows>(module, "ComparableRows");
   module.def("comparable_rows", prepare_rows);

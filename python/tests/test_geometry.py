@@ -6,20 +6,19 @@ import lime_toolkit as lt
 from conftest import write_capture
 
 ROW_MEASURES = ["effective_rank", "rankme", "participation_ratio", "stable_rank", "numerical_rank",
-                "anisotropy", "anisotropy_centred", "two_nn", "mle", "gride", "lidar_token", "alpha_req"]
+                "anisotropy", "anisotropy_centred", "two_nn", "mle", "gride", "alpha_req"]
 SEQUENCE_MEASURES = ["sequence_cosine", "mean_token_similarity", "rank_one_residual",
                      "rank_one_residual_1inf", "massive_share", "massive_token_share", "first_norm_ratio",
                      "top_share", "top_share_rest"]
-GROUPS = ["rank", "similarity", "massive", "dimension", "first-token", "power-law", "lidar"]
+GROUPS = ["rank", "similarity", "massive", "dimension", "first-token", "power-law"]
 
 
 def test_is_bit_identical_to_lime_metrics(programs, plain):
     options = ["--measure", ",".join(GROUPS), "--k", 7, "--neighbor-rows", 100, "--power-law-last", 20]
-    rows = programs.rows("geometry", plain, *options, "--lidar-size", 8)
+    rows = programs.rows("geometry", plain, *options)
     with lt.Capture(plain) as capture:
         for layer in capture.layers("hidden"):
-            found = lt.geometry(capture["hidden", layer], k=7, neighbor_rows=100, lidar_size=8, measure=GROUPS,
-                                power_law_last=20)
+            found = lt.geometry(capture["hidden", layer], k=7, neighbor_rows=100, measure=GROUPS, power_law_last=20)
             of = {row["measure"]: row["mean"] for row in rows if row["layer"] == layer}
             for name in ROW_MEASURES:
                 assert getattr(found, name) == of[name], name
@@ -28,6 +27,19 @@ def test_is_bit_identical_to_lime_metrics(programs, plain):
             (law,) = [row for row in rows if row["layer"] == layer and row["measure"] == "alpha_req"]
             assert (found.alpha_r2, found.alpha_head, found.alpha_tail) == (
                 law["r2"], law["alpha_head"], law["alpha_tail"])
+
+
+def test_views_are_bit_identical_to_lime_metrics(programs, plain):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(plain, "a") as file:
+        file.create_dataset("sequences/pair", data=np.arange(12, dtype="i4") // 3, fletcher32=True)
+    with lt.Capture(plain) as capture:
+        for preset in ("layer-by-layer", "paper"):
+            rows = programs.rows("geometry", plain, "--measure", "views", "--view-preset", preset)
+            found = lt.geometry(capture["hidden", 1], measure="views", views=3, view_preset=preset)
+            of = {row["measure"]: row["mean"] for row in rows if row["layer"] == 1}
+            assert (found.dime, found.lidar) == (of["dime"], of["lidar"])
+            assert lt.summarize(found.infonce).mean == of["infonce"]
 
 
 def test_default_measures_are_those_of_lime_metrics(programs, sequences, tmp_path):
@@ -127,7 +139,7 @@ def test_similarity_map_is_bit_identical_to_lime_metrics(programs, plain, measur
     [
         (lambda x: lt.geometry(x, measure=["ranks"]), "measure: expected one of rank, similarity, "),
         (lambda x: lt.geometry(x, centering="no"), "centering: expected one of as-defined, always, never, got 'no'"),
-        (lambda x: lt.geometry(x, measure=["lidar"]), "tokens: lidar needs the token of each row"),
+        (lambda x: lt.geometry(x, measure=["views"]), "views: must be >= 2 and divide the number of sequences, 12, "),
         (lambda x: lt.geometry(x[0], measure=["dimension"]), "k: must be < 2, the number of rows, got 20"),
         (lambda x: lt.similarity(x[3], x[4]), "rows"),
         (lambda x: lt.similarity(x[3], x[3], measure="neighbors", k=14), "k: must be < 14, the number of rows, got 14"),

@@ -40,6 +40,9 @@ void CaptureOptions::describe_input(OptionList& list) {
   describe_edits(list, edit);
   list.add("text", text, "UTF-8 text files, one document each");
   list.add("lines", lines, "UTF-8 text files, one sequence per line");
+  list.add("views", views,
+           "UTF-8 text files, a text per line, its augmented views separated by tabs, one sequence "
+           "per view");
   list.add("tokens", tokens,
            "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len");
   list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence");
@@ -101,14 +104,17 @@ void CaptureOptions::describe(OptionList& list) {
 
 void CaptureOptions::validate_input() const {
   throw_if(checkpoint.empty(), "checkpoint: a folder must be given with --checkpoint");
-  const int inputs =
-      int(!text.empty()) + int(!lines.empty()) + int(!tokens.empty()) + int(!pairs.empty());
+  const int inputs = int(!text.empty()) + int(!lines.empty()) + int(!views.empty()) +
+                     int(!tokens.empty()) + int(!pairs.empty());
   throw_if(inputs != 1,
-           "input: exactly one of --text, --lines, --tokens and --pairs must be given, got {}",
+           "input: exactly one of --text, --lines, --views, --tokens and --pairs must be given, "
+           "got {}",
            inputs);
   if (seq_len) at_least_one("seq_len", *seq_len);
   throw_if(seq_len && keeps_lengths(), "seq_len: --{} are not packed; omit --seq-len",
-           pairs.empty() ? "lines" : "pairs");
+           !lines.empty()   ? "lines"
+           : !views.empty() ? "views"
+                            : "pairs");
   if (packing != Packing::kEosBetween) {
     throw_if(text.empty(), "packing: applies to --text only; omit --packing");
     throw_if(bos != BosPolicy::kAuto,

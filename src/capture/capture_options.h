@@ -94,16 +94,18 @@ void describe_edits(OptionList& list, std::vector<std::string>& edit);
 /// Options of a capture; describe() explains every field.
 struct CaptureOptions {
   std::filesystem::path checkpoint = {};
-  // The input: exactly one of the four.
+  // The input: exactly one of the five.
   std::vector<std::filesystem::path> text = {};
   std::vector<std::filesystem::path> lines = {};
+  std::vector<std::filesystem::path> views = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
   std::vector<std::string> edit = {};  ///< see read_edits()
   BosPolicy bos = BosPolicy::kAuto;
   Packing packing = Packing::kEosBetween;
   std::optional<std::int64_t> seq_len = std::nullopt;
-  std::optional<std::int64_t> max_sequences = std::nullopt;  ///< of pairs, only whole ones
+  std::optional<std::int64_t> max_sequences =
+      std::nullopt;  ///< of pairs and views, only whole ones
   ScoreSelection score = {};
 
   std::vector<std::string> sites = {};  ///< empty: values and hidden; none for log_likelihood alone
@@ -139,7 +141,7 @@ struct CaptureOptions {
   /// Returns the number of compression threads, at most 16.
   int compress_threads() const;
   /// Returns true if every line or sentence is a sequence with its own length.
-  bool keeps_lengths() const { return !lines.empty() || !pairs.empty(); }
+  bool keeps_lengths() const { return !lines.empty() || !views.empty() || !pairs.empty(); }
   bool keeps_activations() const;
   std::vector<std::string> selected_sites() const;
   /// Returns blimp_preset or its default; nothing if sentences are encoded unchanged.

@@ -171,17 +171,9 @@ CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_
 
 Json content_options(const CaptureOptions& options) {
   Json content = options_to_json(options);
-  for (const char* const name : {"checkpoint", "text", "lines", "tokens", "pairs", "output",
-                                 "resume", "shard", "memory_limit", "threads", "quiet"}) {
+  for (const char* const name : {"checkpoint", "text", "lines", "views", "tokens", "pairs",
+                                 "output", "resume", "shard", "memory_limit", "threads", "quiet"}) {
     content.erase(name);
-  }
-  // Omitted so that captures started before this option existed can be resumed.
-  if (options.compress == Compression::kNone) content.erase("compress");
-  if (options.packing == Packing::kEosBetween) content.erase("packing");
-  if (options.score.is_all()) {
-    for (const char* const name : {"score_after", "score_words", "score_positions"}) {
-      content.erase(name);
-    }
   }
   // The content of files, not their paths.
   const ModelEdits edits = read_edits(options.edit);

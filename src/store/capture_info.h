@@ -74,7 +74,7 @@ struct ActivationInfo {
 struct Sequence {
   std::string text;        ///< UTF-8; may be empty if the input was token ids
   std::int8_t label = -1;  ///< -1: none; minimal pairs: 1 good, 0 bad
-  std::int32_t pair = -1;  ///< index of the minimal pair, -1: none
+  std::int32_t pair = -1;  ///< index of the minimal pair, or of the text of a view; -1: none
   std::int16_t task = -1;  ///< index into task_names, -1: none
   /// Sum of the log-probabilities of the scored tokens in nats; NaN if nothing was scored.
   double log_likelihood = std::numeric_limits<double>::quiet_NaN();

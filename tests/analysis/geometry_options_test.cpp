@@ -8,11 +8,10 @@ namespace {
 
 TEST(GeometryOptionsTest, KnowsWhichMeasuresHaveValuesPerItem) {
   GeometryAnalysisOptions options;
-  options.measure = {GeometryGroup::kLidar};
-  EXPECT_FALSE(options.measures_items());
+  options.measure = {GeometryGroup::kViews};
+  EXPECT_TRUE(options.measures_items()) << "InfoNCE has one per text";
   options.jackknife = 7;
-  EXPECT_FALSE(options.measures_items());
-  options.measure = {GeometryGroup::kLidar, GeometryGroup::kDimension};
+  options.measure = {GeometryGroup::kDimension};
   EXPECT_TRUE(options.measures_items());
   options.jackknife = 0;
   EXPECT_FALSE(options.measures_items());

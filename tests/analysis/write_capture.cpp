@@ -47,7 +47,11 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
   }
   CaptureWriter writer(path, plan);
   ShardWriter shard = writer.begin_shard(0, 0);
-  shard.add_sequences(std::vector<Sequence>(capture.lengths.size()));
+  std::vector<Sequence> sequences(capture.lengths.size());
+  for (std::size_t s = 0; s < sequences.size() && capture.num_views > 0; ++s) {
+    sequences[s].pair = static_cast<std::int32_t>(s / capture.num_views);
+  }
+  shard.add_sequences(sequences);
   shard.append_rows(row_table(capture));
   for (std::size_t i = 0; i < capture.activations.size(); ++i) {
     const auto& [site, layer, rows] = capture.activations[i];

@@ -19,6 +19,7 @@ struct SmallCapture {
     MatrixF rows;  ///< [sum of lengths, dim]
   };
   std::vector<std::int64_t> lengths;  ///< tokens of each sequence
+  std::size_t num_views = 0;          ///< > 0: as many sequences are views of one text
   std::vector<Activation> activations;
   RowKind rows = RowKind::kTokens;
   std::vector<std::string> class_names;  ///< if not empty, every row has class 0

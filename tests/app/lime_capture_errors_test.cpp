@@ -25,7 +25,7 @@ using testing::write_text;
 
 TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
   expect_refusal("--text text.txt", 2, "--checkpoint");
-  expect_refusal("--checkpoint model", 2, "exactly one of --text, --lines, --tokens");
+  expect_refusal("--checkpoint model", 2, "exactly one of --text, --lines, --views, --tokens");
   expect_refusal("--checkpoint model --text text.txt --sits values", 2, "did you mean '--sites'?");
   expect_refusal(std::string(kCapture) + " --sites vals", 2,
                  "unknown site 'vals' (supported: values, routed_values, hidden, keys");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/lime_metrics_fixture.h"
+#include "metrics/summary.h"
 #include "store/hdf5/hdf5_file.h"
 #include "store/results_file.h"
 
@@ -245,12 +246,48 @@ TEST_F(LimeMetricsGeometryTest, UsesTheFirstSequencesAndTheirOwnMean) {
   }
 }
 
-TEST_F(LimeMetricsGeometryTest, LidarTakesTokensThatOccurOften) {
-  SmallCapture capture = example_capture(5);
-  write_capture(folder_ / "capture.h5", capture);  // every token occurs once
-  EXPECT_EQ(refusal("geometry --measure lidar", 1),
-            "lime-metrics: lidar_size: at least 2 tokens must occur 16 times, got 0; use a smaller "
-            "--lidar-size or capture more text\n");
+/// The captured sequences are the views of views.json, one token and its negative around each.
+TEST_F(LimeMetricsGeometryTest, ViewsEqualThePapersEquations) {
+  const Json golden = read_json_file(golden_file("geometry/views.json")).at("wide");
+  SmallCapture capture;
+  capture.num_views = 3;
+  capture.lengths.assign(golden.at("rows").size(), 3);
+  MatrixF tokens(static_cast<Eigen::Index>(3 * capture.lengths.size()), 16);
+  for (std::size_t v = 0; v < capture.lengths.size(); ++v) {
+    const auto row = golden.at("rows").at(v).get<std::vector<float>>();
+    const auto first = static_cast<Eigen::Index>(3 * v);
+    tokens.row(first) = 3.0F * Eigen::Map<const Eigen::RowVectorXf>(row.data(), 16);
+    tokens.row(first + 1) = random_matrix(1, 16, v);
+    tokens.row(first + 2) = -tokens.row(first + 1);
+  }
+  capture.activations.push_back({"hidden", 0, tokens});
+  write_capture(folder_ / "capture.h5", capture);
+  const Json found = rows("geometry --measure views --view-preset paper --jackknife 5");
+  const Json& infonce = row_of(found, "infonce", "texts");
+  const auto losses = golden.at("paper").at("infonce").get<std::vector<double>>();
+  EXPECT_NEAR(infonce.at("mean").get<double>(), mean_of(losses), 1e-6);
+  EXPECT_EQ(infonce.at("n"), 7);
+  const Json& lidar = row_of(found, "lidar", "rows");
+  EXPECT_NEAR(lidar.at("mean").get<double>(), golden.at("paper").at("lidar").get<double>(), 1e-4);
+  EXPECT_GT(lidar.at("stderr").get<double>(), 0.0);
+  const Json& dime = row_of(found, "dime", "rows");
+  EXPECT_GT(dime.at("permutation_std").get<double>(), 0.0);
+  EXPECT_LT(dime.at("ci_low").get<double>(), dime.at("ci_high").get<double>());
+  const std::string views = "geometry --measure views,rank --jackknife 5";
+  EXPECT_EQ(rows(views + " --threads 1"), rows(views + " --threads 3"));
+  EXPECT_EQ(refusal("geometry --measure views --max-sequences 7", 1),
+            "lime-metrics: max_sequences: must be a multiple of 3, the number of views of a text, "
+            "got 7\n");
+  EXPECT_EQ(refusal("geometry --measure views --jackknife 8", 1),
+            "lime-metrics: 'capture.h5': jackknife must be <= 7, the number of texts, got 8\n");
+}
+
+TEST_F(LimeMetricsGeometryTest, ViewsNeedACaptureOfViews) {
+  write_capture(folder_ / "capture.h5", example_capture(5));
+  EXPECT_EQ(
+      refusal("geometry --measure views", 1),
+      "lime-metrics: 'capture.h5': contains no views of texts; capture them with lime-capture "
+      "--views\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
@@ -333,7 +370,7 @@ TEST_F(LimeMetricsGeometryTest, WrongOptionsAreOneLine) {
             std::string("lime-metrics: k: must be < neighbor_rows = 20, got 20") + kSeeGeometry);
   EXPECT_EQ(refusal("geometry --measure ranks", 2),
             std::string("lime-metrics: --measure: expected one of rank, similarity, curvature, "
-                        "massive, dimension, first-token, power-law, lidar, got 'ranks'") +
+                        "massive, dimension, first-token, power-law, views, got 'ranks'") +
                 kSeeGeometry);
   EXPECT_EQ(refusal("geometry --rank-tolerance 0", 2),
             std::string("lime-metrics: rank_tolerance: must be in [1e-07, 1), got 0; smaller "

@@ -35,7 +35,8 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
   EXPECT_THAT(with([](auto& o) { o.checkpoint.clear(); }), HasSubstr("checkpoint: "));
   EXPECT_THAT(
       with([](auto& o) { o.tokens = "a.npy"; }),
-      HasSubstr("exactly one of --text, --lines, --tokens and --pairs must be given, got 2"));
+      HasSubstr(
+          "exactly one of --text, --lines, --views, --tokens and --pairs must be given, got 2"));
   EXPECT_THAT(with([](auto& o) { o.text.clear(); }), HasSubstr("got 0"));
   EXPECT_THAT(with([](auto& o) { o.seq_len = 0; }), HasSubstr("seq_len: must be >= 1, got 0"));
   EXPECT_THAT(with([](auto& o) { o.batch_size = 0; }), HasSubstr("batch_size: "));

@@ -21,6 +21,7 @@ for i in $(seq 40); do
   echo "$((i % 7 + 2)) + $((i % 5 + 1)) - $((i % 3 + 1)) = $((i % 7 + i % 5 + 3)) - $((i % 3 + 1)) = $((i % 7 + i % 5 - i % 3 + 2))"
 done >expressions.txt
 "$root/scripts/arithmetic_pairs.sh" expressions.txt 40 >pairs.jsonl
+paste expressions.txt <(rev expressions.txt) >views.tsv
 for model in llama lime; do
   take() { "$capture" --checkpoint "$root/data/aet-$model" --quiet --threads 2 "$@"; }
   take --lines expressions.txt --max-sequences 10 --sites values,hidden,attn.hook_pattern -o "$model.h5"
@@ -28,6 +29,7 @@ for model in llama lime; do
   take --pairs pairs.jsonl --rows mean --sites hidden --log-likelihood -o "pairs-$model.h5"
   take --lines expressions.txt --max-sequences 10 --sites logit_lens,attn.hook_profile \
     -o "lens-$model.h5"
+  take --views views.tsv --sites hidden -o "views-$model.h5"
   "$capture" pack "$model.h5" -o "$model-2.h5" --quiet
 done
 
@@ -101,7 +103,8 @@ measure tsne-trees tsne words-lime.h5 --layer 1 --perplexity 5 --iterations 60 \
   --repulsion barnes-hut --neighbors ivf
 measure geometry geometry "${both[@]}" --site hidden --layer 0,2 --ranks both --jackknife 5
 measure geometry-spectrum geometry lime.h5 --site hidden --layer 1 --skip-tokens 1 \
-  --measure first-token,power-law,lidar --power-law-first 2 --power-law-last 8 --lidar-size 2
+  --measure first-token,power-law --power-law-first 2 --power-law-last 8
+measure views geometry views-llama.h5 views-lime.h5 --measure views --jackknife 5
 measure similarity similarity "${both[@]}" --site hidden --jackknife 5 "${compare[@]}"
 measure similarity-change similarity "${both[@]}" --site hidden --measure change,neighbors --k 3 \
   --skip-tokens 1

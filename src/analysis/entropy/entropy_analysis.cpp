@@ -302,16 +302,17 @@ std::int64_t gpu_batch(std::int64_t sequence_bytes) {
 /// One row per sequence of a layer, collected while its sequences are read.
 struct DatasetRows {
   RowKind kind;
+  EntropyPreset preset;
   MatrixF rows;  ///< [num_sequences, dim]
 
   void add(std::int64_t index, const MatrixF& sequence) {
-    rows.row(index) =
-        kind == RowKind::kLast
-            ? Eigen::RowVectorXf(sequence.row(sequence.rows() - 1))
-            : Eigen::RowVectorXf(sequence.cast<double>().colwise().mean().cast<float>());
+    with_sequence("entropy", index, [&] {
+      rows.row(index) = pooled_token(sequence, kind == RowKind::kLast, preset);
+    });
   }
   /// Returns their entropies as of one sequence, standardised with its own statistics.
-  SequenceEntropies measure(const EntropyOptions& options, ThreadPool& pool) const {
+  SequenceEntropies measure(EntropyOptions options, ThreadPool& pool) const {
+    options.is_preprocessed = preset == EntropyPreset::kLayerByLayer;
     std::optional<Standardization> standardization;
     if (needs_standardization(options.preset)) {
       RunningStatistics statistics;
@@ -333,7 +334,9 @@ SequenceEntropies measure_layer(const Shared& shared, const LayerPlace& place,
   const std::int64_t count = capture.num_sequences;
   const std::int64_t dim = capture.reader.dim(place.site, place.layer);
   const SequenceSource stored = token_sequences(capture.reader, place.site, place.layer, count);
-  for (const RowKind kind : options.dataset) datasets.push_back({kind, MatrixF(count, dim)});
+  for (const RowKind kind : options.dataset) {
+    datasets.push_back({kind, options.entropy.preset, MatrixF(count, dim)});
+  }
   const SequenceSource sequences{count, [&](std::int64_t index, MatrixF& rows) {
                                    stored.read(index, rows);
                                    for (DatasetRows& dataset : datasets) dataset.add(index, rows);

@@ -14,45 +14,32 @@ constexpr std::int64_t kWorkspaceBytes = std::int64_t{8} << 20;
 /// Maximum number of per-sequence measures of a layer in geometry_results.cpp.
 constexpr std::int64_t kMostSequenceMeasures = 16;
 
-/// Rows that one pass keeps for measures that cannot be accumulated.
-struct RowsToKeep {
-  std::vector<std::int64_t> neighbors;  ///< ascending; empty if not requested
-  TokenClasses classes;                 ///< likewise
-  std::vector<std::int64_t> all;        ///< both, ascending, without repetition
-
-  /// Returns the rows `wanted` of `kept`, which contains the rows `all` in order.
-  MatrixF pick(const MatrixF& kept, const std::vector<std::int64_t>& wanted) const {
-    MatrixF rows(static_cast<Eigen::Index>(wanted.size()), kept.cols());
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const auto place = std::ranges::lower_bound(all, wanted[i]) - all.begin();
-      rows.row(static_cast<Eigen::Index>(i)) = kept.row(place);
-    }
-    return rows;
+/// Returns how many views the capture has of each text. @throws InvalidArgument  if it has none
+std::int64_t num_views(const ChosenCapture& capture) {
+  const std::vector<Sequence>& sequences = capture.reader.sequences();
+  const std::int64_t views = std::ranges::count(sequences, 0, &Sequence::pair);
+  bool are_views = views > 1 && sequences.front().label < 0;
+  for (std::size_t i = 0; are_views && i < sequences.size(); ++i) {
+    are_views = sequences[i].pair == static_cast<std::int64_t>(i) / views;
   }
-};
-
-RowsToKeep rows_to_keep(const CaptureReader& capture, std::int64_t num_rows,
-                        const GeometryAnalysisOptions& options, std::uint64_t seed) {
-  RowsToKeep keep;
-  if (options.wants(GeometryGroup::kDimension)) {
-    keep.neighbors = draw_rows(num_rows, options.neighbor_rows, seed);
-  }
-  if (options.wants(GeometryGroup::kLidar)) {
-    const std::span tokens(capture.rows().token.data(), static_cast<std::size_t>(num_rows));
-    keep.classes =
-        draw_token_classes(tokens, options.token_classes.size, options.token_classes.count, seed);
-  }
-  keep.all = keep.neighbors;
-  keep.all.insert(keep.all.end(), keep.classes.rows.begin(), keep.classes.rows.end());
-  std::ranges::sort(keep.all);
-  keep.all.erase(std::unique(keep.all.begin(), keep.all.end()), keep.all.end());
-  return keep;
+  throw_if(!are_views, "{}: contains no views of texts; capture them with lime-capture --views",
+           quoted_path(capture.reader));
+  throw_if(capture.num_sequences % views != 0,
+           "max_sequences: must be a multiple of {}, the number of views of a text, got {}", views,
+           capture.num_sequences);
+  return views;
 }
+
+/// The rows of a layer that one pass keeps for measures that cannot be accumulated.
+struct KeptRows {
+  std::vector<std::int64_t> neighbors;  ///< drawn from all rows, ascending; empty if not requested
+  std::int64_t num_views = 1;           ///< sequences per text; 1 if not requested
+};
 
 struct Shared {
   GeometryAnalysisOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
-  std::vector<RowsToKeep> kept;  ///< of each capture
+  std::vector<KeptRows> kept;  ///< of each capture
 
   std::int64_t num_rows(std::size_t capture) const {
     const ChosenCapture& used = captures[capture];
@@ -60,7 +47,8 @@ struct Shared {
   }
 };
 
-LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options, const RowsToKeep& keep) {
+LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options,
+                                   const std::vector<std::int64_t>& neighbors) {
   const bool rank = options.wants(GeometryGroup::kRank);
   LayerGeometryOptions layer;
   layer.spectrum_of_rows =
@@ -75,7 +63,7 @@ LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options, const
                             .rank_tolerance = options.rank_tolerance};
   if (options.wants(GeometryGroup::kPowerLaw)) layer.spectrum_options.power_law = options.power_law;
   layer.massive_options = options.massive;
-  layer.sample = keep.all;
+  layer.sample = neighbors;
   return layer;
 }
 
@@ -92,15 +80,15 @@ VectorD centre_of(const Shared& shared, const LayerPlace& place, const SequenceS
   return mean_of_rows(sequences, context.pool, context.stop);
 }
 
-/// Returns all sequences except those of `left_out`, and the rows to keep of them.
+/// All sequences except those of a block, and the rows to keep of them.
 struct RemainingRows {
   SequenceSource sequences;
   std::vector<std::int64_t> offsets;
-  RowsToKeep keep;
+  std::vector<std::int64_t> neighbors;
 };
 
 RemainingRows leave_out(const SequenceSource& sequences, const std::vector<std::int64_t>& offsets,
-                        const RowsToKeep& keep, const Block& left_out) {
+                        const std::vector<std::int64_t>& neighbors, const Block& left_out) {
   RemainingRows rest;
   const std::int64_t removed = left_out.last - left_out.first;
   rest.sequences.count = sequences.count - removed;
@@ -118,32 +106,46 @@ RemainingRows leave_out(const SequenceSource& sequences, const std::vector<std::
     return remaining;
   };
   rest.offsets = without(offsets);  // the block's end takes the place of its beginning
-  rest.keep.all = without(keep.neighbors);
-  rest.keep.neighbors = rest.keep.all;
+  rest.neighbors = without(neighbors);
+  return rest;
+}
+
+/// Returns a row per sequence without those of a block.
+MatrixF rows_without(const MatrixF& rows, const Block& block) {
+  MatrixF rest(rows.rows() - (block.last - block.first), rows.cols());
+  rest << rows.topRows(block.first), rows.bottomRows(rows.rows() - block.last);
   return rest;
 }
 
 std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequences,
                                                   const std::vector<std::int64_t>& offsets,
-                                                  const RowsToKeep& kept,
+                                                  const KeptRows& kept, const MatrixF& views,
                                                   const GeometryAnalysisOptions& options,
                                                   const UnitContext& context) {
   std::vector<MeasuredLayer> measured;
   if (options.jackknife == 0) return measured;
-  for (const Block& block : cut_into_blocks(sequences.count, options.jackknife)) {
-    const RemainingRows rest = leave_out(sequences, offsets, kept, block);
-    LayerGeometryOptions layer = layer_options(options, rest.keep);
+  const std::int64_t size = kept.num_views;
+  for (Block block : cut_into_blocks(sequences.count / size, options.jackknife)) {
+    block = {block.first * size, block.last * size};
+    const RemainingRows rest = leave_out(sequences, offsets, kept.neighbors, block);
+    LayerGeometryOptions layer = layer_options(options, rest.neighbors);
     layer.spectrum_of_sequences = false;
     layer.curvature = false;
     layer.massive = false;
     layer.first_token = false;
     MeasuredLayer& without = measured.emplace_back();
-    without.geometry = layer_geometry(rest.sequences, rest.offsets,
-                                      mean_of_rows(rest.sequences, context.pool, context.stop),
-                                      layer, context.pool, {}, context.stop);
+    if (layer.spectrum_of_rows || layer.similarity || !layer.sample.empty()) {
+      without.geometry = layer_geometry(rest.sequences, rest.offsets,
+                                        mean_of_rows(rest.sequences, context.pool, context.stop),
+                                        layer, context.pool, {}, context.stop);
+    }
     if (options.wants(GeometryGroup::kDimension)) {
       without.dimension = intrinsic_dimension(without.geometry.sample, options.dimension,
                                               context.pool, context.stop);
+    }
+    if (kept.num_views > 1) {
+      without.views = measure_views(rows_without(views, block), rest.sequences.count / size,
+                                    options.views, options.summary.seed, context.pool);
     }
     without.geometry.sequences.clear();
     without.geometry.sample.resize(0, 0);
@@ -153,20 +155,30 @@ std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequence
   return measured;
 }
 
+/// @param views  [num_sequences, dim], filled with the rows of the views if they are requested.
 MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std::int64_t>& offsets,
-                          const VectorD& centre, const RowsToKeep& keep,
+                          const VectorD& centre, const KeptRows& kept, MatrixF& views,
                           const GeometryAnalysisOptions& options, const UnitContext& context) {
+  SequenceSource read = sequences;
+  if (kept.num_views > 1) {
+    views.resize(sequences.count, centre.size());
+    read.read = [&](std::int64_t index, MatrixF& rows) {
+      sequences.read(index, rows);
+      with_sequence("geometry", index, [&] {
+        views.row(index) = pooled_token(rows, false, options.views.token_preset());
+      });
+    };
+  }
   MeasuredLayer measured;
-  measured.geometry = layer_geometry(sequences, offsets, centre, layer_options(options, keep),
+  measured.geometry = layer_geometry(read, offsets, centre, layer_options(options, kept.neighbors),
                                      context.pool, context.on_progress, context.stop);
   if (options.wants(GeometryGroup::kDimension)) {
-    const MatrixF points = keep.pick(measured.geometry.sample, keep.neighbors);
-    measured.dimension = intrinsic_dimension(points, options.dimension, context.pool, context.stop);
+    measured.dimension = intrinsic_dimension(measured.geometry.sample, options.dimension,
+                                             context.pool, context.stop);
   }
-  if (options.wants(GeometryGroup::kLidar)) {
-    measured.lidar = lidar(keep.pick(measured.geometry.sample, keep.classes.rows),
-                           keep.classes.num_classes, options.token_classes.lidar);
-    measured.lidar_rows = std::ssize(keep.classes.rows);
+  if (kept.num_views > 1) {
+    measured.views = measure_views(views, sequences.count / kept.num_views, options.views,
+                                   options.summary.seed, context.pool);
   }
   return measured;
 }
@@ -176,20 +188,22 @@ UnitResult measure_layer(const Shared& shared, const LayerPlace& place,
   const GeometryAnalysisOptions& options = shared.options;
   const CaptureReader& reader = shared.captures[place.capture].reader;
   const std::int64_t num_sequences = shared.captures[place.capture].num_sequences;
-  const RowsToKeep& kept = shared.kept[place.capture];
+  const KeptRows& kept = shared.kept[place.capture];
   const SequenceSource sequences = token_sequences(reader, place.site, place.layer, num_sequences);
   const std::vector<std::int64_t>& all = reader.offsets();
   const std::vector<std::int64_t> offsets(all.begin(), all.begin() + num_sequences + 1);
   const VectorD centre = centre_of(shared, place, sequences, context);
-  const MeasuredLayer measured = measure_all(sequences, offsets, centre, kept, options, context);
+  MatrixF views;
+  const MeasuredLayer measured =
+      measure_all(sequences, offsets, centre, kept, views, options, context);
   return geometry_result(
-      measured, measure_without_blocks(sequences, offsets, kept, options, context), options);
+      measured, measure_without_blocks(sequences, offsets, kept, views, options, context), options);
 }
 
 /// Bytes of the Gram matrices, and of the rows kept and their packed copy for the neighbour search.
-void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const RowsToKeep& kept,
+void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const KeptRows& kept,
                const GeometryAnalysisOptions& options) {
-  const LayerGeometryOptions layer = layer_options(options, kept);
+  const LayerGeometryOptions layer = layer_options(options, kept.neighbors);
   const std::int64_t gram = dim * dim * 4;
   const std::int64_t longest = longest_sequence(capture.reader, capture.num_sequences);
   const std::int64_t small = std::min(longest, dim);
@@ -198,8 +212,12 @@ void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const
     unit.bytes_per_thread += moment_scratch_bytes(longest, dim);
   }
   const std::int64_t copies = options.jackknife > 0 ? 2 : 1;
-  unit.bytes += std::ssize(kept.all) * dim * 24 * copies;
-  unit.bytes += kept.classes.num_classes > 0 ? gram * 6 : 0;
+  unit.bytes += std::ssize(kept.neighbors) * dim * 24 * copies;
+  if (kept.num_views > 1) {
+    const std::int64_t texts = capture.num_sequences / kept.num_views;
+    unit.bytes += capture.num_sequences * dim * 16 + gram * 6 + texts * texts * 16;
+    unit.bytes_per_thread += texts * texts * 8 + texts * 1024;
+  }
   unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
   unit.bytes += summary_bytes(kMostSequenceMeasures, options.summary);
@@ -211,9 +229,6 @@ void check_size(const ChosenCapture& capture, std::int64_t num_rows,
                num_rows <= options.dimension.num_neighbors,
            "{}: k must be < {}, the number of rows, got {}", quoted_path(capture.reader), num_rows,
            options.dimension.num_neighbors);
-  throw_if(options.jackknife > capture.num_sequences,
-           "{}: jackknife must be <= {}, the number of sequences, got {}",
-           quoted_path(capture.reader), capture.num_sequences, options.jackknife);
 }
 
 }  // namespace
@@ -233,14 +248,15 @@ bool GeometryAnalysisOptions::measures_items() const {
   return (wants(GeometryGroup::kRank) && (has_blocks || ranks != RankScope::kRows)) ||
          ((wants(GeometryGroup::kDimension) || wants(GeometryGroup::kPowerLaw)) && has_blocks) ||
          wants(GeometryGroup::kSimilarity) || wants(GeometryGroup::kCurvature) ||
-         wants(GeometryGroup::kMassive) || wants(GeometryGroup::kFirstToken);
+         wants(GeometryGroup::kMassive) || wants(GeometryGroup::kFirstToken) ||
+         wants(GeometryGroup::kViews);
 }
 
 void GeometryAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
   captures.describe_skip(list);
   captures.describe_max_sequences(list);
-  list.add("measure", measure, "groups of measures; default: all except power-law and lidar");
+  list.add("measure", measure, "groups of measures; default: all except power-law and views");
   list.group("Ranks");
   list.add("ranks", ranks, "compute ranks over all rows, per sequence, or both");
   list.add("centering", centering,
@@ -270,11 +286,7 @@ void GeometryAnalysisOptions::describe(OptionList& list) {
            "Bickel)");
   list.add("duplicate_tolerance", dimension.duplicate_tolerance,
            "rows closer than this times their spread count as duplicates, in [0, 1)");
-  list.group("Token LiDAR");
-  list.add("lidar_size", token_classes.size, "occurrences per token class, >= 2");
-  list.add("lidar_classes", token_classes.count, "maximum number of token classes, >= 2");
-  list.add("lidar_delta", token_classes.lidar.delta,
-           "regularisation added to the diagonal of the within-class scatter, > 0");
+  views.describe(list);
   summary.describe(list, "interval of the mean over sequences");
   list.add("jackknife", jackknife,
            "jackknife blocks of sequences, for intervals and comparisons of measures of all rows "
@@ -291,9 +303,7 @@ void GeometryAnalysisOptions::validate() const {
   check_option(neighbor_rows >= 3, "neighbor_rows", ">= 3", neighbor_rows);
   throw_if(wants(GeometryGroup::kDimension) && neighbor_rows <= dimension.num_neighbors,
            "k: must be < neighbor_rows = {}, got {}", neighbor_rows, dimension.num_neighbors);
-  check_option(token_classes.size >= 2, "lidar_size", ">= 2", token_classes.size);
-  check_option(token_classes.count >= 2, "lidar_classes", ">= 2", token_classes.count);
-  token_classes.lidar.validate();
+  views.validate();
   summary.validate("bootstrap");
   check_jackknife(jackknife);
 }
@@ -308,7 +318,15 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
     const ChosenCapture& capture = shared->captures[i];
     check_token_sequences(capture.reader, capture.num_sequences, "geometry");
     check_size(capture, shared->num_rows(i), options);
-    shared->kept.push_back(rows_to_keep(capture.reader, shared->num_rows(i), options, run.seed));
+    KeptRows& kept = shared->kept.emplace_back();
+    if (options.wants(GeometryGroup::kDimension)) {
+      kept.neighbors = draw_rows(shared->num_rows(i), options.neighbor_rows, run.seed);
+    }
+    if (options.wants(GeometryGroup::kViews)) kept.num_views = num_views(capture);
+    const std::int64_t items = capture.num_sequences / kept.num_views;
+    throw_if(options.jackknife > items, "{}: jackknife must be <= {}, the number of {}, got {}",
+             quoted_path(capture.reader), items, kept.num_views > 1 ? "texts" : "sequences",
+             options.jackknife);
   }
   Analysis analysis = analysis_of("geometry", options, shared->captures);
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
@@ -323,9 +341,7 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   });
   if (!options.measures_items()) {
     analysis.lacks_items =
-        options.jackknife > 0
-            ? "LiDAR has no values per item; add another group to --measure"
-            : "measures of all rows together have no values per item; add --jackknife 10";
+        "measures of all rows together have no values per item; add --jackknife 10";
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Report& report, auto) {

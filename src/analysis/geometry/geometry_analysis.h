@@ -5,6 +5,7 @@
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/spectrum.h"
+#include "metrics/geometry/views.h"
 #include "metrics/rows.h"
 
 namespace lime {
@@ -17,12 +18,12 @@ enum class GeometryGroup {
   kDimension,   ///< TwoNN and maximum likelihood
   kFirstToken,  ///< norm of the first token, and the spectrum with and without it
   kPowerLaw,    ///< decay of the spectrum; only where it is named
-  kLidar,       ///< LiDAR with tokens as classes; only where it is named
+  kViews,       ///< DiME, InfoNCE and LiDAR of augmented views; only where it is named
 };
 
 constexpr auto names_of(GeometryGroup) {
   return names_in_order<GeometryGroup>("rank", "similarity", "curvature", "massive", "dimension",
-                                       "first-token", "power-law", "lidar");
+                                       "first-token", "power-law", "views");
 }
 
 enum class RankScope { kRows, kSequences, kBoth };
@@ -40,16 +41,9 @@ constexpr auto names_of(RankMePreset) {
 /// Returns 1e-7, 1e-5, 1e-12 or 0.
 double rankme_epsilon(RankMePreset preset);
 
-/// Classes of LiDAR: occurrences of one token.
-struct TokenClassOptions {
-  std::int64_t size = 16;     ///< occurrences of a token that make a class, >= 2
-  std::int64_t count = 1000;  ///< tokens at most, drawn among those with enough occurrences, >= 2
-  LidarOptions lidar;
-};
-
 struct GeometryAnalysisOptions {
   CaptureSetOptions captures;
-  std::vector<GeometryGroup> measure;  ///< empty: all but power-law and lidar
+  std::vector<GeometryGroup> measure;  ///< empty: all but power-law and views
   RankScope ranks = RankScope::kRows;
   Centering centering = Centering::kAsDefined;
   RankMePreset rankme = RankMePreset::kPaper;
@@ -58,7 +52,7 @@ struct GeometryAnalysisOptions {
   MassiveActivationOptions massive;
   IntrinsicDimensionOptions dimension;
   std::int64_t neighbor_rows = 10000;
-  TokenClassOptions token_classes;
+  ViewOptions views;
   SummaryOptions summary;
   std::int64_t jackknife = 0;
 
@@ -70,11 +64,11 @@ struct GeometryAnalysisOptions {
 };
 
 /// Prepares the geometry of layers: ranks, similarity, curvature, massive activations and intrinsic
-/// dimension (docs/geometry.md has definitions and sources). One unit per capture, site and layer,
-/// with one row per measure; one pass over the layer, and one for its mean if the capture's
-/// statistics cover other rows.
+/// dimension, and measures of augmented views (docs/geometry.md has definitions and sources). One
+/// unit per capture, site and layer, with one row per measure; one pass over the layer, and one for
+/// its mean if the capture's statistics cover other rows.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
-///                          token, or lacks a site or layer.
+///                          token, or lacks a site, layer or the views.
 Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptions& run);
 
 }  // namespace lime

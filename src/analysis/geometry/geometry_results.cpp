@@ -65,14 +65,20 @@ class RowCollector {
       if (value && std::isfinite(*value)) values.push_back(*value);
     }
     const std::size_t undefined = layer_.geometry.sequences.size() - values.size();
-    ResultRow& row = start(group, measure, "sequences");
+    return add_of_items(group, measure, "sequences", std::move(values), undefined);
+  }
+
+  /// Adds the mean of `values`, one per item but the `undefined` ones.
+  ResultRow& add_of_items(const std::string& group, const std::string& measure, const char* items,
+                          std::vector<double> values, std::size_t undefined) {
+    ResultRow& row = start(group, measure, items);
     if (values.empty()) {
       set_summary(row, undefined_of(0));
     } else {
       summaries_.add_mean(row, result_.rows.size() - 1, values);
     }
     row.set(col::kUndefined, undefined);
-    if (undefined == 0) add_samples(group, measure, "sequences", std::move(values));
+    if (undefined == 0) add_samples(group, measure, items, std::move(values));
     return row;
   }
 
@@ -204,6 +210,16 @@ void add_dimension(const IntrinsicDimension& dimension, RowCollector& rows) {
   }
 }
 
+void add_views(const ViewMeasures& views, RowCollector& rows) {
+  const auto dime = [](const MeasuredLayer& layer) -> Value { return mean_of(layer.views->dime); };
+  const auto lidar = [](const MeasuredLayer& layer) -> Value { return layer.views->lidar; };
+  const std::int64_t texts = std::ssize(views.infonce);
+  rows.add_of_rows("views", "dime", dime, texts)
+      .set(col::kPermutationStd, summarize(views.dime, {.resamples = 0}).std);
+  rows.add_of_items("views", "infonce", "texts", views.infonce, 0);
+  rows.add_of_rows("views", "lidar", lidar, texts);
+}
+
 std::string describe_capture(const ChosenCapture& capture) {
   const std::int64_t count = capture.num_sequences;
   const std::int64_t skipped = capture.reader.skipped_tokens();
@@ -279,10 +295,11 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
                     options.neighbor_rows, options.dimension.num_neighbors,
                     most(report.results, col::kDuplicates)));
   }
-  if (options.wants(GeometryGroup::kLidar)) {
-    report.notes.emplace_back(
-        "lidar_token: LiDAR variant with tokens as classes; not comparable with the values of the "
-        "LiDAR paper");
+  if (options.wants(GeometryGroup::kViews)) {
+    report.notes.push_back(
+        fmt::format("views: preset {}; dime and infonce of the first two views of each text, lidar "
+                    "of all; dime is the mean of {} random permutations",
+                    enum_name(options.views.preset), options.views.permutations));
   }
   if (most(report.results, col::kUndefined) > 0) {
     report.notes.emplace_back(
@@ -322,10 +339,7 @@ UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<Measure
     add_power_law(layer.geometry, options.power_law, rows);
   }
   if (layer.dimension) add_dimension(*layer.dimension, rows);
-  if (layer.lidar) {
-    rows.add_of_rows(
-        "lidar", "lidar_token", [](const MeasuredLayer& of) { return of.lidar; }, layer.lidar_rows);
-  }
+  if (layer.views) add_views(*layer.views, rows);
   return rows.finish();
 }
 
@@ -347,7 +361,7 @@ void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& capt
     report.legend += fmt::format("; over rows [{:g}% jackknife interval, {} blocks of sequences]",
                                  options.summary.confidence * 100.0, options.jackknife);
   } else if (options.wants(GeometryGroup::kRank) || options.wants(GeometryGroup::kSimilarity) ||
-             options.wants(GeometryGroup::kDimension)) {
+             options.wants(GeometryGroup::kDimension) || options.wants(GeometryGroup::kViews)) {
     report.notes.emplace_back(
         "add --jackknife 10 for intervals and comparisons of values over all rows");
   }

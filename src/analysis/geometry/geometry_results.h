@@ -11,8 +11,7 @@ namespace lime {
 struct MeasuredLayer {
   LayerGeometry geometry;
   std::optional<IntrinsicDimension> dimension;
-  std::optional<double> lidar;
-  std::int64_t lidar_rows = 0;
+  std::optional<ViewMeasures> views;
 };
 
 /// Returns one row per measure. Measures of sequences have samples if every sequence has a value;

@@ -115,7 +115,7 @@ CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config
     input = read_token_input(packed, config, tokenizer);
   } else if (!options.text.empty()) {
     input = read_text_input(packed, required_tokenizer(options, tokenizer));
-  } else if (!options.lines.empty()) {
+  } else if (!options.lines.empty() || !options.views.empty()) {
     input = read_line_input(options, required_tokenizer(options, tokenizer), limit);
   } else {
     input = read_pair_input(options, required_tokenizer(options, tokenizer));

@@ -234,25 +234,41 @@ CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tok
 
 CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tokenizer,
                              std::int64_t max_tokens) {
+  const bool has_views = !options.views.empty();
   const std::int64_t enough =
       options.max_sequences.value_or(std::numeric_limits<std::int64_t>::max());
   CaptureInput input;
   input.prepended_ids = prepended_tokens(tokenizer, options.bos);
-  for (const std::filesystem::path& file : options.lines) {
+  const auto add = [&](std::string_view text, std::int32_t pair, const std::string& where) {
+    const std::vector<std::int32_t> ids = tokenizer.encode(text);
+    throw_if<FormatError>(has_views && ids.empty(), "{}: a view must not be empty", where);
+    refuse_double_bos(ids, input.prepended_ids, options.bos, where);
+    const auto length = std::ssize(input.prepended_ids) + std::ssize(ids);
+    throw_if(length > max_tokens,
+             "{}: must have at most max_position_embeddings = {} tokens, has {}", where, max_tokens,
+             length);
+    input.add(input.prepended_ids, ids, {.text = std::string(text), .pair = pair});
+  };
+  std::int32_t num_lines = 0;
+  std::int64_t per_line = 1;  // sequences
+  for (const std::filesystem::path& file : has_views ? options.views : options.lines) {
     const std::int64_t before = input.num_sequences();
-    if (before >= enough) break;
+    if (enough - before < per_line) break;
     for_each_line(file, [&](std::string_view line, std::int64_t number) {
       const std::string where = fmt::format("'{}' line {}", file.string(), number);
-      const std::vector<std::int32_t> ids = tokenizer.encode(line);
-      refuse_double_bos(ids, input.prepended_ids, options.bos, where);
-      const auto length = std::ssize(input.prepended_ids) + std::ssize(ids);
-      throw_if(length > max_tokens,
-               "{}: must have at most max_position_embeddings = {} tokens, has {}", where,
-               max_tokens, length);
-      Sequence about;
-      about.text = line;
-      input.add(input.prepended_ids, ids, std::move(about));
-      return input.num_sequences() < enough;
+      const std::int64_t views = has_views ? 1 + std::ranges::count(line, '\t') : 1;
+      if (num_lines == 0) per_line = views;
+      throw_if<FormatError>(has_views && (views < 2 || views != per_line),
+                            "{}: must have {} views, separated by tabs, got {}", where,
+                            per_line < 2 ? "at least 2" : std::to_string(per_line), views);
+      throw_if(enough < views, "max_sequences: a text has {} views, got {}", views, enough);
+      for (std::int64_t view = 0; view < views; ++view) {
+        const std::size_t end = has_views ? std::min(line.find('\t'), line.size()) : line.size();
+        add(line.substr(0, end), has_views ? num_lines : -1, where);
+        line.remove_prefix(std::min(end + 1, line.size()));
+      }
+      ++num_lines;
+      return enough - input.num_sequences() >= per_line;
     });
     throw_if<FormatError>(input.num_sequences() == before,
                           "'{}': must have a line of text, has none", file.string());

@@ -124,6 +124,16 @@ void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows
   rows.row_scale = row_scale_.data();
 }
 
+Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset preset) {
+  linalg::AffineRows<float> rows = linalg::affine_rows(tokens);
+  EntropyPreprocessing preprocessing(EntropyPreset::kLayerByLayer, {});
+  if (preset == EntropyPreset::kLayerByLayer) preprocessing.apply(rows);
+  MatrixD prepared;
+  rows.copy_to(prepared);
+  if (last) return prepared.bottomRows<1>().cast<float>();
+  return prepared.colwise().mean().cast<float>();
+}
+
 template void EntropyPreprocessing::apply(linalg::AffineRows<float>&);
 template void EntropyPreprocessing::apply(linalg::AffineRows<double>&);
 template void check_finite(const linalg::AffineRows<float>&);
@@ -135,7 +145,8 @@ EntropyCalculator::EntropyCalculator(const EntropyOptions& options,
                                      const std::optional<Standardization>& standardization)
     : options_(options),
       orders_(options.orders()),
-      preprocessing_(options.preset, standardization) {
+      preprocessing_(options.is_preprocessed ? EntropyPreset::kRaw : options.preset,
+                     standardization) {
   options.validate();
 }
 

@@ -57,6 +57,11 @@ class EntropyPreprocessing {
   VectorD row_scale_;     ///< [num_tokens]
 };
 
+/// Returns one row for a sequence, [dim]: the mean or the last of its tokens, which layer-by-layer
+/// preprocesses first; other presets apply to the matrix of these rows.
+/// @throws InvalidArgument  as EntropyPreprocessing::apply().
+Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset preset);
+
 /// @throws InvalidArgument  naming the first value that is not finite.
 template <typename Scalar> void check_finite(const linalg::AffineRows<Scalar>& rows);
 

@@ -51,6 +51,7 @@ struct EntropyOptions {
   /// Number of leading eigenvalues to compute, > 0, with bounds of the entropy; unset: all
   /// eigenvalues. Not for layer-by-layer, whose clamped matrix has negative eigenvalues.
   std::optional<std::int64_t> top_k = std::nullopt;
+  bool is_preprocessed = false;  ///< the rows are those of pooled_token(); not described
 
   void describe(OptionList& list);
   /// @throws InvalidArgument  naming the first field that is invalid.

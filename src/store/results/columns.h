@@ -206,6 +206,8 @@ inline constexpr Measured kMutualKnn{"mutual_knn", "mutual_knn_low", "mutual_knn
                                      "fraction of common nearest neighbours", "fraction"};
 inline constexpr Measured kImbalance{"imbalance", "imbalance_low", "imbalance_high",
                                      "information imbalance from `layer` to `other_layer`"};
+inline constexpr Number kPermutationStd{"permutation_std",
+                                        "DiME: standard deviation over random permutations"};
 inline constexpr Integer kFitFirst{"fit_first", "first eigenvalue of the power law, from 1"};
 inline constexpr Integer kFitLast{"fit_last", "last eigenvalue of the power law"};
 inline constexpr Number kR2{"r2", "fraction of the variance that the power law explains",

@@ -42,7 +42,7 @@ bool is_spread_whole(const Curve& curve) {
   return true;
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kNames = {{
     {"relative_norm", "norm / median"},
     {"next_cosine", "cosine with next token"},
     {"entropy_contribution", "entropy contribution (nats)"},
@@ -65,7 +65,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kNames =
     {"largest_to_median", "largest / median magnitude"},
     {"two_nn", "dimension (TwoNN)"},
     {"mle", "dimension (MLE)"},
-    {"lidar_token", "token LiDAR"},
+    {"dime", "DiME"},
+    {"infonce", "InfoNCE (nats)"},
+    {"lidar", "LiDAR"},
     {"cka", "CKA"},
     {"cka_debiased", "CKA, debiased"},
     {"procrustes", "Procrustes distance"},

@@ -77,6 +77,34 @@ TEST_F(InputLinesTest, ReadsNoMoreLinesThanAskedFor) {
   EXPECT_THAT(input.ids, ElementsAre(id_of_letter('a'), id_of_letter('b')));
 }
 
+TEST_F(InputLinesTest, TabsSeparateTheViewsOfAText) {
+  const std::filesystem::path texts = file("a.tsv", "ab\tc\n\nd\te f\r\n");
+  const CaptureInput input = read({.views = {texts, file("b.tsv", "g\th")}});
+  ASSERT_EQ(input.num_sequences(), 6);
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of_letter('a'), id_of_letter('b')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(0, id_of_letter('c')));
+  EXPECT_EQ(input.sequences[3].text, "e f");
+  std::vector<std::int32_t> of_text;
+  for (const Sequence& sequence : input.sequences) of_text.push_back(sequence.pair);
+  EXPECT_THAT(of_text, ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_EQ(input.sequences[0].label, -1);
+  EXPECT_EQ(read({.views = {texts}, .max_sequences = 3}).num_sequences(), 2) << "whole texts";
+  EXPECT_EQ(read({.lines = {texts}}).num_sequences(), 2) << "tabs of lines are text";
+}
+
+TEST_F(InputLinesTest, ViewsThatDoNotFitAreNamed) {
+  const auto refused = [&](const std::string& content, std::int64_t max_sequences = 9) {
+    const std::filesystem::path texts = file("bad.tsv", content);
+    return testing::refusal_of([&] { read({.views = {texts}, .max_sequences = max_sequences}); });
+  };
+  EXPECT_THAT(refused("a\n"),
+              EndsWith("bad.tsv' line 1: must have at least 2 views, separated by tabs, got 1"));
+  EXPECT_THAT(refused("a\tb\n\nc\td\te\n"),
+              EndsWith("bad.tsv' line 3: must have 2 views, separated by tabs, got 3"));
+  EXPECT_THAT(refused("a\t\n"), EndsWith("bad.tsv' line 1: a view must not be empty"));
+  EXPECT_THAT(refused("a\tb\tc\n", 2), EndsWith("max_sequences: a text has 3 views, got 2"));
+}
+
 TEST_F(InputLinesTest, NamesTheLineAtFault) {
   EXPECT_THAT(
       refusal("a\n\n12345678\n"),

@@ -80,16 +80,5 @@ TEST(SimilarityTest, SaysWhatIsWrong) {
   EXPECT_THROW(compare(random_cloud(9, 3, 1), random_cloud(8, 3, 1)), InvalidArgument);
 }
 
-/// Classes on the axes with negligible scatter relative to delta: all but one direction have equal
-/// weight.
-TEST(LidarTest, ClassesOnTheAxesCountThemselves) {
-  MatrixF rows(12, 6);
-  for (Eigen::Index i = 0; i < 12; ++i) rows.row(i) = MatrixF::Identity(6, 6).row(i / 2);
-  EXPECT_NEAR(lidar(rows, 6), 5.0, 1e-6);
-  EXPECT_THROW(lidar(rows, 1), InvalidArgument);
-  EXPECT_THROW(lidar(rows, 5), InvalidArgument);
-  EXPECT_THROW(lidar(rows, 12), InvalidArgument);
-}
-
 }  // namespace
 }  // namespace lime
