@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QFontDatabase>
 #include <QImage>
 #include <filesystem>
 
@@ -356,6 +357,11 @@ TEST_F(FigureFileTest, VenuesHaveTheirWidthsAndFonts) {
               AllOf(HasSubstr("133.3"), HasSubstr("\\scalebox{3}{\\limefigure}")));
   for (const char* const font : {"Arial", "helvetica", "Times New Roman", "Courier"}) {
     EXPECT_THAT(svg({.font = font}), HasSubstr("font-family=\"Liberation ")) << font;
+  }
+  // Qt appends the foundry to the name of a family that several foundries offer.
+  for (const QString& family : QFontDatabase::families()) {
+    const std::string name = family.section(" [", 0, 0).toStdString();
+    EXPECT_NO_THROW(svg({.font = name})) << name;
   }
 }
 

@@ -21,7 +21,9 @@ constexpr std::array<std::pair<std::string_view, const char*>, 8> kAliases = {
 
 /// Returns `family`, or if it is not installed its replacement.
 std::string installed_family(const std::string& family) {
-  const QStringList families = QFontDatabase::families();
+  QStringList families = QFontDatabase::families();
+  for (QString& one : families) one = one.section(QStringLiteral(" ["), 0, 0);  // "[foundry]"
+  families.removeDuplicates();
   const auto is_installed = [&](const QString& name) {
     return families.contains(name, Qt::CaseInsensitive);
   };
@@ -30,12 +32,10 @@ std::string installed_family(const std::string& family) {
   for (const auto& [name, replacement] : kAliases) {
     if (wanted.toLower().toStdString() == name && is_installed(replacement)) return replacement;
   }
-  QStringList known = families;
-  known.removeDuplicates();
   throw InvalidArgument(
       "font: '{}' is not installed (the default font is in Debian's fonts-liberation); available: "
       "{}",
-      family, known.isEmpty() ? "none" : known.join(", ").toStdString());
+      family, families.isEmpty() ? "none" : families.join(", ").toStdString());
 }
 
 // In the order of LinePattern.
@@ -116,12 +116,12 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 
 QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) const {
   QColor colour = class_colour(style.colour, num_classes);
-  if (style.is_faint) colour.setAlphaF(0.55F);
+  if (style.is_faint) colour.setAlphaF(0.8F);
   auto pattern = static_cast<std::size_t>(style.pattern);
   // Greys repeat after four series, like markers: then dashes tell them apart.
   const bool repeats = style_.palette == ClassPalette::kGrey && style.colour != kMutedColour;
   if (repeats && style.pattern == LinePattern::kSolid) pattern = style.colour / 4 % 4;
-  return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
+  return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.9 : 1.2))),
           kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
 }
 
