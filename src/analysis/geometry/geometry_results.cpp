@@ -297,8 +297,8 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
   }
   if (options.wants(GeometryGroup::kViews)) {
     report.notes.push_back(
-        fmt::format("views: preset {}; dime and infonce of the first two views of each text, lidar "
-                    "of all; dime is the mean of {} random permutations",
+        fmt::format("views: preset {}; dime and infonce use the first two views of each text, lidar "
+                    "all; dime is the mean of {} random permutations",
                     enum_name(options.views.preset), options.views.permutations));
   }
   if (most(report.results, col::kUndefined) > 0) {
