@@ -6,6 +6,7 @@ define_property(GLOBAL PROPERTY LIME_HEADERS BRIEF_DOCS "library|header, one per
 
 # lime_add_library(NAME SOURCES ... HEADERS ... PUBLIC ... PRIVATE ... [TORCH] [QUICK])
 # The static library lime_NAME with the alias lime::NAME; headers are included as "NAME/x.h".
+# HEADERS: those without a source, for the header check.
 # QUICK: the library is never what a program waits for, so the compiler need not work hard. It must
 # not instantiate kernels of Eigen: the linker keeps one of several equal functions, maybe the slow.
 function(lime_add_library name)

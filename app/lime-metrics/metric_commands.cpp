@@ -4,11 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "analysis/engine/journal.h"
 #include "analysis/engine/run_analysis.h"

@@ -3,8 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
 

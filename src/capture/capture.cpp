@@ -3,9 +3,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <system_error>
 
@@ -17,7 +15,6 @@
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "model/decoders/decoder.h"
-#include "model/kernels/compute_type.h"
 #include "model/kernels/parallel_tiles.h"
 #include "store/file_names.h"
 

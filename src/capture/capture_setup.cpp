@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/capture_setup.h"
 
-#include <algorithm>
 #include <system_error>
 
 #include "capture/capture_sizes.h"
-#include "checkpoint/router_layout.h"
 #include "core/program/program.h"
 
 namespace lime {

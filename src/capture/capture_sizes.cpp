@@ -5,14 +5,10 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "capture/scores.h"
-#include "checkpoint/parameters.h"
-#include "checkpoint/router_layout.h"
-#include "core/program/progress.h"
 
 namespace lime {
 

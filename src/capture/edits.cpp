@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "capture/sites.h"
-#include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "core/random.h"

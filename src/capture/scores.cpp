@@ -4,7 +4,6 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

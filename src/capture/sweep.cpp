@@ -3,15 +3,9 @@
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
-#include <fmt/format.h>
-
-#include <algorithm>
 
 #include "capture/capture_sizes.h"
 #include "capture/scores.h"
-#include "checkpoint/parameters.h"
-#include "checkpoint/router_layout.h"
-#include "core/errors.h"
 #include "model/passes/forward_pass.h"
 #include "model/passes/output_head.h"
 

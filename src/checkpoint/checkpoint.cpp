@@ -3,17 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "checkpoint/families/key_reader.h"
-#include "checkpoint/parameters.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/float_reader.h"
 #include "core/files/atomic_file.h"
-#include "core/files/input_file.h"
 #include "core/files/sha256.h"
 
 namespace lime {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <map>
 #include <system_error>
 
 #include "checkpoint/weights/torch_file.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/parameters.h"
 
-#include <utility>
-
 #include "checkpoint/router_layout.h"
 
 namespace lime {

@@ -7,9 +7,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/families/key_reader.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
-#include "core/options.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
 

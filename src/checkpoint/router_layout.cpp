@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checkpoint/parameters.h"
-
 namespace lime {
 namespace {
 

@@ -2,8 +2,6 @@
 #include "core/layer_selection.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include "core/utf8.h"
 

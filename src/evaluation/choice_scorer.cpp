@@ -4,10 +4,8 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "core/errors.h"
 #include "core/utf8.h"
 #include "evaluation/python.h"
 #include "model/kernels/rotary.h"

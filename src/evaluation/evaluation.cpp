@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 

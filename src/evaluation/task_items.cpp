@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/task_items.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -10,7 +8,6 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "core/errors.h"
 #include "core/files/input_file.h"
 #include "evaluation/python.h"
 

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <string_view>
-#include <type_traits>
 
 #include "core/files/sha256.h"
 

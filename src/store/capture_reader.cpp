@@ -2,9 +2,7 @@
 #include "store/capture_reader.h"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
-#include <optional>
 
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"

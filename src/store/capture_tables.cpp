@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <ranges>
-#include <span>
-#include <type_traits>
 
 namespace lime {
 namespace {

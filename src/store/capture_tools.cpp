@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_tools.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <functional>
-#include <optional>
 #include <system_error>
-#include <utility>
 
 #include "core/files/output_lock.h"
 #include "core/threads/thread_pool.h"

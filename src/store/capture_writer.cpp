@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/capture_writer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "core/files/atomic_file.h"
 #include "store/capture_layout.h"

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/embeddings_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <span>
-#include <utility>
 
 #include "core/program/program.h"
 #include "store/hdf5/hdf5_file.h"

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 #include <unordered_set>
 
 #include "core/errors.h"

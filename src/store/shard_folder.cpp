@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/shard_folder.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <limits>
-#include <string_view>
 #include <system_error>
 
 #include "core/files/atomic_file.h"
 #include "store/capture_tables.h"
 #include "store/file_names.h"
-#include "store/hdf5/hdf5_api.h"
-#include "store/hdf5/hdf5_writer.h"
 
 namespace lime {
 namespace {

@@ -4,7 +4,6 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 

@@ -9,7 +9,6 @@
 #include <ostream>
 
 #include "core/files/atomic_file.h"
-#include "core/options.h"
 #include "core/random.h"
 
 namespace lime {

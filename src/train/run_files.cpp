@@ -5,7 +5,6 @@
 #include <ATen/core/grad_mode.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <sstream>

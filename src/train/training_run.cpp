@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/training_run.h"
 
-#include <chrono>
 #include <cmath>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/parse_model_config.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/program/program.h"

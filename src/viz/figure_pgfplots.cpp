@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_pgfplots.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "viz/pgfplots_plots.h"
 
 namespace lime {

@@ -3,12 +3,9 @@
 
 #include <QFileInfo>
 #include <QTimer>
-#include <algorithm>
 #include <cctype>
-#include <map>
 
 #include "checkpoint/tokenizer.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 

@@ -5,8 +5,6 @@
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/series/series_analysis.h"
-#include "explorer/models/workspace.h"
-#include "store/capture_reader.h"
 
 namespace lime::explorer {
 namespace {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/collapse/collapse_view.h"
 
-#include <cmath>
 #include <numeric>
 
 #include "analysis/series/series_analysis.h"
-#include "store/capture_reader.h"
 
 namespace lime::explorer {
 namespace {

@@ -3,11 +3,9 @@
 
 #include <QEvent>
 #include <QPainter>
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 namespace lime::explorer {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"

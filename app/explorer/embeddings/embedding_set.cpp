@@ -6,9 +6,7 @@
 
 #include "analysis/engine/run_analysis.h"
 #include "explorer/models/workspace.h"
-#include "store/capture_reader.h"
 #include "viz/figure_source.h"
-#include "viz/figure_style.h"
 
 namespace lime::explorer {
 namespace {

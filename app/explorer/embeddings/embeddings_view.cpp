@@ -5,7 +5,6 @@
 #include <QPushButton>
 
 #include "explorer/embeddings/embedding_canvas.h"
-#include "store/capture_reader.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {

@@ -2,8 +2,6 @@
 #include "explorer/interventions/intervention_effect.h"
 
 #include <QLocale>
-#include <array>
-#include <cmath>
 
 #include "explorer/interventions/intervention_figures.h"
 #include "explorer/interventions/intervention_text.h"

@@ -3,7 +3,6 @@
 
 #include <QStringList>
 #include <QWidget>
-#include <vector>
 
 #include "explorer/models/preferences.h"
 #include "store/results_file.h"

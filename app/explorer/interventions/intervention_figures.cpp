@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/interventions/intervention_figures.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {

@@ -5,7 +5,6 @@
 #include <QGridLayout>
 #include <QHash>
 #include <QHeaderView>
-#include <QKeyEvent>
 #include <QPushButton>
 #include <QSlider>
 

@@ -4,14 +4,10 @@
 #include <QDir>
 #include <QTemporaryDir>
 #include <QTimer>
-#include <algorithm>
-#include <array>
 
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
-#include "core/errors.h"
 #include "core/files/atomic_file.h"
-#include "core/json.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {

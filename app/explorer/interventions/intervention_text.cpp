@@ -11,7 +11,6 @@
 #include <QTextBlock>
 #include <QTextEdit>
 #include <QToolButton>
-#include <algorithm>
 
 #include "explorer/interventions/intervention_figures.h"
 #include "explorer/widgets/figure_view.h"

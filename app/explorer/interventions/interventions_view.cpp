@@ -8,10 +8,7 @@
 #include <QTimer>
 #include <QToolButton>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/router_layout.h"
 #include "core/files/atomic_file.h"
-#include "core/files/input_file.h"
 #include "explorer/interventions/intervention_effect.h"
 #include "explorer/interventions/intervention_routes.h"
 #include "explorer/interventions/intervention_text.h"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <optional>
-#include <span>
 #include <tuple>
-#include <vector>
 
 #include "explorer/models/workspace.h"
 #include "viz/figure.h"

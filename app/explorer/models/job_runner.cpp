@@ -11,7 +11,6 @@
 #include <QStandardPaths>
 #include <QTimer>
 #include <atomic>
-#include <chrono>
 
 #include "core/errors.h"
 

@@ -3,16 +3,11 @@
 
 #include <QObject>
 #include <QThreadPool>
-#include <algorithm>
-#include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "core/program/progress.h"

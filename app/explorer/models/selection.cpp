@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/selection.h"
 
-#include <limits>
 #include <ranges>
 
 #include "explorer/models/workspace.h"

@@ -3,7 +3,6 @@
 
 #include <QAbstractTableModel>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "explorer/models/text.h"

@@ -5,9 +5,6 @@
 #include <QStringList>
 #include <algorithm>
 #include <exception>
-#include <filesystem>
-#include <string>
-#include <string_view>
 
 #include "core/program/terminal.h"
 #include "core/utf8.h"

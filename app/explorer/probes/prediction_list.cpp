@@ -3,7 +3,6 @@
 
 #include <QCheckBox>
 
-#include "core/utf8.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {

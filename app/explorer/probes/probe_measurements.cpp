@@ -8,7 +8,6 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/separability/probe_exploration.h"
 #include "analysis/separability/separability_analysis.h"
-#include "core/utf8.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {

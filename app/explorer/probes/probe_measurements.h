@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Eigen/Core>
-
 #include "explorer/models/preferences.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/workspace.h"

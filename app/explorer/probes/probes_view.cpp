@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/probes/probes_view.h"
 
-#include <cmath>
-
 #include "explorer/models/figures.h"
 #include "explorer/probes/prediction_list.h"
 #include "explorer/probes/task_table.h"

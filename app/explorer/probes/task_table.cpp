@@ -4,13 +4,9 @@
 #include <QColor>
 #include <QHeaderView>
 #include <QKeyEvent>
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "explorer/widgets/theme.h"
-#include "viz/figure_style.h"
 #include "viz/recipes/figure_row.h"
 
 namespace lime::explorer {

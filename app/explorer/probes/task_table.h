@@ -2,9 +2,6 @@
 #pragma once
 
 #include <QSortFilterProxyModel>
-#include <map>
-#include <optional>
-#include <span>
 
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"

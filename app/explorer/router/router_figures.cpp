@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/router_figures.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "viz/recipes/recipe.h"

@@ -3,11 +3,8 @@
 
 #include <QCheckBox>
 #include <QSlider>
-#include <cmath>
-#include <limits>
 
 #include "analysis/router/source_maps.h"
-#include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "explorer/models/figures.h"
 #include "store/capture_reader.h"

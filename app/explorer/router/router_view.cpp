@@ -5,7 +5,6 @@
 
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers.h"
-#include "checkpoint/checkpoint.h"
 #include "explorer/router/router_panes.h"
 
 namespace lime::explorer {

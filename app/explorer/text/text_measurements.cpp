@@ -6,7 +6,6 @@
 #include "checkpoint/tokenizer.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/workspace.h"
-#include "store/capture_reader.h"
 #include "viz/recipes/attention_figures.h"
 
 namespace lime::explorer {

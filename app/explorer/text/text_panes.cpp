@@ -4,8 +4,6 @@
 #include "explorer/models/figures.h"
 #include "explorer/models/workspace.h"
 #include "explorer/widgets/theme.h"
-#include "store/capture_reader.h"
-#include "viz/figure_style.h"
 
 namespace lime::explorer {
 namespace {

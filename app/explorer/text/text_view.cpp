@@ -6,7 +6,6 @@
 
 #include "explorer/text/text_panes.h"
 #include "explorer/text/token_text.h"
-#include "store/capture_reader.h"
 
 namespace lime::explorer {
 namespace {

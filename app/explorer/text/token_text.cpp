@@ -3,7 +3,6 @@
 
 #include <QPainter>
 #include <QStyledItemDelegate>
-#include <algorithm>
 
 #include "explorer/widgets/theme.h"
 

@@ -6,7 +6,6 @@
 #include <QPainter>
 #include <QTimer>
 #include <QToolTip>
-#include <cmath>
 
 #include "viz/plots/plot_theme.h"
 

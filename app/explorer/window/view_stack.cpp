@@ -7,7 +7,6 @@
 #include <QTextBrowser>
 
 #include "core/program/suggest.h"
-#include "core/utf8.h"
 #include "explorer/collapse/collapse_view.h"
 #include "explorer/embeddings/embeddings_view.h"
 #include "explorer/interventions/interventions_view.h"

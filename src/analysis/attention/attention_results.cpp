@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_results.h"
 
-#include <array>
-#include <atomic>
-#include <limits>
-#include <map>
-
 #include "analysis/report/map_text.h"
 #include "metrics/attention/attention_profile.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/attention/attention_exploration.h"
 #include "analysis/report/results_output.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_probes.h"
 
-#include <mutex>
-
 #include "analysis/engine/capture_rows.h"
 #include "core/random.h"
 #include "core/utf8.h"

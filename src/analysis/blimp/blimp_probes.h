@@ -3,11 +3,6 @@
 
 // Private to the BLiMP analysis: the units of its probes.
 
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "analysis/blimp/blimp_results.h"
 
 namespace lime {

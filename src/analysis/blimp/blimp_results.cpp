@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/blimp/blimp_results.h"
 
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <tuple>

@@ -2,13 +2,11 @@
 #include "analysis/choices/choices_analysis.h"
 
 #include <cmath>
-#include <map>
 
 #include "analysis/choices/scored_items.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {

@@ -2,8 +2,6 @@
 #include "analysis/choices/scored_items.h"
 
 #include <cmath>
-#include <limits>
-#include <map>
 
 #include "core/utf8.h"
 

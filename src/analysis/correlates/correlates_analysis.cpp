@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/correlates/correlates_analysis.h"
 
-#include <charconv>
 #include <cmath>
-#include <map>
 
 #include "analysis/engine/stored_results.h"
 #include "core/files/input_file.h"

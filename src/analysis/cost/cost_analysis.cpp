@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/cost/cost_analysis.h"
 
-#include <array>
-#include <limits>
-#include <map>
-
 #include "analysis/cost/decoder_cost.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-
 #include "analysis/engine/analysis.h"
 #include "core/layer_selection.h"
 #include "metrics/entropy/matrix_entropy.h"

@@ -2,7 +2,6 @@
 #include "analysis/counterfactual/counterfactual_results.h"
 
 #include <cmath>
-#include <map>
 
 namespace lime {
 namespace {

@@ -2,7 +2,6 @@
 #include "analysis/engine/analysis.h"
 
 #include <cmath>
-#include <map>
 
 namespace lime {
 namespace {

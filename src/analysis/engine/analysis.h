@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <stop_token>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "analysis/engine/capture_set.h"
 #include "analysis/engine/comparison.h"
 #include "analysis/engine/inputs.h"

@@ -2,7 +2,6 @@
 #include "analysis/engine/capture_set.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "analysis/attention/attention_exploration.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/comparison_report.h"
 
-#include <array>
 #include <cmath>
 
 namespace lime {

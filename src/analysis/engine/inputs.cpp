@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/inputs.h"
 
-#include <Eigen/Core>
 #include <atomic>
 #include <cmath>
-#include <cstdint>
 #include <fstream>
 #include <future>
 #include <system_error>

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstdio>
-#include <filesystem>
-#include <map>
-#include <memory>
 
 #include "analysis/engine/analysis.h"
 #include "core/program/launcher.h"

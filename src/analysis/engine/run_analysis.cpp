@@ -2,7 +2,6 @@
 #include "analysis/engine/run_analysis.h"
 
 #include <iterator>
-#include <map>
 #include <set>
 
 #include "analysis/engine/comparison_report.h"

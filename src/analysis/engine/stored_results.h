@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "store/results_file.h"
 

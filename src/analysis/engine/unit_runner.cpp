@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/unit_runner.h"
 
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 namespace lime {
 namespace {

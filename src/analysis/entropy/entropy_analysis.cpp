@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/entropy_analysis.h"
 
-#include <array>
-#include <limits>
-
 #include "analysis/engine/capture_rows.h"
 #include "metrics/device/gpu.h"
 #include "metrics/entropy/sequence_entropies.h"

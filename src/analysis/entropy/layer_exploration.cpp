@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "analysis/engine/capture_rows.h"
-#include "core/options.h"
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"

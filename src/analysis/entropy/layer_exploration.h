@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <stop_token>
-#include <string>
-#include <vector>
-
 #include "core/program/progress.h"
 #include "core/threads/thread_pool.h"
 #include "store/capture_reader.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/geometry/geometry_analysis.h"
 
-#include <array>
-
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_results.h"
 

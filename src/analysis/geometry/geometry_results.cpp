@@ -2,7 +2,6 @@
 #include "analysis/geometry/geometry_results.h"
 
 #include <cmath>
-#include <limits>
 
 #include "analysis/engine/capture_rows.h"
 
@@ -296,10 +295,10 @@ void add_notes(Report& report, const GeometryAnalysisOptions& options) {
                     most(report.results, col::kDuplicates)));
   }
   if (options.wants(GeometryGroup::kViews)) {
-    report.notes.push_back(
-        fmt::format("views: preset {}; dime and infonce use the first two views of each text, lidar "
-                    "all; dime is the mean of {} random permutations",
-                    enum_name(options.views.preset), options.views.permutations));
+    report.notes.push_back(fmt::format(
+        "views: preset {}; dime and infonce use the first two views of each text, lidar "
+        "all; dime is the mean of {} random permutations",
+        enum_name(options.views.preset), options.views.permutations));
   }
   if (most(report.results, col::kUndefined) > 0) {
     report.notes.emplace_back(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/lens/lens_analysis.h"
 
-#include <array>
-
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"

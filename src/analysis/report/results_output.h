@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "analysis/report/tables.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"

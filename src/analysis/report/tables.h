@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "store/results/result_row.h"
 #include "store/results_file.h"

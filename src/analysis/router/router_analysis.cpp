@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/router/router_analysis.h"
 
-#include <array>
 #include <iterator>
 
 #include "analysis/engine/capture_rows.h"

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "analysis/router/routers.h"
-#include "checkpoint/checkpoint.h"
 
 namespace lime {
 

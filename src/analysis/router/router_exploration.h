@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "checkpoint/router_layout.h"
 #include "core/matrix.h"
 #include "metrics/router/router_maps.h"

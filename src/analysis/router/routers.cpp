@@ -3,8 +3,6 @@
 
 #include <fmt/ranges.h>
 
-#include <utility>
-
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/router_layout.h"

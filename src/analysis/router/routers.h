@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/model_config.h"
 #include "metrics/router/counterfactual_router.h"

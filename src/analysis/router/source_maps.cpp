@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 #include "analysis/report/map_text.h"
 #include "checkpoint/router_layout.h"

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Eigen/Core>
-#include <cstdint>
-#include <stop_token>
-#include <string>
-#include <vector>
-
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "analysis/separability/separability_analysis.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/separability/separability_analysis.h"
 
-#include <map>
-
 #include "core/utf8.h"
 
 namespace lime {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/series/series_analysis.h"
 
-#include <charconv>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "analysis/attention/attention_analysis.h"

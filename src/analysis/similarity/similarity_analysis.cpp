@@ -2,7 +2,6 @@
 #include "analysis/similarity/similarity_analysis.h"
 
 #include <cmath>
-#include <map>
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_analysis.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/similarity/similarity_map.h"
 
-#include <atomic>
 #include <cmath>
-#include <limits>
 
 #include "metrics/geometry/similarity.h"
 #include "metrics/neighbors/neighbors.h"

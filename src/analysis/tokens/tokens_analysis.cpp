@@ -5,8 +5,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/lens/lens_analysis.h"
-#include "analysis/report/tables.h"
-#include "checkpoint/tokenizer.h"
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/sequence_entropies.h"

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <stop_token>
-#include <string>
-#include <vector>
 
 #include "store/capture_reader.h"
 #include "store/embeddings_file.h"

@@ -2,12 +2,10 @@
 #include "analysis/tsne/tsne_analysis.h"
 
 #include <cmath>
-#include <ostream>
 #include <set>
 
 #include "core/files/sha256.h"
 #include "core/utf8.h"
-#include "metrics/summary.h"
 #include "metrics/tsne/trustworthiness.h"
 
 namespace lime {

@@ -2,7 +2,6 @@
 #include "capture/input/input_text.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/files/input_file.h"
 #include "core/utf8.h"

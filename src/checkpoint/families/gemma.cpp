@@ -2,7 +2,6 @@
 #include "checkpoint/families/gemma.h"
 
 #include <cmath>
-#include <optional>
 
 namespace lime {
 namespace {

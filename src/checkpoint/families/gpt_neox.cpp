@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/gpt_neox.h"
 
-#include <fmt/format.h>
-
 namespace lime {
 namespace {
 

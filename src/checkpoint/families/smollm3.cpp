@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/smollm3.h"
 
-#include "core/errors.h"
-
 namespace lime {
 namespace {
 

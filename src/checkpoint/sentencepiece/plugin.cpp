@@ -5,9 +5,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <exception>
-#include <memory>
 #include <unordered_map>
-#include <vector>
 
 #include "core/errors.h"
 

@@ -4,11 +4,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstddef>
 
 #include "checkpoint/sentencepiece/plugin.h"
 #include "core/errors.h"
-#include "core/files/input_file.h"
 #include "core/files/sha256.h"
 #include "core/program/program.h"
 

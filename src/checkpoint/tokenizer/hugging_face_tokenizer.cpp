@@ -2,12 +2,7 @@
 #include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstring>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "core/errors.h"
 #include "core/threads/object_pool.h"

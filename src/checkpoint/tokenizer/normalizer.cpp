@@ -3,8 +3,6 @@
 
 #include <utf8proc.h>
 
-#include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 

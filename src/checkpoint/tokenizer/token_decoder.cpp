@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/tokenizer/token_decoder.h"
 
-#include <optional>
-
 #include "checkpoint/families/key_reader.h"
 #include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"

@@ -2,13 +2,10 @@
 #include "checkpoint/tokenizer/tokenizer_json.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
-#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/tokenizer/hugging_face_tokenizer.h"
 #include "core/errors.h"
-#include "core/files/input_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
 

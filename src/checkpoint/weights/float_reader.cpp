@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cassert>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>

@@ -2,7 +2,6 @@
 #include "checkpoint/weights/pickle.h"
 
 #include <array>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 

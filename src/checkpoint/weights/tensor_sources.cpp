@@ -2,9 +2,7 @@
 #include "checkpoint/weights/tensor_sources.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <utility>
 
 #include "core/utf8.h"
 

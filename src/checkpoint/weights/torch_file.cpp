@@ -2,9 +2,6 @@
 #include "checkpoint/weights/torch_file.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/pickle.h"

@@ -2,15 +2,11 @@
 #include "core/files/output_lock.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <string_view>
-#include <vector>
 
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"

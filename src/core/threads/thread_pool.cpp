@@ -4,12 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <limits>
-#include <mutex>
-#include <thread>
-#include <utility>
 
 namespace lime {
 namespace {

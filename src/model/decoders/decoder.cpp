@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"

@@ -5,9 +5,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <numeric>

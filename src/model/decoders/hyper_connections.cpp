@@ -2,17 +2,13 @@
 #include "model/decoders/hyper_connections.h"
 
 #include <ATen/Dispatch.h>
-#include <ATen/Functions.h>
 
-#include <Eigen/Core>
 #include <cmath>
 
 #include "model/kernels/activation.h"
 #include "model/kernels/constrained_streams.h"
 #include "model/kernels/depth_mixture.h"
 #include "model/kernels/differentiable.h"
-#include "model/kernels/linear.h"
-#include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
 #include "model/kernels/source_mixture.h"
 

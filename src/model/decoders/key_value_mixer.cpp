@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "checkpoint/router_layout.h"
 #include "model/decoders/lime_router.h"

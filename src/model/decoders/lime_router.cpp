@@ -15,7 +15,6 @@
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/source_mixture.h"
-#include "model/passes/device_link.h"
 
 namespace lime {
 namespace {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/decoders/residual_stream.h"
 
-#include <algorithm>
-
 #include "model/decoders/hyper_connections.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/depth_mixture.h"
 #include "model/kernels/differentiable.h"
-#include "model/kernels/linear.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/row_sums.h"
 #include "model/kernels/source_mixture.h"

@@ -5,8 +5,6 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
-#include <mutex>
-
 namespace lime {
 namespace {
 

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/passes/forward_pass.h"
 
-#include <ATen/Functions.h>
-
 #include "checkpoint/router_layout.h"
-#include "core/errors.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/differentiable.h"
-#include "model/kernels/linear.h"
-#include "model/kernels/norm.h"
-#include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
 #include "model/passes/output_head.h"
 

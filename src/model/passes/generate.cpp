@@ -4,14 +4,11 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <numeric>
 
-#include "core/errors.h"
 #include "core/random.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"

@@ -6,7 +6,6 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/threads/threads.h"
 #include "model/kernels/parallel_tiles.h"

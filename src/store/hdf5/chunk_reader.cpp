@@ -5,12 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "core/files/atomic_file.h"
 #include "core/half.h"

@@ -2,9 +2,7 @@
 #include "store/hdf5/chunk_writer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
 #include "core/half.h"
 #include "core/threads/threads.h"

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <map>
 #include <optional>
-#include <utility>
 
 #include "core/files/atomic_file.h"
 #include "core/program/program.h"

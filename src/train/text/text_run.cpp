@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/text/text_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "train/text/tokenizer_files.h"
 

@@ -2,7 +2,6 @@
 #include "train/text/tokenized_text.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"

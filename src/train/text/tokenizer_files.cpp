@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/text/tokenizer_files.h"
 
-#include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/attention_figures.h"
 
-#include <map>
 #include <set>
 
 #include "viz/recipes/figure_parts.h"

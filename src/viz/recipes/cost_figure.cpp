@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/cost_figure.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {

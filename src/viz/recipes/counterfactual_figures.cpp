@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/counterfactual_figures.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <span>
-#include <string_view>
 #include <system_error>
 
 #include "viz/recipes/figure_parts.h"

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/heatmap_figures.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
-#include <utility>
 
 #include "viz/recipes/figure_parts.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/router_figures.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "viz/recipes/figure_parts.h"
