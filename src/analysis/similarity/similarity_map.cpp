@@ -45,7 +45,9 @@ std::vector<ComparableRows> read_layers(const SimilarityTask& shared, std::size_
       [&](std::int64_t i) {
         const auto at = static_cast<std::size_t>(i);
         try {
-          all[at] = comparable_rows(read_drawn_rows(reader, site, layers[at], drawn), sequence);
+          all[at] = comparable_rows(read_drawn_rows(reader, site, layers[at], drawn), sequence,
+                                    shared.options.wants(SimilarityGroup::kCka) ||
+                                        shared.options.wants(SimilarityGroup::kProcrustes));
         } catch (const InvalidArgument& error) {
           throw InvalidArgument("'{}', layer {}: {}", shared.captures[capture].label, layers[at],
                                 error.what());
@@ -131,15 +133,16 @@ std::vector<ComparableRows> without_block(const std::vector<ComparableRows>& lay
                                           const std::vector<std::int64_t>& kept, ThreadPool& pool) {
   std::vector<ComparableRows> rest(layers.size());
   pool.parallel_for(std::ssize(layers), [&](std::int64_t i) {
-    const MatrixF& rows = layers[static_cast<std::size_t>(i)].rows;
-    const std::vector<std::int32_t>& sequence = layers[static_cast<std::size_t>(i)].sequence;
+    const ComparableRows& layer = layers[static_cast<std::size_t>(i)];
+    const MatrixF& rows = layer.rows;
     MatrixF chosen(static_cast<Eigen::Index>(kept.size()), rows.cols());
     std::vector<std::int32_t> sequences;
     for (std::size_t r = 0; r < kept.size(); ++r) {
       chosen.row(static_cast<Eigen::Index>(r)) = rows.row(kept[r]);
-      sequences.push_back(sequence[static_cast<std::size_t>(kept[r])]);
+      sequences.push_back(layer.sequence[static_cast<std::size_t>(kept[r])]);
     }
-    rest[static_cast<std::size_t>(i)] = comparable_rows(std::move(chosen), std::move(sequences));
+    rest[static_cast<std::size_t>(i)] =
+        comparable_rows(std::move(chosen), std::move(sequences), layer.gram_norm > 0.0);
   });
   return rest;
 }

@@ -125,11 +125,13 @@ void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows
 }
 
 Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset preset) {
-  linalg::AffineRows<float> rows = linalg::affine_rows(tokens);
-  EntropyPreprocessing preprocessing(EntropyPreset::kLayerByLayer, {});
-  if (preset == EntropyPreset::kLayerByLayer) preprocessing.apply(rows);
-  MatrixD prepared;
-  rows.copy_to(prepared);
+  MatrixD prepared = tokens.cast<double>();
+  if (preset == EntropyPreset::kLayerByLayer) {
+    linalg::AffineRows<double> rows = linalg::affine_rows(prepared);
+    EntropyPreprocessing preprocessing(preset, {});
+    preprocessing.apply(rows);
+    rows.copy_to(prepared);
+  }
   if (last) return prepared.bottomRows<1>().cast<float>();
   return prepared.colwise().mean().cast<float>();
 }

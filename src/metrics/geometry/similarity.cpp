@@ -21,6 +21,20 @@ linalg::AffineRows<float> centred(const ComparableRows& x) {
   return rows;
 }
 
+/// Returns the inner product of two rows, summed in lanes: the compiler may not reorder additions.
+double dot_product(const float* a, const float* b, Eigen::Index size) {
+  using Lanes = Eigen::Array<double, 16, 1>;
+  using Values = Eigen::Map<const Eigen::Array<float, 16, 1>>;
+  Lanes sums = Lanes::Zero();
+  Eigen::Index i = 0;
+  for (; i + sums.size() <= size; i += sums.size()) {
+    sums += Values(a + i).cast<double>() * Values(b + i).cast<double>();
+  }
+  double sum = sums.sum();
+  for (; i < size; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
 /// Returns n (n - 3) times the unbiased estimate of HSIC for linear kernels of centred rows.
 double debiased_hsic(double squared_cross_norm, const ComparableRows& x, const ComparableRows& y) {
   const auto n = static_cast<double>(x.rows.rows());
@@ -30,7 +44,7 @@ double debiased_hsic(double squared_cross_norm, const ComparableRows& x, const C
 
 }  // namespace
 
-ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence) {
+ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence, bool with_gram) {
   throw_if(rows.rows() < kFewestRows, "similarity: needs at least {} rows, got {}", kFewestRows,
            rows.rows());
   check_finite_rows(rows);
@@ -48,6 +62,7 @@ ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence)
   const bool all_equal = (x.rows.rowwise() - x.rows.row(0)).cwiseAbs().maxCoeff() == 0.0F;
   throw_if(all_equal || !(x.squared_norm > 0.0),
            "similarity: all {} rows are equal, so their similarity is undefined", x.rows.rows());
+  if (!with_gram) return x;
   linalg::SymmetricSlivers gram;
   linalg::GramBuilder().smaller_gram(centred(x), gram);
   const double squared_gram_norm = linalg::inner_product(gram, gram);
@@ -83,12 +98,8 @@ LayerChange layer_change(const ComparableRows& x, const ComparableRows& y) {
   VectorD influence(x.rows.rows());
   VectorD angle(x.rows.rows());
   for (Eigen::Index r = 0; r < x.rows.rows(); ++r) {
-    double dot = 0.0;
-    const float* const a = x.rows.data() + r * x.rows.cols();
-    const float* const b = y.rows.data() + r * x.rows.cols();
-    for (Eigen::Index c = 0; c < x.rows.cols(); ++c) {
-      dot += static_cast<double>(a[c]) * static_cast<double>(b[c]);
-    }
+    const double dot = dot_product(x.rows.data() + r * x.rows.cols(),
+                                   y.rows.data() + r * x.rows.cols(), x.rows.cols());
     const double lengths = x.lengths[r] * y.lengths[r];
     const double cosine = lengths > 0.0 ? std::clamp(dot / lengths, -1.0, 1.0) : 0.0;
     influence[r] = 1.0 - cosine;

@@ -25,9 +25,10 @@ struct ComparableRows {
   double debiased_self = 0.0;  ///< debiased HSIC of the rows with themselves, times n (n - 3)
 };
 
-/// Prepares rows for compare_rows().
+/// Prepares rows for RowComparison, or without their Gram matrix for layer_change() only.
 /// @throws InvalidArgument  if there are < 4 rows, one is not finite, or all are equal.
-ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence = {});
+ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence = {},
+                               bool with_gram = true);
 
 /// Mean over rows with the standard error over sequences.
 struct ClusteredMean {
