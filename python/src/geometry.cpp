@@ -192,14 +192,15 @@ nb::dict views(const std::vector<RowsF>& sequences, std::int64_t num_views,
       .delta = delta};
   options.validate();
   const MemorySequences memory(sequences);
-  ViewMeasures found = run_with_threads(threads, [&](ThreadPool& pool, const std::stop_token&) {
-    MatrixF rows(memory.source.count, memory.rows.front().cols());
-    for (Eigen::Index i = 0; i < rows.rows(); ++i) {
-      rows.row(i) =
-          pooled_token(memory.rows[static_cast<std::size_t>(i)], false, options.token_preset());
-    }
-    return measure_views(rows, rows.rows() / num_views, options, seed, pool);
-  });
+  ViewMeasures found =
+      run_with_threads(threads, [&](ThreadPool& pool, const std::stop_token& stop) {
+        MatrixF rows(memory.source.count, memory.rows.front().cols());
+        for (Eigen::Index i = 0; i < rows.rows(); ++i) {
+          rows.row(i) =
+              pooled_token(memory.rows[static_cast<std::size_t>(i)], false, options.token_preset());
+        }
+        return measure_views(rows, rows.rows() / num_views, options, seed, pool, stop);
+      });
   nb::dict result;
   result["dime"] = mean_of(found.dime);
   result["infonce"] = to_numpy(std::move(found.infonce));

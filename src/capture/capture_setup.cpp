@@ -176,7 +176,6 @@ Json content_options(const CaptureOptions& options) {
   // The content of files, not their paths.
   const ModelEdits edits = read_edits(options.edit);
   content.erase("edit");
-  content.erase("router_edit");
   if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
   if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
   return content;

@@ -6,6 +6,12 @@
 #include <numeric>
 
 namespace lime {
+namespace {
+
+constexpr std::uint64_t kNeighborStream = 1;  // views.cpp has stream 2
+
+}  // namespace
+
 void check_finite_rows(const ConstMatrixRef& points) {
   for (Eigen::Index row = 0; row < points.rows(); ++row) {
     // x * 0 is 0 for finite x and NaN else; the sum is much faster than a test per value.
@@ -32,7 +38,7 @@ std::vector<std::int64_t> draw_rows(std::int64_t total, std::int64_t count, std:
   std::vector<std::int64_t> rows(static_cast<std::size_t>(total));
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   if (count >= total) return rows;
-  Random random = Random(seed).fork(1);  // views.cpp has stream 2
+  Random random = Random(seed).fork(kNeighborStream);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     std::swap(rows[i], rows[i + random.below(rows.size() - i)]);
   }

@@ -221,7 +221,7 @@ std::string pgfplots_style(const SeriesStyle& style) {
                      pgfplots_colour(style.colour),
                      kLatexPatterns[static_cast<std::size_t>(style.pattern)],
                      kLatexMarkers[static_cast<std::size_t>(style.marker)],
-                     style.is_faint ? "thin, opacity=0.8" : "semithick");
+                     style.is_faint ? "thin, opacity=0.55" : "semithick");
 }
 
 std::string pgfplots_plots(const FigurePanel& panel) {

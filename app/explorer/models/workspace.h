@@ -95,8 +95,7 @@ class Workspace : public QObject {
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
   /// Returns the colour of the model that has these names, paths and checksums: that of the first
-  /// that is known, else the next one. All have it from then on, in whatever order files are
-  /// opened.
+  /// that is known, else the next one. All of them keep it, regardless of the order of opening.
   int colourModel(const QStringList& names);
   void checkOnDisk();
   void remember(const QString& path);

@@ -142,8 +142,9 @@ std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequence
                                               context.pool, context.stop);
     }
     if (kept.num_views > 1) {
-      without.views = measure_views(rows_without(views, block), rest.sequences.count / size,
-                                    options.views, options.summary.seed, context.pool);
+      without.views =
+          measure_views(rows_without(views, block), rest.sequences.count / size, options.views,
+                        options.summary.seed, context.pool, context.stop);
     }
     without.geometry.sequences.clear();
     without.geometry.sample.resize(0, 0);
@@ -176,7 +177,7 @@ MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std
   }
   if (kept.num_views > 1) {
     measured.views = measure_views(views, sequences.count / kept.num_views, options.views,
-                                   options.summary.seed, context.pool);
+                                   options.summary.seed, context.pool, context.stop);
   }
   return measured;
 }

@@ -29,8 +29,7 @@ CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tok
 /// requested sequence. In files of views, a tab begins the next sequence, and the sequences of a
 /// line have its number, from 0 over all files, as `pair`.
 /// @param max_tokens  maximum per sequence.
-/// @throws IoError, FormatError  if a file cannot be read, is not UTF-8 or has no lines; or if a
-/// line
+/// @throws IoError, FormatError  if a file cannot be read, is not UTF-8 or has no lines; if a line
 ///         has one view, an empty one, or not as many as the first line.
 /// @throws InvalidArgument  for a line that is too long or begins with a second
 ///         beginning-of-sequence token; names file and line.

@@ -148,8 +148,8 @@ std::vector<double> infonce(const ConstMatrixRef& rows, std::int64_t num_texts,
 
 std::vector<double> dime(const ConstMatrixRef& rows, std::int64_t num_texts,
                          const ViewOptions& options,
-                         std::span<const std::vector<std::int64_t>> permutations,
-                         ThreadPool& pool) {
+                         std::span<const std::vector<std::int64_t>> permutations, ThreadPool& pool,
+                         const std::stop_token& stop) {
   const bool of_dimensions = !is_paper(options) && num_texts > rows.cols();
   const auto gram_of_view = [&](std::int64_t view) {
     const MatrixD z = rows_of_view(rows, num_texts, view, options);
@@ -158,17 +158,19 @@ std::vector<double> dime(const ConstMatrixRef& rows, std::int64_t num_texts,
   const MatrixD a = gram_of_view(0);
   const MatrixD b = gram_of_view(1);
   VectorD entropies(1 + std::ssize(permutations));
-  pool.parallel_for(entropies.size(), [&](std::int64_t i) {
+  const auto measure = [&](std::int64_t i) {
     MatrixD product = b;
     if (i > 0) product = b(permutations[i - 1], permutations[i - 1]);
     entropies[i] = entropy_of(product.cwiseProduct(a), num_texts, rows.cols(), options);
-  });
+  };
+  pool.parallel_for(entropies.size(), measure, stop);
   const VectorD differences = entropies.tail(entropies.size() - 1).array() - entropies[0];
   return {differences.begin(), differences.end()};
 }
 
 ViewMeasures measure_views(const ConstMatrixRef& rows, std::int64_t num_texts,
-                           const ViewOptions& options, std::uint64_t seed, ThreadPool& pool) {
+                           const ViewOptions& options, std::uint64_t seed, ThreadPool& pool,
+                           const std::stop_token& stop) {
   const std::int64_t size = is_paper(options) ? num_texts : std::min(num_texts, rows.cols());
   std::vector<std::vector<std::int64_t>> permutations;
   Random random = Random(seed).fork(kPermutationStream);
@@ -179,7 +181,7 @@ ViewMeasures measure_views(const ConstMatrixRef& rows, std::int64_t num_texts,
   }
   return {.lidar = lidar(rows, num_texts, options),
           .infonce = infonce(rows, num_texts, options, pool),
-          .dime = dime(rows, num_texts, options, permutations, pool)};
+          .dime = dime(rows, num_texts, options, permutations, pool, stop)};
 }
 
 }  // namespace lime

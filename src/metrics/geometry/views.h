@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/matrix.h"
@@ -74,10 +75,12 @@ std::vector<double> infonce(const ConstMatrixRef& rows, std::int64_t num_texts,
 /// `normalization`, and with more texts than dimensions Z^T Z in place of Z Z^T.
 /// @param permutations  of A's size, min(num_texts, dim) in layer-by-layer, else num_texts.
 /// @return one value per permutation; DiME is their mean
+/// @throws Interrupted
 /// Source: Skean et al. (2023), "DiME", arXiv:2301.08164; github.com/uk-cliplab/representation-itl.
 std::vector<double> dime(const ConstMatrixRef& rows, std::int64_t num_texts,
                          const ViewOptions& options,
-                         std::span<const std::vector<std::int64_t>> permutations, ThreadPool& pool);
+                         std::span<const std::vector<std::int64_t>> permutations, ThreadPool& pool,
+                         const std::stop_token& stop = {});
 
 struct ViewMeasures {
   double lidar = 0.0;
@@ -85,7 +88,9 @@ struct ViewMeasures {
   std::vector<double> dime;     ///< [permutations], drawn with the seed
 };
 
+/// Computes all three measures. @throws Interrupted
 ViewMeasures measure_views(const ConstMatrixRef& rows, std::int64_t num_texts,
-                           const ViewOptions& options, std::uint64_t seed, ThreadPool& pool);
+                           const ViewOptions& options, std::uint64_t seed, ThreadPool& pool,
+                           const std::stop_token& stop = {});
 
 }  // namespace lime

@@ -116,12 +116,12 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 
 QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) const {
   QColor colour = class_colour(style.colour, num_classes);
-  if (style.is_faint) colour.setAlphaF(0.8F);
+  if (style.is_faint) colour.setAlphaF(0.55F);
   auto pattern = static_cast<std::size_t>(style.pattern);
   // Greys repeat after four series, like markers: then dashes tell them apart.
   const bool repeats = style_.palette == ClassPalette::kGrey && style.colour != kMutedColour;
   if (repeats && style.pattern == LinePattern::kSolid) pattern = style.colour / 4 % 4;
-  return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.9 : 1.2))),
+  return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
           kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
 }
 

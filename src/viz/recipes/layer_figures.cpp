@@ -65,9 +65,9 @@ std::vector<Curve> control_curves(const FigureRows& rows, const std::vector<std:
           rows_with(rows, {{col::kLabels, controls[c]}, {col::kLabel, labels[i]}});
       if (own.empty()) continue;
       const std::string name = control_name(controls[c]);
-      curves.push_back(layer_curve(
-          own, {.low = {}}, layer_base, fmt::format("{}, {}", labels[i], name),
-          {i, kControlPatterns[c % kControlPatterns.size()], MarkerShape::kNone, true}));
+      curves.push_back(
+          layer_curve(own, {.low = {}}, layer_base, fmt::format("{}, {}", labels[i], name),
+                      {i, kControlPatterns[c % kControlPatterns.size()], MarkerShape::kNone}));
       curves.back().legend = name;
     }
   }

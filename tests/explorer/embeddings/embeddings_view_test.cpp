@@ -1,108 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explorer/embeddings/embeddings_view.h"
-
 #include <QAction>
-#include <QApplication>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QSet>
 #include <QSlider>
-#include <QTableView>
-#include <QTest>
-#include <QUndoStack>
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
 
-#include "analysis/tsne/embedding_exploration.h"
 #include "analysis/tsne/tsne_analysis.h"
-#include "analysis/write_capture.h"
-#include "explorer/embeddings/embedding_canvas.h"
 #include "explorer/embeddings/embedding_canvases.h"
-#include "explorer/explorer_fixture.h"
-#include "explorer/models/text.h"
-#include "store/capture_reader.h"
-#include "store/results_file.h"
+#include "explorer/embeddings/embeddings_fixture.h"
 
 namespace lime::explorer::testing {
 namespace {
-
-/// Results of t-SNE of two captures of one text: 16 points in layers 0 and 1.
-class EmbeddingsViewTest : public WorkspaceTest {
- protected:
-  EmbeddingsViewTest() {
-    view_.resize(1000, 620);
-    view_.show();
-    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
-  }
-
-  CaptureEmbeddings embeddings(const std::string& label, const CaptureReader& capture,
-                               std::uint64_t seed) const {
-    ClassRows rows;
-    for (std::int64_t row = 0; row < capture.num_rows(); ++row) {
-      rows.row.push_back(row);
-      rows.class_id.push_back(static_cast<std::int16_t>(row % 2));
-    }
-    rows.class_names = {" is", " are"};
-    CaptureEmbeddings one = points_of(label, capture, rows);
-    for (const int layer : {0, 1}) {
-      one.layers.push_back({"hidden", layer,
-                            lime::testing::random_matrix(capture.num_rows(), 2,
-                                                         seed + static_cast<std::uint64_t>(layer)),
-                            0.5});
-    }
-    return one;
-  }
-
-  QString embeddingsFile(const std::string& second_text = "same") {
-    std::vector<CaptureEmbeddings> all;
-    Results results;
-    results.metric = "tsne";
-    for (const auto& [name, seed] : {std::pair("a", 1), std::pair("b", 5)}) {
-      const auto path = folder_ / (std::string(name) + ".h5");
-      lime::testing::write_capture(
-          path, lime::testing::example_capture(static_cast<std::uint64_t>(seed)));
-      all.push_back(embeddings(name, CaptureReader(path), static_cast<std::uint64_t>(seed)));
-      results.inputs.push_back({path.string(), std::string(64, '0'), name,
-                                name == std::string("a") ? "same" : second_text});
-      for (const int layer : {0, 1}) {
-        results.rows.push_back({{col::kLabel, name}, {col::kSite, "hidden"}, {col::kLayer, layer}});
-      }
-    }
-    write_embeddings(folder_ / "tsne.embeddings.h5", all);
-    write_results(folder_ / "tsne.json", results);
-    return toQString(folder_ / "tsne.json");
-  }
-  void openEmbeddings(const std::string& second_text = "same") {
-    open({embeddingsFile(second_text)});
-    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && view_.canvases().size() == 2U; }));
-    QTest::qWait(0);
-  }
-  EmbeddingCanvas& canvas(std::size_t m) { return *view_.canvases()[m]; }
-
-  void focus(std::size_t m) {
-    view_.activateWindow();
-    ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
-    canvas(m).setFocus();
-  }
-
-  /// Draws a lasso around the points of a canvas, `radius` pixels about their common centre.
-  void lasso(std::size_t m, const QRectF& around, Qt::KeyboardModifiers modifiers = {}) {
-    EmbeddingCanvas& drawn = canvas(m);
-    const std::vector<QPointF> corners = {around.topLeft(), around.topRight(), around.bottomRight(),
-                                          around.bottomLeft()};
-    QTest::mousePress(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
-    for (const QPointF& corner : corners) QTest::mouseMove(&drawn, corner.toPoint());
-    QTest::mouseRelease(&drawn, Qt::LeftButton, modifiers, corners[0].toPoint());
-  }
-
-  Preferences preferences_;
-  QUndoStack undo_;
-  EmbeddingsView view_{ViewContext{workspace_, jobs_, undo_, preferences_}};
-  QString status_;
-};
 
 TEST_F(EmbeddingsViewTest, SaysWhatToDoWithoutEmbeddings) {
   EXPECT_FALSE(view_.figure());
@@ -214,91 +126,6 @@ TEST_F(EmbeddingsViewTest, AClickFindsNeighboursInTheModel) {
   const std::vector<NearRow> near = nearest_rows(capture, "hidden", 0, point, rows, 1);
   EXPECT_EQ(view_.tokens().at(0).point, near.front().row);
   EXPECT_EQ(view_.tokens().at(0).note, QString::number(near.front().distance, 'f', 3));
-}
-
-TEST_F(EmbeddingsViewTest, KeysDoAllThatTheMouseDoes) {
-  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
-  ASSERT_NO_FATAL_FAILURE(focus(0));
-  QTest::keyClick(&canvas(0), Qt::Key_Space);
-  EXPECT_TRUE(canvas(0).selected().empty()) << "no point has been reached";
-  QTest::keyClick(&canvas(0), Qt::Key_Right);
-  const int point = canvas(0).cursor();
-  ASSERT_GE(point, 0);
-  EXPECT_TRUE(status_.contains("sequence")) << status_.toStdString();
-  EXPECT_EQ(canvas(0).accessibleDescription(), status_);
-  QTest::keyClick(&canvas(0), Qt::Key_Space);
-  EXPECT_EQ(canvas(0).selected(), std::vector<int>{point});
-  EXPECT_EQ(canvas(1).selected(), std::vector<int>{point});
-  EXPECT_TRUE(canvas(0).accessibleDescription().startsWith("selected: "));
-  QTest::keyClick(&canvas(0), Qt::Key_Space);
-  EXPECT_TRUE(canvas(0).selected().empty());
-  // Along the way all are selected.
-  for (const Qt::Key key : {Qt::Key_Left, Qt::Key_Up, Qt::Key_Right, Qt::Key_Down}) {
-    QTest::keyClick(&canvas(0), key, Qt::ShiftModifier);
-  }
-  EXPECT_GE(canvas(0).selected().size(), 2U);
-  QTest::keyClick(&canvas(0), Qt::Key_Return);
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  EXPECT_EQ(view_.tokens().rowCount(), 12);
-  QTest::keyClick(&canvas(0), Qt::Key_Escape);
-  EXPECT_EQ(view_.tokens().rowCount(), 0);
-}
-
-TEST_F(EmbeddingsViewTest, TabReachesEveryEmbeddingAndTheListAndLeavesThem) {
-  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
-  ASSERT_NO_FATAL_FAILURE(focus(0));
-  QSet<QWidget*> reached;
-  for (int presses = 0; presses < 20; ++presses) {
-    ASSERT_NE(QApplication::focusWidget(), nullptr) << "the focus is lost";
-    reached.insert(QApplication::focusWidget());
-    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
-  }
-  EXPECT_TRUE(reached.contains(&canvas(0)) && reached.contains(&canvas(1)));
-  EXPECT_TRUE(reached.contains(view_.findChild<QTableView*>()));
-  EXPECT_TRUE(reached.contains(view_.findChild<QSlider*>()));
-  EXPECT_EQ(canvas(1).accessibleName(), "b, layer 0");
-}
-
-TEST_F(EmbeddingsViewTest, EnterInTheListShowsTheNeighboursOfItsToken) {
-  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
-  lasso(0, QRectF(canvas(0).rect()).adjusted(2, 2, -2, -2));
-  auto& list = *view_.findChild<QTableView*>();
-  view_.activateWindow();
-  ASSERT_TRUE(QTest::qWaitForWindowActive(&view_));
-  list.setFocus();
-  list.setCurrentIndex(list.model()->index(3, 0));
-  QTest::keyClick(&list, Qt::Key_Return);
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  EXPECT_EQ(view_.tokens().rowCount(), 12);
-}
-
-TEST_F(EmbeddingsViewTest, CtrlASelectsWhatIsSeen) {
-  ASSERT_NO_FATAL_FAILURE(openEmbeddings());
-  ASSERT_NO_FATAL_FAILURE(focus(1));
-  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
-  EXPECT_EQ(canvas(1).selected().size(), 16U);
-  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier | Qt::ShiftModifier);
-  EXPECT_TRUE(canvas(1).selected().empty());
-  QTest::keyClick(&canvas(1), Qt::Key_Right);
-  view_.zoom(30.0);
-  const std::vector<int> seen = canvas(1).visiblePoints();
-  ASSERT_FALSE(seen.empty());
-  ASSERT_LT(seen.size(), 16U);
-  QTest::keyClick(&canvas(1), Qt::Key_A, Qt::ControlModifier);
-  EXPECT_EQ(canvas(1).selected(), seen);
-}
-
-TEST_F(EmbeddingsViewTest, EveryKeyOfAPointIsInTheMenu) {
-  QSet<QString> keys;
-  for (const QAction* const action : view_.actions()) {
-    for (const QKeySequence& key : action->shortcuts()) {
-      EXPECT_FALSE(keys.contains(key.toString())) << key.toString().toStdString();
-      keys.insert(key.toString());
-    }
-  }
-  for (const char* const key : {"Ctrl+A", "Ctrl+Shift+A", "Esc", "Space", "Return", "Enter"}) {
-    EXPECT_TRUE(keys.contains(key)) << key;
-  }
 }
 
 TEST_F(EmbeddingsViewTest, NeighboursAndTheirCentreAreAStepOfUndo) {
