@@ -98,7 +98,8 @@ struct Decoder::Impl {
         weights(config, computing_options(options), stages),
         frequencies() {
     for (const RopeSpec& rope : config.spec.ropes) {
-      frequencies.push_back(rotary_frequencies(rope, config.rotary_dim()));
+      frequencies.push_back(
+          rotary_frequencies(rope, config.rotary_dim(), scalar_type(options.dtype)));
     }
     for (std::size_t i = 1; i < stages.size(); ++i) {
       links.push_back(std::make_unique<DeviceLink>(stages[i - 1].device, stages[i].device));
@@ -118,7 +119,7 @@ struct Decoder::Impl {
   DecoderOptions options;
   std::vector<DecoderStage> stages;
   DecoderWeights weights;
-  std::vector<std::vector<double>> frequencies;    // of DecoderSpec::ropes
+  std::vector<at::Tensor> frequencies;             // of DecoderSpec::ropes
   std::vector<std::unique_ptr<DeviceLink>> links;  // from stage i to stage i + 1
 };
 

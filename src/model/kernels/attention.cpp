@@ -13,6 +13,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/slab_product.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -53,8 +54,8 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, const at::Ten
   const std::int64_t num_keys = past + last - key_begin;
 
   Eigen::Map<RowMajor<T>> s(scores.data(), last - first, num_keys);
-  s.noalias() = head_matrix<T>(in.q, batch, head, first, last - first) *
-                head_matrix<T>(in.k, batch, kv_head, key_begin, num_keys).transpose();
+  slab_product(s, head_matrix<T>(in.q, batch, head, first, last - first),
+               head_matrix<T>(in.k, batch, kv_head, key_begin, num_keys).transpose());
   const T scale = in.score_scale<T>();
   const T cap = static_cast<T>(in.softcap.value_or(0.0));
   auto z = head_matrix<T>(out, batch, head, first, last - first);
@@ -91,7 +92,7 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, const at::Ten
     row.head(begin).setZero();
     row.tail(num_keys - end).setZero();
   }
-  z.noalias() = s * head_matrix<T>(in.v, batch, kv_head, key_begin, num_keys);
+  slab_product(z, s, head_matrix<T>(in.v, batch, kv_head, key_begin, num_keys));
   z.array().colwise() *= inverse_sums.transpose();
 }
 
@@ -192,8 +193,8 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
   const T scale = in.score_scale<T>();
   Eigen::Map<RowMajor<T>> p(scratch.pattern.data(), queries, keys);
   Eigen::Map<RowMajor<T>> ds(scratch.d_scores.data(), queries, keys);
-  p.noalias() = q * k.transpose();
-  ds.noalias() = gradient * v.transpose();
+  slab_product(p, q, k.transpose());
+  slab_product(ds, gradient, v.transpose());
   for (std::int64_t i = 0; i < queries; ++i) {
     const std::int64_t begin = first_seen(first + i) - key_begin;
     const std::int64_t end = first + i + 1 - key_begin;
@@ -217,7 +218,7 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
     d_row.head(begin).setZero();
     d_row.tail(keys - end).setZero();
   }
-  head_matrix<T>(out.q, batch, head, first, queries).noalias() = ds * k;
+  slab_product(head_matrix<T>(out.q, batch, head, first, queries), ds, k);
   head_matrix<T>(out.k, batch, kv_head, key_begin, keys).noalias() += ds.transpose() * q;
   head_matrix<T>(out.v, batch, kv_head, key_begin, keys).noalias() += p.transpose() * gradient;
 }

@@ -13,6 +13,7 @@
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
+#include "model/kernels/slab_product.h"
 #include "model/kernels/source_rows.h"
 
 namespace lime {
@@ -134,7 +135,7 @@ template <typename T> class Tile {
     Lane<T> squares = Lane<T>::Zero();
     for (std::int64_t i = 0; i < n_; ++i) {
       const auto x = rows(job_.streams, i);
-      z_.leftCols(count_).noalias() += part(i) * x.transpose();
+      add_slab_product(z_.leftCols(count_), part(i), x.transpose());
       squares.head(count_) += x.rowwise().squaredNorm().array();
     }
     const T size = static_cast<T>(n_ * width_);

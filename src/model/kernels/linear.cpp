@@ -15,6 +15,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
+#include "model/kernels/slab_product.h"
 #include "model/kernels/torch_compat.h"
 
 namespace lime {
@@ -267,7 +268,7 @@ void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor&
                                  Eigen::OuterStride<>(weight_stride));
     RowMajorView<T> y(out_data + tile.row * columns + tile.column, tile.rows, tile.columns,
                       Eigen::OuterStride<>(columns));
-    y.noalias() = a * b.transpose();
+    slab_product(y, a, b.transpose());
     if (bias_data != nullptr) {
       y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + tile.column,
                                                                            tile.columns);

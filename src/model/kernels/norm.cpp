@@ -23,6 +23,13 @@ bool has_regular_rows(const at::Tensor& x) {
          x.stride(0) == x.size(1) * x.stride(1);
 }
 
+/// Returns 1 / sqrt(mean(x^2) + eps). Only the sum of squares is rounded more than once: an error
+/// here is common to the whole row.
+template <typename T> T inverse_rms_of_row(const ConstRow<T>& x, double eps) {
+  const double mean_square = static_cast<double>(x.square().sum()) / static_cast<double>(x.size());
+  return static_cast<T>(1.0 / std::sqrt(mean_square + eps));
+}
+
 template <typename T>
 void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                      double eps) {
@@ -37,8 +44,7 @@ void rms_norm_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tenso
   const auto run = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const ConstRow<T> in(x_data + row / heads * token_stride + row % heads * head_stride, dim);
-      const T mean_square = in.square().sum() / static_cast<T>(dim);
-      const T scale = T{1} / std::sqrt(mean_square + static_cast<T>(eps));
+      const T scale = inverse_rms_of_row(in, eps);
       Row<T>(out_data + row * dim, dim) = in * scale * gain;
     }
   };
@@ -60,8 +66,7 @@ void rms_norm_backward_kernel(const at::Tensor& dx, const at::Tensor& partial, c
     for (std::int64_t row = block * kRowsPerSum; row < end; ++row) {
       const ConstRow<T> in(x.data_ptr<T>() + row * dim, dim);
       const ConstRow<T> gradient(dy.data_ptr<T>() + row * dim, dim);
-      const T mean_square = in.square().sum() / static_cast<T>(dim);
-      const T scale = T{1} / std::sqrt(mean_square + static_cast<T>(eps));
+      const T scale = inverse_rms_of_row(in, eps);
       const T along = (gradient * gain * in).sum() / static_cast<T>(dim) * scale * scale;
       Row<T>(dx.data_ptr<T>() + row * dim, dim) = (gradient * gain - in * along) * scale;
       sum += gradient * in * scale;

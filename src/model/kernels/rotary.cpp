@@ -18,52 +18,55 @@ namespace lime {
 namespace {
 
 /// Scales long wavelengths by `factor`, keeps short ones, interpolates between them.
-double llama3_frequency(double frequency, const RopeSpec& scaling) {
-  const double wavelength = 2.0 * std::numbers::pi / frequency;
+at::Tensor llama3_frequencies(const at::Tensor& frequencies, const RopeSpec& scaling) {
+  const at::Tensor wavelengths = 2.0 * std::numbers::pi / frequencies;
   const auto context = static_cast<double>(scaling.original_max_position_embeddings);
-  if (wavelength < context / scaling.high_freq_factor) return frequency;
-  if (wavelength > context / scaling.low_freq_factor) return frequency / scaling.factor;
-  const double smooth = (context / wavelength - scaling.low_freq_factor) /
-                        (scaling.high_freq_factor - scaling.low_freq_factor);
-  return (1.0 - smooth) * frequency / scaling.factor + smooth * frequency;
+  const double low = scaling.low_freq_factor;
+  const double high = scaling.high_freq_factor;
+  const at::Tensor smooth = (context / wavelengths - low) / (high - low);
+  const at::Tensor between = (1.0 - smooth) * frequencies / scaling.factor + smooth * frequencies;
+  const at::Tensor scaled =
+      at::where(wavelengths > context / low, frequencies / scaling.factor, between);
+  return at::where(wavelengths < context / high, frequencies, scaled);
 }
 
 /// Returns theta for a sequence of `length` tokens, more than the context (dynamic NTK).
-double dynamic_theta(const RopeSpec& rope, double dim, double length) {
+at::Tensor dynamic_theta(const RopeSpec& rope, double dim, std::int64_t length,
+                         const at::TensorOptions& options) {
   const auto context = static_cast<double>(rope.original_max_position_embeddings);
-  const double growth = rope.factor * length / context - (rope.factor - 1.0);
-  return rope.theta * std::pow(growth, dim / (dim - 2.0));
+  const at::Tensor growth =
+      rope.factor * at::full({}, length, options) / context - (rope.factor - 1.0);
+  return rope.theta * at::pow(growth, dim / (dim - 2.0));
 }
 
-/// Ramp of YaRN: 0 for dimensions that keep their frequency, 1 for those that are interpolated.
-/// Source: Peng et al. (2023), arXiv:2309.00071, section 3.2.
-class YarnRamp {
- public:
-  YarnRamp(const RopeSpec& rope, double dim) {
-    if (rope.kind != RopeKind::kYarn) return;
-    const auto dimension_of = [&](double rotations) {
-      const auto context = static_cast<double>(rope.original_max_position_embeddings);
-      return dim * std::log(context / (rotations * 2.0 * std::numbers::pi)) /
-             (2.0 * std::log(rope.theta));
-    };
-    low_ = dimension_of(rope.beta_fast);
-    high_ = dimension_of(rope.beta_slow);
-    if (rope.truncate) {
-      low_ = std::floor(low_);
-      high_ = std::ceil(high_);
-    }
-    low_ = std::max(low_, 0.0);
-    high_ = std::min(high_, dim - 1.0);
-    if (low_ == high_) high_ += 0.001;  // as transformers does
+/// Returns the ramp of YaRN: 0 for dimensions that keep their frequency, 1 for those that are
+/// interpolated. Source: Peng et al. (2023), arXiv:2309.00071, section 3.2.
+at::Tensor yarn_ramp(const RopeSpec& rope, double dim, const at::TensorOptions& options) {
+  const auto dimension_of = [&](double rotations) {
+    const auto context = static_cast<double>(rope.original_max_position_embeddings);
+    return dim * std::log(context / (rotations * 2.0 * std::numbers::pi)) /
+           (2.0 * std::log(rope.theta));
+  };
+  double low = dimension_of(rope.beta_fast);
+  double high = dimension_of(rope.beta_slow);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
   }
-  double at(std::int64_t i) const {
-    return std::clamp((static_cast<double>(i) - low_) / (high_ - low_), 0.0, 1.0);
-  }
+  low = std::max(low, 0.0);
+  high = std::min(high, dim - 1.0);
+  if (low == high) high += 0.001;  // as transformers does
+  const auto half = static_cast<std::int64_t>(dim) / 2;
+  return ((at::arange(half, options) - low) / (high - low)).clamp(0.0, 1.0);
+}
 
- private:
-  double low_ = 0.0;
-  double high_ = 1.0;
-};
+at::Tensor longrope_factors(const RopeSpec& rope, bool is_long, const at::TensorOptions& options) {
+  const std::vector<double>& factors = is_long ? rope.long_factor : rope.short_factor;
+  return at::tensor(factors, at::TensorOptions().dtype(at::kDouble)).to(options.dtype());
+}
+
+/// Type of the angles for a compute type.
+at::ScalarType angle_type(at::ScalarType type) { return type == at::kDouble ? type : at::kFloat; }
 
 /// Rotates x, [batch, seq, heads, head_dim], into `out`, which may be x; `sign` -1: inversely.
 template <typename T>
@@ -106,33 +109,28 @@ at::Tensor rotated(const at::Tensor& x, const RotaryAngles& angles, int sign) {
 
 }  // namespace
 
-std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim,
-                                       std::int64_t length) {
+at::Tensor rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim, at::ScalarType type,
+                              std::int64_t length) {
+  const auto options = at::TensorOptions().dtype(angle_type(type));
   const auto dim = static_cast<double>(rotary_dim);
   const bool is_long = length > rope.original_max_position_embeddings;
-  const double theta = rope.kind == RopeKind::kDynamic && is_long
-                           ? dynamic_theta(rope, dim, static_cast<double>(length))
-                           : rope.theta;
-  const YarnRamp ramp(rope, dim);
-  std::vector<double> frequencies;
-  for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / dim);
-    switch (rope.kind) {
-      case RopeKind::kDefault:
-      case RopeKind::kDynamic: frequencies.push_back(frequency); break;
-      case RopeKind::kLinear: frequencies.push_back(frequency / rope.factor); break;
-      case RopeKind::kLlama3: frequencies.push_back(llama3_frequency(frequency, rope)); break;
-      case RopeKind::kYarn:
-        frequencies.push_back(frequency * (ramp.at(i) / rope.factor + 1.0 - ramp.at(i)));
-        break;
-      case RopeKind::kLongRope:
-        frequencies.push_back(frequency /
-                              (is_long ? rope.long_factor[place] : rope.short_factor[place]));
-        break;
+  const at::Tensor theta = rope.kind == RopeKind::kDynamic && is_long
+                               ? dynamic_theta(rope, dim, length, options)
+                               : at::full({}, rope.theta, options);
+  const at::Tensor exponents = at::arange(0, rotary_dim / 2 * 2, 2, options) / dim;
+  const at::Tensor periods = at::pow(theta, exponents);
+  switch (rope.kind) {
+    case RopeKind::kDefault:
+    case RopeKind::kDynamic: break;
+    case RopeKind::kLinear: return 1.0 / periods / rope.factor;
+    case RopeKind::kLlama3: return llama3_frequencies(1.0 / periods, rope);
+    case RopeKind::kYarn: {
+      const at::Tensor kept = 1.0 - yarn_ramp(rope, dim, options);
+      return 1.0 / (rope.factor * periods) * (1.0 - kept) + 1.0 / periods * kept;
     }
+    case RopeKind::kLongRope: return 1.0 / (longrope_factors(rope, is_long, options) * periods);
   }
-  return frequencies;
+  return 1.0 / periods;
 }
 
 bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other) {
@@ -141,17 +139,16 @@ bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t
   return rope.kind == RopeKind::kLongRope && (length > context) != (other > context);
 }
 
-RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attention_factor,
+RotaryAngles rotary_angles(const at::Tensor& frequencies, double attention_factor,
                            std::int64_t first, std::int64_t count,
                            const at::TensorOptions& options) {
-  const auto type = options.dtype() == at::kDouble ? at::kDouble : at::kFloat;
-  const auto on_device = at::TensorOptions().dtype(type).device(options.device());
-  const at::Tensor positions = at::arange(first, first + count, on_device);
-  const at::Tensor rates = sent_to(
-      options.device(), at::tensor(frequencies, at::TensorOptions().dtype(at::kDouble)).to(type));
-  const at::Tensor angles = at::outer(positions, rates);
+  const auto type = frequencies.options().device(options.device());
+  const at::Tensor positions = at::arange(first, first + count, type);
+  const at::Tensor angles =
+      at::outer(positions, sent_to(options.device(), frequencies)).to(at::kDouble);
   const auto scaled = [&](const at::Tensor& x) {
-    return (attention_factor == 1.0 ? x : x * attention_factor).to(options.dtype());
+    const at::Tensor rounded = x.to(type.dtype());
+    return (attention_factor == 1.0 ? rounded : rounded * attention_factor).to(options.dtype());
   };
   const auto cos = [](const at::Tensor& x) { return x.cos(); };
   const auto sin = [](const at::Tensor& x) { return x.sin(); };

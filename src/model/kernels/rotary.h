@@ -14,11 +14,15 @@ namespace lime {
 ///
 ///   f_i = theta^(-2 i / rotary_dim),   i = 0 ... rotary_dim / 2 - 1
 ///
-/// See RopeSpec for the scaling. In double; rotary_angles() rounds to the compute type.
+/// See RopeSpec for the scaling. Computed in float64 for float64 passes, else in float32 with the
+/// operations of transformers in their order: the rounding of a frequency is multiplied by the
+/// position, so other float32 frequencies would rotate late tokens by other angles.
+/// @param type    of the compute type
 /// @param length  tokens of the sequence, which `dynamic` and `longrope` depend on
+/// @return [rotary_dim / 2] on the CPU, float64 or float32
 /// Source: Su et al. (2021), arXiv:2104.09864; transformers' modeling_rope_utils.py.
-std::vector<double> rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim,
-                                       std::int64_t length = 0);
+at::Tensor rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim, at::ScalarType type,
+                              std::int64_t length = 0);
 
 /// Returns true if cached keys of one length do not fit sequences of the other.
 bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other);
@@ -31,9 +35,11 @@ struct RotaryAngles {
 
 /// Computes the angles of the positions `first` ... `first + count - 1`.
 ///
-/// The product and its cosine are computed in float32, as in Hugging Face, or in float64 if that is
-/// the compute type; then multiplied by `attention_factor` and rounded to the dtype of `options`.
-RotaryAngles rotary_angles(const std::vector<double>& frequencies, double attention_factor,
+/// The product is computed in the type of the frequencies, as in transformers. Its cosine and sine
+/// are computed in float64, rounded to that type, multiplied by `attention_factor`, and rounded to
+/// the dtype of `options`.
+/// @param frequencies  see rotary_frequencies()
+RotaryAngles rotary_angles(const at::Tensor& frequencies, double attention_factor,
                            std::int64_t first, std::int64_t count,
                            const at::TensorOptions& options);
 

@@ -44,10 +44,11 @@ void ForwardPass::begin_rotation(std::int64_t seen) {
         "the cache and pass the whole sequence",
         enum_name(rope.kind), length, seen);
     const bool is_usual = !rotates_differently(rope, 0, length);
+    const at::Tensor& embedding = model_.weights.embedding;
     angles_.push_back(rotary_angles(
         is_usual ? model_.rotary_frequencies[i]
-                 : rotary_frequencies(rope, config.rotary_dim(), length),
-        rope.attention_factor, seen, num_tokens_, model_.weights.embedding.options()));
+                 : rotary_frequencies(rope, config.rotary_dim(), embedding.scalar_type(), length),
+        rope.attention_factor, seen, num_tokens_, embedding.options()));
   }
 }
 

@@ -33,7 +33,7 @@ class ForwardPass {
     const DecoderOptions& options;
     const DecoderWeights& weights;
     /// Frequencies of each of DecoderSpec::ropes for short sequences.
-    const std::vector<std::vector<double>>& rotary_frequencies;
+    const std::vector<at::Tensor>& rotary_frequencies;
   };
 
   ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace);
