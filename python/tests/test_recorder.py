@@ -15,76 +15,12 @@ import pytest
 
 import lime_toolkit as lt
 from conftest import ROOT
-from lime_toolkit import models
+from lime_toolkit import _passes, models
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 h5py = pytest.importorskip("h5py")
-torch.set_num_threads(2)
-
-SMALL = dict(vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4)
-WIDE = dict(SMALL, intermediate_size=48, num_key_value_heads=2)
-MIXTURE = dict(WIDE, moe_intermediate_size=24, num_experts=4, num_experts_per_tok=2)
-MODELS = {
-    "llama": WIDE,
-    "mistral": WIDE,
-    "qwen2": WIDE,
-    "qwen3": dict(WIDE, head_dim=8),
-    "gemma2": dict(WIDE, head_dim=8),
-    "gemma3_text": dict(WIDE, head_dim=8, sliding_window=16),
-    "olmo2": WIDE,
-    "phi": dict(SMALL, intermediate_size=48),
-    "phi3": dict(WIDE, pad_token_id=0),
-    "gpt2": dict(vocab_size=64, n_embd=32, n_layer=3, n_head=4),
-    "gpt_neox": dict(SMALL, intermediate_size=48),
-    "gptj": dict(vocab_size=64, n_embd=32, n_layer=3, n_head=4, rotary_dim=4),
-    "gpt_neo": dict(vocab_size=64, hidden_size=32, num_layers=3, num_heads=4, attention_types=[[["global"], 3]]),
-    "bloom": dict(vocab_size=64, hidden_size=32, n_layer=3, n_head=4),
-    "falcon": dict(SMALL, new_decoder_architecture=True, num_kv_heads=2),
-    "mpt": dict(vocab_size=64, d_model=32, n_layers=3, n_heads=4),
-    "opt": dict(SMALL, ffn_dim=48, word_embed_proj_dim=32),
-    "starcoder2": WIDE,
-    "stablelm": WIDE,
-    "cohere": WIDE,
-    "granite": WIDE,
-    "mixtral": dict(WIDE, num_local_experts=4),
-    "qwen2_moe": MIXTURE,
-    "qwen3_moe": dict(MIXTURE, head_dim=8),
-    "olmoe": MIXTURE,
-    "mamba": dict(vocab_size=64, hidden_size=32, num_hidden_layers=3, state_size=4),
-    "bert": dict(SMALL, intermediate_size=48),
-    "roberta": dict(SMALL, intermediate_size=48, pad_token_id=1),
-    "electra": dict(SMALL, intermediate_size=48, embedding_size=32),
-    "distilbert": dict(vocab_size=64, dim=32, n_layers=3, n_heads=4, hidden_dim=48),
-}
-#: Their last layer is not followed by a final norm within the model.
-NO_FINAL_NORM = ("bert", "roberta", "electra", "distilbert")
-
-
-def make_model(model_type: str):
-    """A model of a few thousand random weights, in float32."""
-    torch.manual_seed(0)
-    config = transformers.AutoConfig.for_model(model_type, **MODELS[model_type])
-    is_encoder = model_type in NO_FINAL_NORM
-    auto = transformers.AutoModelForMaskedLM if is_encoder else transformers.AutoModelForCausalLM
-    return auto.from_config(config, attn_implementation="eager").eval()
-
-
-def make_batch(left: bool = False, lengths=(9, 5, 7)):
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(3, 60, (len(lengths), max(lengths)), generator=generator)
-    mask = torch.zeros_like(ids)
-    for row, length in enumerate(lengths):
-        mask[row, ids.shape[1] - length if left else 0 :][:length] = 1
-    return {"input_ids": ids, "attention_mask": mask}
-
-
-@torch.no_grad()
-def record(path, model, *batches, **options):
-    with lt.Recorder(path, model, **options) as recorder:
-        for batch in batches:
-            model(**batch)
-    return recorder
+from tiny_models import MODELS, NO_FINAL_NORM, WIDE, make_batch, make_model, record
 
 
 @pytest.mark.parametrize("model_type", list(MODELS))
@@ -177,15 +113,6 @@ def test_attention_patterns_of_padded_and_generated_tokens(programs, tmp_path):
         record(path, model, make_batch(), sites=["attn.hook_pattern"], max_length=9, overwrite=True)
 
 
-def test_beam_search_is_refused(tmp_path):
-    model, batch = make_model("llama"), make_batch(lengths=(4, 4))
-    beams = dict(num_beams=3, max_new_tokens=6, do_sample=False, pad_token_id=0)
-    with pytest.raises(ValueError, match="beam search .* generate first, then record"):
-        with torch.no_grad(), lt.Recorder(tmp_path / "run.h5", model):
-            model.generate(**batch, **beams)
-    assert model.generate(**batch, **beams).shape[0] == 2  # the model is as before
-
-
 def test_layers_on_several_devices(tmp_path):
     accelerate = pytest.importorskip("accelerate")
     model, batch = make_model("llama"), make_batch()
@@ -261,7 +188,10 @@ def test_outputs_on_a_gpu_are_read_after_their_copy(tmp_path, monkeypatch, dtype
     torch.manual_seed(0)
     model, batch = Model().to(dtype), make_batch()
     whole = batch["input_ids"]
-    monkeypatch.setattr(lt.Recorder, "_index_on", lambda self, device: self._batch["mask"].nonzero(as_tuple=True))
+    def index(self, device):
+        return None if self.mask is None else self.mask.nonzero(as_tuple=True)
+
+    monkeypatch.setattr(_passes.Pass, "index_on", index)
     monkeypatch.setattr(torch, "empty", pinned)
     monkeypatch.setattr(torch.cuda, "Event", GpuEvent)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: f"stream of {device}")
@@ -320,29 +250,6 @@ def test_half_precision_is_exact_in_float32(tmp_path, dtype):
         assert capture.attributes["compute_dtype"] == dtype
 
 
-@pytest.mark.parametrize("model_type", ["llama", "gpt2", "mamba"])
-@pytest.mark.parametrize("left", [False, True])
-def test_generation_extends_the_sequences(tmp_path, model_type, left):
-    if left and model_type == "mamba":
-        pytest.skip("generation of Mamba with padding differs from a single pass")
-    model = make_model(model_type)
-    batch = make_batch(left=True, lengths=(5, 3) if left else (4, 4))
-    with torch.no_grad(), lt.Recorder(tmp_path / "run.h5", model, layers=[1]) as recorder:
-        ids = model.generate(**batch, max_new_tokens=4, do_sample=False, min_new_tokens=4, pad_token_id=0)
-        assert recorder.num_sequences == 0
-        model(**make_batch(lengths=(3,)))
-    with lt.Capture(tmp_path / "run.h5") as capture:
-        # The last token generated is never an input.
-        lengths = batch["attention_mask"].sum(1).tolist()
-        assert np.diff(capture.offsets).tolist() == [lengths[0] + 3, lengths[1] + 3, 3]
-        whole = ids[:1, ids.shape[1] - lengths[0] - 4 : -1]
-        assert capture.rows.token[: lengths[0] + 3].tolist() == whole[0].tolist()
-        assert capture.rows.position[: lengths[0] + 3].tolist() == list(range(lengths[0] + 3))
-        with torch.no_grad():
-            states = model(whole, output_hidden_states=True).hidden_states[1 if model_type == "mamba" else 2][0]
-        np.testing.assert_allclose(capture["hidden", 1].sequence(0), states.numpy(), atol=1e-5)
-
-
 @pytest.mark.parametrize("options", [{}, {"compression": "deflate"}, {"storage": "float16"}])
 def test_programs_accept_and_verify_recordings(programs, tmp_path, options):
     model = make_model("gpt_neox")
@@ -391,7 +298,7 @@ def test_equals_lime_capture_on_the_same_checkpoint(programs, tmp_path):
 SCRIPT = """
     import sys, time, torch, lime_toolkit as lt
     sys.path.insert(0, {tests!r})
-    from test_recorder import make_model, make_batch
+    from tiny_models import make_model, make_batch
     model = make_model("llama")
     with torch.no_grad(), lt.Recorder({path!r}, model, shard_sequences=4, resume=True) as recorder:
         for n in range(recorder.num_sequences, 22):

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The capture of a recorder: finished batches become rows of shards, in a thread of their own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import models
+from ._batches import Batch, Group
+from ._copies import Buffers
+
+_GROUP_BYTES = 8 << 20
+_GROUP_SECONDS = 1.0
+
+
+class Output:
+    """Shards of one capture, of which this process writes every num_processes-th."""
+
+    def __init__(
+        self,
+        path: Path,
+        info: dict[str, Any],
+        model: Any,
+        tokenizer: Any,
+        modules: list[tuple[str, Any, int, tuple[str, models.Site]]],
+        *,
+        shard_sequences: int,
+        total: int | None,
+        share: tuple[int, int],
+    ):
+        try:
+            from . import _shards
+        except ImportError as error:
+            raise ImportError("Recorder needs h5py; pip install lime-toolkit[record]") from error
+        self.path = path
+        self.buffers = Buffers()
+        self.failure: BaseException | None = None
+        self.shard_sequences = shard_sequences
+        self.total = total
+        self._config = getattr(model, "config", None)
+        self._tokenizer = tokenizer
+        self._modules = modules
+        self._shards = _shards
+        self._share = share
+        self._store = _shards.CaptureWriter(path)
+        self._plan = _shards.Plan(info, num_shards=None if total is None else -(-total // shard_sequences))
+        self._manifest: Any = None
+        self._writer: Any = None
+        self._done = 0
+        self._next = 0
+        self._recorded = 0
+        self._short = 0
+        self._group = Group()
+        self._queue: queue.Queue[Any] = queue.Queue(maxsize=4)
+        self._thread: threading.Thread | None = None
+
+    def prepare(self, resume: bool, overwrite: bool) -> None:
+        """Finds the finished shards of an earlier run.
+
+        Raises FileExistsError if the capture exists and is not to be continued.
+        """
+        if not self.path.parent.is_dir():
+            raise FileNotFoundError(f"record: the folder '{self.path.parent}' does not exist")
+        if overwrite:
+            self._store.remove()
+        manifest = self._store.manifest()
+        self._manifest = manifest
+        if resume:
+            if self.path.exists() and manifest is None:
+                raise FileExistsError(
+                    f"record: '{self.path}' is one file without shards and cannot be resumed; use another name"
+                )
+        elif self.path.exists() or (manifest is not None and self._store.record(0) is not None):
+            what = "already exists" if self.path.exists() else "has finished shards of an earlier run"
+            raise FileExistsError(
+                f"record: '{self.path}' {what}; use resume=True to continue, overwrite=True, or another name"
+            )
+        elif manifest is not None:
+            self._store.remove()
+        while self._done < self._limit() and self._is_finished(self._done):
+            record = self._store.record(self._done)
+            if self.total is None and record is not None and record["num_sequences"] < self.shard_sequences:
+                raise FileExistsError(f"record: '{self.path}' is finished and cannot be resumed")
+            self._done += 1
+        self._next = self._first_missing(0)
+
+    @property
+    def num_sequences(self) -> int:
+        """Number of sequences recorded so far, including those of a resumed run."""
+        finished = self._done
+        if self._share[1] > 1:
+            finished = sum(1 for shard in range(self._limit()) if self._is_finished(shard))
+        found = finished * self.shard_sequences + self._recorded - self._short
+        return found if self.total is None else min(found, self.total)
+
+    def remaining(self) -> list[range]:
+        """Returns the sequences that this process still has to record, for a known total."""
+        assert self.total is not None
+        size = self.shard_sequences
+        return [
+            range(shard * size, min((shard + 1) * size, self.total))
+            for shard in range(self._share[0], self._limit(), self._share[1])
+            if not self._is_finished(shard)
+        ]
+
+    # The thread of the model
+
+    def start(self) -> None:
+        """Starts the thread that writes; once."""
+        if self._thread is not None:
+            raise ValueError(f"record: '{self.path}' was recorded with this Recorder; create a new one")
+        self._thread = threading.Thread(target=self._write_batches, name="lime-recorder", daemon=True)
+        self._thread.start()
+
+    def put(self, batch: Batch) -> None:
+        """Hands finished batches to the thread that writes: small ones together, since every change of
+        threads makes the model wait."""
+        group = self._group
+        group.add(batch)
+        is_late = time.monotonic() - group.begin > _GROUP_SECONDS
+        if is_late or group.bytes >= _GROUP_BYTES or group.sequences >= self.shard_sequences:
+            self._hand_over()
+
+    def close(self, is_clean: bool) -> None:
+        """Waits for the thread, and ends the last shard and the capture."""
+        assert self._thread is not None
+        try:
+            self._hand_over()
+        finally:
+            self._queue.put(None)
+            self._thread.join()
+        if self.failure is not None and is_clean:
+            if self._writer is not None:
+                self._writer.abandon()
+            raise self.failure
+        self._finish(is_clean)
+
+    def _hand_over(self) -> None:
+        group, self._group = self._group, Group()
+        while self.failure is None and group.batches:
+            try:
+                return self._queue.put(group.batches, timeout=0.1)
+            except queue.Full:
+                continue
+
+    # The thread that writes
+
+    def _write_batches(self) -> None:
+        while True:
+            batches = self._queue.get()
+            if batches is None:
+                return
+            if self.failure is not None:
+                continue
+            try:
+                for batch in batches:
+                    self._write(self._rows_of(batch))
+                if self._writer is not None:
+                    self._writer.flush()
+                for batch in batches:
+                    batch.release(self.buffers)
+            except BaseException as error:  # raised again by the next pass, or the end
+                self.failure = error
+
+    def _rows_of(self, batch: Batch) -> Any:
+        lengths, position, token, activations = batch.rows()
+        columns = {name: batch.columns.get(name) for name in ("text", "label", "pair")}
+        if columns["text"] is None:
+            columns["text"] = [self._decode(token[end - n : end]) for n, end in zip(lengths, np.cumsum(lengths))]
+        sequences = {
+            name: [-1] * batch.num_sequences if values is None else values for name, values in columns.items()
+        }
+        return self._shards.Rows(position, token, lengths, sequences, activations)
+
+    def _decode(self, ids: np.ndarray) -> str:
+        if self._tokenizer is None or (ids < 0).any():
+            return ""
+        return self._tokenizer.decode(ids.tolist())
+
+    def _write(self, rows: Any) -> None:
+        first = 0
+        while first < len(rows.lengths):
+            if self._writer is None:
+                self._begin_shard(rows)
+            end = min(len(rows.lengths), first + self._capacity(self._writer.shard) - self._writer.num_sequences)
+            self._writer.append(rows.cut(first, end))
+            self._recorded += end - first
+            first = end
+            if self._writer.num_sequences == self._capacity(self._writer.shard):
+                self._end_shard()
+
+    # Shards
+
+    def _limit(self) -> int:
+        return 1 << 20 if self._plan.num_shards is None else self._plan.num_shards
+
+    def _is_finished(self, shard: int) -> bool:
+        return self._store.record(shard) is not None
+
+    def _first_missing(self, shard: int) -> int:
+        """The first unfinished shard of this process from `shard` on."""
+        process, count = self._share
+        shard += (process - shard) % count
+        while shard < self._limit() and self._is_finished(shard):
+            shard += count
+        return shard
+
+    def _capacity(self, shard: int) -> int:
+        size = self.shard_sequences
+        return size if self.total is None else min(size, self.total - shard * size)
+
+    def _begin_shard(self, rows: Any) -> None:
+        if self._next >= self._limit():
+            raise ValueError(f"record: there are more sequences than the {self.total} of total= (or of this process)")
+        if not self._plan.datasets:
+            self._start(rows)
+        first = self._next * self.shard_sequences
+        self._writer = self._shards.ShardWriter(self._store.folder, self._next, first, self._plan)
+
+    def _start(self, rows: Any) -> None:
+        for (hook, _, layer, (site, _)), values in zip(self._modules, rows.activations):
+            dim = values.shape[1]
+            num_heads = models.num_heads(site, self._config, dim)
+            self._plan.datasets.append(self._shards.Dataset(site, layer, dim, hook, num_heads))
+        ids = [int(one) for one in rows.token[: min(16, rows.lengths[0])] if one >= 0]
+        self._plan.info["first_ids"] = ids
+        if self._tokenizer is not None:
+            self._plan.info["first_tokens"] = [str(one) for one in self._tokenizer.convert_ids_to_tokens(ids)]
+        self._store.start(self._plan)
+
+    def _end_shard(self) -> None:
+        if self.total is None:
+            self._short += self.shard_sequences - self._writer.num_sequences  # of the last shard
+        self._writer.finish()
+        self._writer = None
+        self._recorded = 0
+        self._done += 1
+        self._next = self._first_missing(self._next + self._share[1])
+
+    def _finish(self, is_clean: bool) -> None:
+        """Ends the last shard and writes the master over all of them."""
+        if self._writer is not None:
+            is_whole = is_clean and self.total is None
+            if is_whole:
+                self._end_shard()
+            else:
+                self._writer.abandon()
+                self._writer = None
+        if not self._plan.datasets and not self._restore_plan():
+            if is_clean:
+                raise ValueError("record: nothing was recorded, because the model was not called")
+            return
+        limit = self._limit() if self.total is not None else self._next
+        records = [record for record in map(self._store.record, range(limit)) if record is not None]
+        complete = is_clean and len(records) == limit
+        if records and (complete or self._share[1] == 1):
+            self._store.write_master(self._plan, records, complete)
+        if is_clean and self._share[1] == 1 and not complete:
+            raise ValueError(
+                f"record: expected total={self.total} sequences, got {self.num_sequences}; the capture is incomplete"
+            )
+
+    def _restore_plan(self) -> bool:
+        """Takes the plan of the resumed run, if no pass gave one."""
+        if self._manifest is None:
+            return False
+        self._plan.info.update(self._manifest["info"])
+        self._plan.datasets = [
+            self._shards.Dataset(**one, num_heads=models.num_heads(one["site"], self._config, one["dim"]))
+            for one in self._manifest["identity"]["activations"]
+        ]
+        return True
