@@ -81,9 +81,7 @@ ChoiceScorer::ChoiceScorer(const Decoder& decoder, std::vector<int> layers, bool
 
 bool ChoiceScorer::can_share(std::int64_t shared, std::int64_t longest) const {
   const auto& ropes = decoder_.config().spec.ropes;
-  return std::ranges::none_of(ropes, [&](const RopeSpec& rope) {
-    return rotates_differently(rope, shared, longest) || rotates_differently(rope, 1, longest);
-  });
+  return !rotates_differently(ropes, shared, longest) && !rotates_differently(ropes, 1, longest);
 }
 
 void ChoiceScorer::read_shared(const Ids& tokens) {

@@ -34,13 +34,6 @@ bool cut_at_stop(std::string& text, const std::vector<std::string>& stop_strings
   return text.size() < size;
 }
 
-/// Returns true if sequences of these lengths are rotated differently.
-bool rotation_differs(const ModelConfig& config, std::int64_t length, std::int64_t other) {
-  const auto& ropes = config.spec.ropes;
-  return std::ranges::any_of(
-      ropes, [&](const RopeSpec& rope) { return rotates_differently(rope, length, other); });
-}
-
 /// Generates the texts of one batch after another.
 class BatchGenerator {
  public:
@@ -86,7 +79,8 @@ class BatchGenerator {
       texts = std::move(left);
       if (batch.size() > 1 || texts.empty()) continue;
       sequence = at::cat({sequence, ids}, 1);
-      if (!rotation_differs(decoder_.config(), cache_.length(), sequence.size(1))) continue;
+      const auto& ropes = decoder_.config().spec.ropes;
+      if (!rotates_differently(ropes, cache_.length(), sequence.size(1))) continue;
       cache_.clear();
       ids = sequence;
     }
@@ -145,7 +139,7 @@ GeneratedTexts generate_texts(const Decoder& decoder, const Tokenizer& tokenizer
   const std::int64_t longest = std::ssize(prompts[order.front()].ids) + options.max_new_tokens;
   const ModelConfig& config = decoder.config();
   const bool can_pad =
-      !config.spec.learned_position_offset && !rotation_differs(config, 1, longest);
+      !config.spec.learned_position_offset && !rotates_differently(config.spec.ropes, 1, longest);
   const std::size_t batch_size = can_pad ? static_cast<std::size_t>(options.batch_size) : 1;
   BatchGenerator generator(decoder, tokenizer, prompts, options);
   for (std::size_t first = 0; first < order.size(); first += batch_size) {

@@ -139,6 +139,12 @@ bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t
   return rope.kind == RopeKind::kLongRope && (length > context) != (other > context);
 }
 
+bool rotates_differently(const std::vector<RopeSpec>& ropes, std::int64_t length,
+                         std::int64_t other) {
+  return std::ranges::any_of(
+      ropes, [&](const RopeSpec& rope) { return rotates_differently(rope, length, other); });
+}
+
 RotaryAngles rotary_angles(const at::Tensor& frequencies, double attention_factor,
                            std::int64_t first, std::int64_t count,
                            const at::TensorOptions& options) {

@@ -26,6 +26,10 @@ at::Tensor rotary_frequencies(const RopeSpec& rope, std::int64_t rotary_dim, at:
 
 /// Returns true if cached keys of one length do not fit sequences of the other.
 bool rotates_differently(const RopeSpec& rope, std::int64_t length, std::int64_t other);
+/// Returns true for any of the rotary embeddings of a model: sequences of these lengths, padded to
+/// one, then need separate passes.
+bool rotates_differently(const std::vector<RopeSpec>& ropes, std::int64_t length,
+                         std::int64_t other);
 
 /// Cosine and sine of position times frequency, each [seq, rotary_dim / 2]; undefined: no rotation.
 struct RotaryAngles {

@@ -223,9 +223,7 @@ std::int64_t sample(const std::vector<double>& logits, const GenerateOptions& op
 
 /// Returns true if the keys of `length` cached tokens do not fit a sequence with one more.
 bool rotation_changes(const ModelConfig& config, std::int64_t length) {
-  return std::ranges::any_of(config.spec.ropes, [&](const RopeSpec& rope) {
-    return rotates_differently(rope, length, length + 1);
-  });
+  return rotates_differently(config.spec.ropes, length, length + 1);
 }
 
 }  // namespace
