@@ -91,10 +91,15 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids,
                             vocab_size(), ids[i], i);
     }
     if (options.skip_special_tokens && is_special(ids[i])) continue;
-    bytes += piece(ids[i], at_text_start);
-    at_text_start = false;
+    bytes += next_piece(ids[i], at_text_start);
   }
   return take_characters(bytes, /*flush=*/true);
+}
+
+std::string Tokenizer::next_piece(std::int32_t id, bool& at_text_start) const {
+  std::string bytes = piece(id, at_text_start);
+  at_text_start = at_text_start && drops_all_leading_spaces_ && bytes.empty();
+  return bytes;
 }
 
 std::string Tokenizer::token_text(std::int32_t id) const {
@@ -107,8 +112,7 @@ StreamingDecoder::StreamingDecoder(const Tokenizer& tokenizer, const DecodeOptio
 
 std::string StreamingDecoder::push(std::int32_t id) {
   if (options_.skip_special_tokens && tokenizer_.is_special(id)) return {};
-  pending_ += tokenizer_.piece(id, at_text_start_);
-  at_text_start_ = false;
+  pending_ += tokenizer_.next_piece(id, at_text_start_);
   return take_characters(pending_, /*flush=*/false);
 }
 

@@ -91,11 +91,20 @@ class Tokenizer {
                                                 const EncodeOptions& options) const = 0;
   void check_id(std::int32_t id) const;
 
+  /// Every token before the first visible character loses its leading space, not only the first
+  /// token: SentencePiece's `remove_extra_whitespaces`.
+  bool drops_all_leading_spaces_ = false;
   std::optional<std::int32_t> bos_id_;
   std::optional<std::int32_t> eos_id_;
   std::vector<std::int32_t> prefix_ids_;
   std::vector<std::int32_t> suffix_ids_;
   std::string sha256_;
+
+ private:
+  friend class StreamingDecoder;
+  /// Returns the bytes of the next id of a text, and whether the following id is still at its
+  /// start.
+  std::string next_piece(std::int32_t id, bool& at_text_start) const;
 };
 
 /// Decodes ids one by one, as generation makes them, and hands out whole characters only:

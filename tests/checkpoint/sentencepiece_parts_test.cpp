@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long texts are encoded in parts: the ids equal those of a single call of libsentencepiece.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,6 +56,7 @@ struct ModelSpec {
   bool removes_extra_spaces = false;
   bool falls_back_to_bytes = false;
   bool spaces_end_words = false;
+  bool joins_space_and_a = true;  ///< has the piece "\u2581a"
   std::string user_defined = "";
 };
 
@@ -72,6 +74,7 @@ std::string model_of(const ModelSpec& spec) {
   for (const std::string& text : std::vector<std::string>{
            "th", "he", "the", mark + "t", mark + "the", "ab", mark + "a", mark + "ab", "bb",
            mark + mark, "aa", mark, "a", "b", "t", "h", "e", "\n"}) {
+    if (text == mark + "a" && !spec.joins_space_and_a) continue;
     pieces += piece(text, score--);
   }
   if (!spec.user_defined.empty()) pieces += piece(spec.user_defined, 0, PieceType::kUserDefined);
@@ -129,6 +132,40 @@ TEST(SentencePiecePartsTest, GiveTheIdsOfOneCallForModelsOfEveryKind) {
       spec.spaces_end_words = (bits & 8U) != 0;
       SCOPED_TRACE(fmt::format("algorithm {}, settings {:04b}", static_cast<int>(algorithm), bits));
       expect_ids_of_one_call(model_of(spec), text);
+    }
+  }
+}
+
+/// Spaces at the start of a text are dropped as the settings of the normalizer say.
+TEST(SentencePieceDecodingTest, EqualsTheLibraryForEveryNormalizer) {
+  for (unsigned bits = 0; bits < 8; ++bits) {
+    ModelSpec spec{.algorithm = Algorithm::kBpe};
+    spec.adds_dummy_prefix = (bits & 1U) != 0;
+    spec.removes_extra_spaces = (bits & 2U) != 0;
+    spec.joins_space_and_a = (bits & 4U) != 0;
+    SCOPED_TRACE(fmt::format("settings {:03b}", bits));
+    const std::string content = model_of(spec);
+    const auto model = parse_sentencepiece_model(content);
+    const testing::TemporaryFolder folder;
+    testing::write_text(folder / "tokenizer.model", content);
+    const auto tokenizer = load_tokenizer(folder.path());
+    Random random(bits);
+    for (int i = 0; i < 300; ++i) {
+      Ids ids = {1};  // <s>
+      std::vector<std::string> pieces;
+      const int count = 1 + static_cast<int>(random.below(5));
+      for (int k = 0; k < count; ++k) {
+        const std::int32_t id = 3 + static_cast<std::int32_t>(random.below(
+                                        static_cast<std::uint64_t>(model->num_pieces() - 3)));
+        ids.push_back(id);
+        pieces.push_back(model->piece(id));
+      }
+      const std::string expected = model->decode_pieces(pieces);
+      ASSERT_EQ(tokenizer->decode(ids), expected) << fmt::format("{}", fmt::join(pieces, "|"));
+      StreamingDecoder decoder(*tokenizer);
+      std::string streamed;
+      for (const std::int32_t id : ids) streamed += decoder.push(id);
+      ASSERT_EQ(streamed + decoder.finish(), expected);
     }
   }
 }

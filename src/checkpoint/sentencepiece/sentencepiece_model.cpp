@@ -83,7 +83,7 @@ class SentencePieceTokenizer : public Tokenizer {
         "tokenizer.json of that checkpoint next to it",
         path.string());
     sha256_ = sha256_of_file(path);
-    drops_first_space_ = first_space_is_dropped();
+    find_dropped_spaces();
     can_cut_before_words_ = no_piece_holds_two_words();
     if (can_cut_before_words_ && !model_->weighs_whole_texts()) {
       next_word_begins_ = beginning_of_next_word();
@@ -213,9 +213,20 @@ class SentencePieceTokenizer : public Tokenizer {
     return std::nullopt;
   }
 
-  /// The normalizer's settings are not part of the library's interface; its decoder shows them.
-  bool first_space_is_dropped() const {
-    return model_->decode_pieces({std::string(kSpaceMark) + "a"}) == "a";
+  /// Finds which spaces at the start of a text the library's decoder drops; the settings of the
+  /// normalizer, which decide it, are not part of its interface. The decoder does not do so for
+  /// pieces that the vocabulary lacks.
+  void find_dropped_spaces() {
+    const auto begins_with_space = [this](std::int32_t id) {
+      return model_->piece(id).starts_with(kSpaceMark) && !model_->is_control(id) &&
+             !model_->is_unknown(id);
+    };
+    std::int32_t id = 0;
+    while (id < vocab_size() && !begins_with_space(id)) ++id;
+    if (id == vocab_size()) return;
+    drops_first_space_ = !model_->decode_pieces({model_->piece(id)}).starts_with(' ');
+    const std::string space(kSpaceMark);
+    drops_all_leading_spaces_ = token_id(space) && model_->decode_pieces({space, space}).empty();
   }
 
   void resolve_ends(const SpecialTokens& special) {
