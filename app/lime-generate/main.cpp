@@ -71,8 +71,9 @@ struct GenerateCommand {
 };
 
 std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt) {
-  const std::vector<std::int32_t> ids = tokenizer.encode(prompt, {.add_special_tokens = true});
+  const std::vector<std::int32_t> ids = tokenizer.with_prefix(tokenizer.encode(prompt));
   std::vector<std::int64_t> wide(ids.begin(), ids.end());
+  wide.insert(wide.end(), tokenizer.suffix_ids().begin(), tokenizer.suffix_ids().end());
   if (wide.empty() && tokenizer.bos_id()) wide.push_back(*tokenizer.bos_id());
   throw_if(wide.empty(),
            "prompt: must contain at least one token because the tokenizer has no beginning-of-text "

@@ -76,6 +76,17 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text,
   return ids;
 }
 
+std::vector<std::int32_t> Tokenizer::with_prefix(std::vector<std::int32_t> ids) const {
+  if (!spells_prefix(ids, prefix_ids_)) {
+    ids.insert(ids.begin(), prefix_ids_.begin(), prefix_ids_.end());
+  }
+  return ids;
+}
+
+bool spells_prefix(std::span<const std::int32_t> text_ids, std::span<const std::int32_t> prefix) {
+  return !text_ids.empty() && !prefix.empty() && text_ids.front() == prefix.front();
+}
+
 void Tokenizer::check_id(std::int32_t id) const {
   if (id >= 0 && id < vocab_size()) return;
   throw InvalidArgument("tokenizer: token ids must be in [0, {}), got {}", vocab_size(), id);

@@ -80,6 +80,9 @@ class Tokenizer {
   std::span<const std::int32_t> prefix_ids() const { return prefix_ids_; }
   std::span<const std::int32_t> suffix_ids() const { return suffix_ids_; }
 
+  /// Returns the ids of a text with prefix_ids() before them, unless it spells_prefix().
+  std::vector<std::int32_t> with_prefix(std::vector<std::int32_t> ids) const;
+
   /// Returns the SHA-256 of the tokenizer's file, or of the digests of vocab.json and merges.txt.
   const std::string& sha256() const { return sha256_; }
 
@@ -106,6 +109,10 @@ class Tokenizer {
   /// start.
   std::string next_piece(std::int32_t id, bool& at_text_start) const;
 };
+
+/// Returns true if a text begins with the first token of `prefix` because it spells it out, as in
+/// `<bos>Once`. Such a text gets no second one, as in lm-evaluation-harness. transformers adds one.
+bool spells_prefix(std::span<const std::int32_t> text_ids, std::span<const std::int32_t> prefix);
 
 /// Decodes ids one by one, as generation makes them, and hands out whole characters only:
 ///

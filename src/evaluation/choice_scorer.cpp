@@ -39,8 +39,7 @@ ChoiceTokens encode_choice(const Tokenizer& tokenizer, const std::string& contex
                            const std::string& continuation, std::int64_t max_length) {
   const auto encode = [&](const std::string& text, bool with_prefix) {
     std::vector<std::int32_t> ids = tokenizer.encode(text);
-    const auto prefix = tokenizer.prefix_ids();
-    if (with_prefix) ids.insert(ids.begin(), prefix.begin(), prefix.end());
+    if (with_prefix) ids = tokenizer.with_prefix(std::move(ids));
     return Ids(ids.begin(), ids.end());
   };
   Ids before;

@@ -178,10 +178,9 @@ class Evaluation {
   }
 
   TextPrompt prompt_of(const EvalSample& item, bool& is_cut) const {
-    TextPrompt prompt{{tokenizer_.prefix_ids().begin(), tokenizer_.prefix_ids().end()},
-                      item.stop_strings};
-    const std::vector<std::int32_t> ids = tokenizer_.encode(item.contexts.front());
-    prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
+    const std::vector<std::int32_t> ids =
+        tokenizer_.with_prefix(tokenizer_.encode(item.contexts.front()));
+    TextPrompt prompt{{ids.begin(), ids.end()}, item.stop_strings};
     if (tokenizer_.eos_id()) {
       const std::vector<std::int32_t> end = {*tokenizer_.eos_id()};
       prompt.stop_strings.push_back(tokenizer_.decode(end, {.skip_special_tokens = false}));

@@ -65,6 +65,16 @@ TEST_F(LimeGenerateTest, ErrorsOfThePromptComeBeforeIt) {
   EXPECT_THAT(run.errors, HasSubstr("UTF-8"));
 }
 
+TEST_F(LimeGenerateTest, APromptThatSpellsBosGetsNoSecondOne) {
+  const auto ids = [&](const std::string& prompt) {
+    const ProgramRun run = generate("--checkpoint model --next-tokens 2 --prompt '" + prompt + "'");
+    return parse_json(run.output, "output")["ids"];
+  };
+  EXPECT_EQ(ids("<s>the cat"), ids("the cat"));
+  EXPECT_EQ(ids("<s>"), ids(""));
+  EXPECT_EQ(ids("the<s>"), Json({256, 't', 'h', 'e', 256}));
+}
+
 TEST_F(LimeGenerateTest, WarnsOfTextsBeyondThePositionsOfTheModel) {
   const ProgramRun run = generate("--checkpoint model --prompt 'the cat' --max-new-tokens 64");
   EXPECT_EQ(run.status, 0);

@@ -123,6 +123,19 @@ TEST(TokenizerTest, SpecialTokensInTheTextAreTakenOrCut) {
   EXPECT_EQ(tokenizer->decode(cut), text);
 }
 
+TEST(TokenizerTest, ATextThatSpellsThePrefixGetsNoSecondOne) {
+  const auto tokenizer = load_tokenizer_json(golden_tokenizer_json("llama3"));
+  ASSERT_EQ(tokenizer->prefix_ids().size(), 1U);
+  const std::string bos = tokenizer->piece(tokenizer->prefix_ids().front());
+  const Ids plain = tokenizer->with_prefix(tokenizer->encode("the world"));
+  EXPECT_EQ(plain, tokenizer->encode("the world", {.add_special_tokens = true}));
+  EXPECT_EQ(tokenizer->with_prefix(tokenizer->encode(bos + "the world")), plain);
+  EXPECT_EQ(tokenizer->with_prefix({}).size(), 1U);
+  // As Hugging Face's argument.
+  EXPECT_EQ(tokenizer->encode(bos + "the world", {.add_special_tokens = true}).size(),
+            plain.size() + 1);
+}
+
 TEST(TokenizerTest, ContinuationKeepsItsLeadingSpace) {
   const auto tokenizer = load_tokenizer_json(golden_tokenizer_json("llama2"));
   const Ids ids = tokenizer->encode("the world");

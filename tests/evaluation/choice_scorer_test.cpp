@@ -92,6 +92,13 @@ TEST_P(EncodeChoiceTest, PutsTheTokenizersPrefixBeforeTexts) {
   EXPECT_EQ(choice.targets, std::vector<std::int64_t>(text.begin(), text.end()));
 }
 
+TEST_P(EncodeChoiceTest, AContextThatSpellsBosGetsNoSecondOne) {
+  const ChoiceTokens spelled = encode("<s>ab", "c");
+  EXPECT_EQ(spelled.input, encode("ab", "c").input);
+  EXPECT_EQ(spelled.targets, encode("ab", "c").targets);
+  EXPECT_EQ(encode("", "<s>ab").input, encode("", "ab").input);
+}
+
 TEST_P(EncodeChoiceTest, CutsTheStartOfLongContexts) {
   const ChoiceTokens whole = encode("abcdefgh", "ij");
   const ChoiceTokens cut = encode("abcdefgh", "ij", 6);

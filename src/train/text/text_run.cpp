@@ -171,9 +171,7 @@ std::vector<TokenSequence> sequences_of(const std::vector<TextPair>& pairs,
   std::vector<TokenSequence> sequences;
   for (const TextPair& pair : pairs) {
     const auto encode = [&](const std::string& text) {
-      std::vector<std::int32_t> ids = tokenizer.encode(text);
-      ids.insert(ids.begin(), tokenizer.prefix_ids().begin(), tokenizer.prefix_ids().end());
-      return ids;
+      return tokenizer.with_prefix(tokenizer.encode(text));
     };
     TokenSequence sequence;
     sequence.ids = encode(pair.prompt + " " + pair.answer);
