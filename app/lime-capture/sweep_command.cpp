@@ -12,6 +12,7 @@
 #include "capture/capture_sizes.h"
 #include "capture/sweep.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/rotary.h"
 
 namespace lime {
 namespace {
@@ -64,6 +65,20 @@ struct SweepRun {
   std::vector<SweepItem> items;
   std::vector<std::int64_t> sequences = {};  ///< those with a scored token
 };
+
+/// Splits the sequences into passes of at most `batch_size` that are rotated alike.
+std::vector<std::vector<std::int64_t>> batches_of(const SweepRun& run, std::int64_t batch_size) {
+  const auto& ropes = run.decoder.config().spec.ropes;
+  std::vector<std::vector<std::int64_t>> batches;
+  for (const std::int64_t sequence : run.sequences) {
+    const bool starts = batches.empty() || std::ssize(batches.back()) == batch_size ||
+                        rotates_differently(ropes, run.input.length(batches.back().front()),
+                                            run.input.length(sequence));
+    if (starts) batches.emplace_back();
+    batches.back().push_back(sequence);
+  }
+  return batches;
+}
 
 UnitResult measure_batch(const SweepRun& run, const std::vector<std::int64_t>& sequences,
                          const UnitContext& context) {
@@ -193,16 +208,13 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
     analysis.warnings.push_back(fmt::format(
         "{} of {} sequences have no token to score and are left out", all - scored, all));
   }
-  for (std::int64_t first = 0; first < scored; first += options.batch_size) {
-    const std::int64_t count = std::min(options.batch_size, scored - first);
-    const std::vector<std::int64_t> batch(run->sequences.begin() + first,
-                                          run->sequences.begin() + first + count);
+  for (const std::vector<std::int64_t>& batch : batches_of(*run, options.batch_size)) {
     Unit& unit = analysis.units.emplace_back();
     unit.key = {{col::kLabel, run->label}, {col::kSequence, batch.front()}};
     unit.where = fmt::format("sequences {} to {}", batch.front(), batch.back());
     unit.work = std::ssize(run->items);
     // The graph of a backward pass keeps the activations of all layers.
-    unit.bytes = pass_elements_per_token(config) * run->input.longest() * count *
+    unit.bytes = pass_elements_per_token(config) * run->input.longest() * std::ssize(batch) *
                  (config.num_hidden_layers + 3) * 4;
     unit.measure = [run, batch](const UnitContext& context) {
       return measure_batch(*run, batch, context);

@@ -187,6 +187,7 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
   };
   WindowLimits limits;
   limits.batch_size = even(setup.batch_size);
+  limits.ropes = setup.config.spec.ropes;
   limits.keeps_duplicates =
       std::ranges::any_of(setup.edits.activations, &ActivationEdit::needs_whole_texts);
   limits.sorts_by_length = !options.keeps_activations() || options.rows != RowKind::kTokens;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "model/kernels/rotary.h"
+
 namespace lime {
 
 std::vector<SequenceRange> plan_shards(const CaptureSize& size, std::int64_t batch_size,
@@ -60,6 +62,9 @@ std::vector<std::vector<std::int64_t>> sorted_batches(const CaptureInput& input,
   for (const std::int64_t sequence : order) {
     const auto fits = [&](const std::vector<std::int64_t>& batch) {
       const auto count = static_cast<std::int64_t>(batch.size());
+      if (rotates_differently(limits.ropes, input.length(batch.front()), input.length(sequence))) {
+        return false;
+      }
       if (!limits.tokens || count < limits.batch_size) return count < limits.batch_size;
       return (count + 1) * input.length(sequence) <= *limits.tokens;
     };
@@ -69,15 +74,29 @@ std::vector<std::vector<std::int64_t>> sorted_batches(const CaptureInput& input,
   return batches;
 }
 
+/// Returns how many sequences from `first` on are rotated as it is, at most `most`.
+std::int64_t rotated_alike(const CaptureInput& input, std::int64_t first, std::int64_t most,
+                           const std::vector<RopeSpec>& ropes) {
+  std::int64_t count = 1;
+  while (count < most &&
+         !rotates_differently(ropes, input.length(first), input.length(first + count))) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange shard,
                                         const WindowLimits& limits) {
   const std::int64_t step = limits.sorts_by_length ? limits.sequences : limits.batch_size;
   std::vector<CaptureWindow> windows;
-  for (std::int64_t done = 0; done < shard.count; done += step) {
+  for (std::int64_t done = 0; done < shard.count;) {
+    const std::int64_t first = shard.first + done;
+    const std::int64_t most = std::min(step, shard.count - done);
     CaptureWindow& window = windows.emplace_back();
-    window.range = {shard.first + done, std::min(step, shard.count - done)};
+    window.range = {
+        first, limits.sorts_by_length ? most : rotated_alike(input, first, most, limits.ropes)};
     window.duplicate_of = find_duplicates(input, window.range, limits.keeps_duplicates);
     if (limits.sorts_by_length) {
       window.batches = sorted_batches(input, window.range, limits);
@@ -85,6 +104,7 @@ std::vector<CaptureWindow> plan_windows(const CaptureInput& input, SequenceRange
       std::vector<std::int64_t>& batch = window.batches.emplace_back(window.range.count);
       std::iota(batch.begin(), batch.end(), window.range.first);
     }
+    done += window.range.count;
   }
   return windows;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "capture/input/input.h"
+#include "checkpoint/decoder_spec.h"
 
 namespace lime {
 
@@ -52,6 +53,9 @@ struct WindowLimits {
   /// Groups sequences of similar length into one pass, to reduce padding. If false, every pass is a
   /// window, in input order.
   bool sorts_by_length = false;
+  /// Rotary embeddings of the model. Sequences that they rotate differently need separate passes,
+  /// which would rotate all of them as the longest one.
+  std::vector<RopeSpec> ropes = {};
   /// Equal sequences may have different activations, after an edit.
   bool keeps_duplicates = false;
   std::int64_t sequences = 1024;  ///< of a sorted window

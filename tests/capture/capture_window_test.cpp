@@ -50,6 +50,37 @@ TEST(PlanWindowsTest, FillPassesUpToTheTokens) {
               ElementsAre(ElementsAre(0, 1, 2, 3, 4), ElementsAre(5, 6), ElementsAre(7)));
 }
 
+/// A padded pass has the angles of its longest sequence.
+TEST(PlanWindowsTest, SeparateSequencesThatAreRotatedDifferently) {
+  const CaptureInput input = input_of({9, 3, 4, 12, 9, 8}, {1, 2, 3, 4, 5, 6});
+  const RopeSpec dynamic{
+      .kind = RopeKind::kDynamic, .factor = 2.0, .original_max_position_embeddings = 8};
+  const RopeSpec longrope{.kind = RopeKind::kLongRope, .original_max_position_embeddings = 8};
+  const auto in_order = [&](const RopeSpec& rope) {
+    std::vector<std::vector<std::int64_t>> batches;
+    for (const auto& window : plan_windows(input, {0, 6}, {.batch_size = 4, .ropes = {{}, rope}})) {
+      EXPECT_EQ(window.batches.size(), 1U) << "rows are written in the order of the passes";
+      EXPECT_EQ(window.range.first, window.batches.front().front());
+      EXPECT_EQ(window.range.count, std::ssize(window.batches.front()));
+      batches.push_back(window.batches.front());
+    }
+    return batches;
+  };
+  EXPECT_THAT(in_order({}), ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5)));
+  EXPECT_THAT(in_order(longrope),
+              ElementsAre(ElementsAre(0), ElementsAre(1, 2), ElementsAre(3, 4), ElementsAre(5)));
+  EXPECT_THAT(in_order(dynamic), ElementsAre(ElementsAre(0), ElementsAre(1, 2), ElementsAre(3),
+                                             ElementsAre(4), ElementsAre(5)));
+  const auto sorted = [&](const RopeSpec& rope) {
+    const WindowLimits limits{
+        .batch_size = 4, .sorts_by_length = true, .ropes = {rope}, .sequences = 100};
+    return plan_windows(input, {0, 6}, limits).front().batches;
+  };
+  EXPECT_THAT(sorted(longrope), ElementsAre(ElementsAre(1, 2, 5), ElementsAre(0, 4, 3)));
+  EXPECT_THAT(sorted(dynamic),
+              ElementsAre(ElementsAre(1, 2, 5), ElementsAre(0, 4), ElementsAre(3)));
+}
+
 TEST(PlanWindowsTest, HoldEverySequenceOnce) {
   std::vector<int> lengths;
   std::vector<int> last;
