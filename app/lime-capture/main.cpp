@@ -41,7 +41,8 @@ std::string first_ids(const auto& of) {
 std::string bytes_text(auto bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 /// Returns the unit that the beginning-of-sequence token is prepended to.
-const char* unit_of_input(const CaptureOptions& options) {
+const char* unit_of_input(const CaptureOptions& options, const CapturePreview& preview) {
+  if (preview.packing == Packing::kBosEach) return "sequence";
   if (!options.text.empty()) return "document";
   if (!options.lines.empty()) return "line";
   return options.pairs.empty() ? "sequence" : "sentence";
@@ -52,14 +53,15 @@ void print_input(const CaptureOptions& options, const CapturePreview& preview) {
   if (preview.dropped_tokens > 0) {
     fmt::print("; the last {} tokens are dropped, too few for a sequence", preview.dropped_tokens);
   }
-  if (options.packing == Packing::kLimeCode) {
+  if (preview.packing == Packing::kLimeCode) {
     fmt::print("; {} before and an end-of-sequence token after each document (--packing {})\n",
-               quoted(preview.prepended), enum_name(options.packing));
+               quoted(preview.prepended), enum_name(*preview.packing));
   } else if (preview.prepended.empty()) {
     fmt::print("; nothing prepended (--bos {})\n", enum_name(options.bos));
   } else {
-    fmt::print("; {} prepended to each {} (--bos {})\n", quoted(preview.prepended),
-               unit_of_input(options), enum_name(options.bos));
+    fmt::print("; {} prepended to each {} (--bos {}{})\n", quoted(preview.prepended),
+               unit_of_input(options, preview), enum_name(options.bos),
+               preview.packing ? fmt::format(" --packing {}", enum_name(*preview.packing)) : "");
   }
   fmt::print("First ids {}\n", first_ids(preview));
 }
@@ -283,9 +285,11 @@ int info(const FileCommand& command) {
   print_fact("computed in", about.compute_dtype);
   const bool is_known = about.options.contains("bos");
   print_fact("prepended", about.prepended.empty() && is_known ? "nothing" : about.prepended);
-  if (about.options.contains("packing")) {
+  // Sequences that keep their lengths are not packed.
+  if (about.options.contains("packing") && !about.options.value("seq_len", Json()).is_null()) {
     print_fact("packing", option_text(about.options, "packing"));
   }
+  print_fact("warning", missing_prefix(about, summary.num_sequences));
   print_fact("first ids", first_ids(about));
   print_fact("checkpoint sha256", about.checkpoint_sha256);
   print_fact("tokenizer sha256", about.tokenizer_sha256);

@@ -10,6 +10,7 @@
 #include "analysis/engine/analysis.h"
 #include "capture/capture_options.h"
 #include "capture/capture_sizes.h"
+#include "capture/input/input_prefix.h"
 #include "capture/sweep.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"
@@ -178,7 +179,8 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   const ModelConfig& config = checkpoint.config();
   config.require_head("sweep");
   const ModelEdits edits = read_edits(options.input.edit);
-  CaptureInput input = read_input(options.input, config, tokenizer_for(options.input).get());
+  const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options.input);
+  CaptureInput input = read_input(options.input, config, tokenizer.get());
   input.truncate(options.input.max_sequences.value_or(input.num_sequences()));
   std::int64_t shortest = input.longest();
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
@@ -192,12 +194,15 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   run->summary.seed = run_options.seed;
   Analysis analysis = analysis_of("sweep", options);
   analysis.options["edit"] = edits_to_json(edits);
+  if (run->input.packing) analysis.options["packing"] = enum_name(*run->input.packing);
   AnalysisInput& model = analysis.inputs.emplace_back();
   model.path = checkpoint.path().string();
   model.label = run->label;
   model.sha256 = checkpoint.sha256();
   model.text_sha256 = run->input.sha256();
   analysis.warnings = checkpoint.warnings();
+  std::ranges::move(input_warnings(run->input, options.input, config, tokenizer.get()),
+                    std::back_inserter(analysis.warnings));
   const std::int64_t all = run->input.num_sequences();
   for (std::int64_t s = 0; s < all; ++s) {
     if (!run->input.scored_of(s).empty()) run->sequences.push_back(s);

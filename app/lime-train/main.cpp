@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -191,7 +192,12 @@ PreparedText prepare(const TrainCommand& command, TextData& data) {
 TrainingOutcome train(const TrainCommand& command) {
   TextData data = command.text;
   PreparedText prepared;
-  if (command.task == TrainingTask::kText) prepared = prepare(command, data);
+  if (command.task == TrainingTask::kText) {
+    prepared = prepare(command, data);
+    const bool is_tuned = !command.setup.from.empty() && !command.quiet;
+    const std::string warning = is_tuned ? packing_warning(prepared, data) : "";
+    if (!warning.empty()) print_warnings(std::array{warning});
+  }
   ProgressLine progress({.label = "train", .unit = "steps", .quiet = command.quiet});
   const auto run = [&] {
     switch (command.task) {

@@ -109,9 +109,10 @@ class Bench:
         site = {"ResFormer", "Depth-Attention", "LIMe dynamic"}
         routes = "attn.hook_route" if name in site else "hook_depth_weights"
         run([self.program("lime-capture"), "--checkpoint", folder, "--text",
-             *sorted((self.out / "held-out").glob("*.txt")), "--seq-len", 256, "--max-sequences",
-             self.own.sequences, "--sites", f"values,routed_values,hidden,{routes}", "--store",
-             "float16", "--resume", "--quiet", "-o", capture])
+             *sorted((self.out / "held-out").glob("*.txt")), "--packing", "eos-between",
+             "--seq-len", 256, "--max-sequences", self.own.sequences, "--sites",
+             f"values,routed_values,hidden,{routes}", "--store", "float16", "--resume", "--quiet",
+             "-o", capture])
 
         def rows(metric, *options):
             table = folder.with_name(f"{folder.name}-{metric}.json")

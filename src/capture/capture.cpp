@@ -267,7 +267,8 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                         .compress_threads = options.compress_threads()});
   if (callbacks.on_start) {
     CapturePreview preview = setup.preview;
-    preview.warnings = checkpoint.warnings();
+    preview.warnings.insert(preview.warnings.begin(), checkpoint.warnings().begin(),
+                            checkpoint.warnings().end());
     preview.num_shards_left = static_cast<int>(writer.missing_shards().size());
     for (const DecoderStage& stage : decoder.stages()) {
       preview.stages.push_back(

@@ -26,10 +26,11 @@ struct CapturePreview {
   std::int64_t batch_size = 0;
   std::int64_t memory_bytes = 0;  ///< estimated peak memory of the process
   int num_shards = 0;
-  int num_shards_left = 0;                ///< remaining in this run
-  std::string prepended;                  ///< tokens before each document or sentence, as text
-  std::vector<std::int32_t> first_ids;    ///< of the first sequence, at most 16
-  std::vector<std::string> first_tokens;  ///< as text; empty without a tokenizer
+  int num_shards_left = 0;  ///< remaining in this run
+  std::string prepended;    ///< tokens before each sequence or document, as text
+  std::optional<Packing> packing = std::nullopt;  ///< see CaptureInput
+  std::vector<std::int32_t> first_ids;            ///< of the first sequence, at most 16
+  std::vector<std::string> first_tokens;          ///< as text; empty without a tokenizer
   /// With `only`: text, token id and rows of each class.
   struct ClassRows {
     std::string text;
@@ -44,7 +45,7 @@ struct CapturePreview {
     std::int64_t weight_bytes = 0;
   };
   std::vector<Stage> stages;
-  std::vector<std::string> warnings;  ///< of the checkpoint, for the user
+  std::vector<std::string> warnings;  ///< of the checkpoint and the input, for the user
 };
 
 struct CaptureResult {

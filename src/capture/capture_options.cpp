@@ -46,12 +46,14 @@ void CaptureOptions::describe_input(OptionList& list) {
   list.add("tokens", tokens,
            "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len");
   list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence");
-  list.add("bos", bos,
-           "beginning-of-sequence token before each document, line or sentence; auto: as the "
-           "tokenizer specifies");
+  list.add(
+      "bos", bos,
+      "beginning-of-sequence token before each packed sequence, line or sentence; auto: as the "
+      "tokenizer specifies");
   list.add("packing", packing,
-           "packing of the documents of --text: eos-between, an end-of-sequence token between two, "
-           "or lime-code, as in the LIMe code");
+           "packing of the documents of --text: bos-each, BOS at the start of every sequence, "
+           "eos-between, BOS before documents only, or lime-code, as in the LIMe code; bos-each if "
+           "--bos prepends a token, else eos-between");
   list.add("seq_len", seq_len, "tokens per sequence; 2048 or the model's maximum if smaller");
   list.add("max_sequences", max_sequences, "use only the first N sequences");
   score.describe(list);
@@ -115,12 +117,19 @@ void CaptureOptions::validate_input() const {
            !lines.empty()   ? "lines"
            : !views.empty() ? "views"
                             : "pairs");
-  if (packing != Packing::kEosBetween) {
-    throw_if(text.empty(), "packing: applies to --text only; omit --packing");
+  if (packing == Packing::kLimeCode) {
+    throw_if(text.empty(), "packing: lime-code applies to --text only; omit --packing");
     throw_if(bos != BosPolicy::kAuto,
              "bos: must be auto with --packing {}, which sets the tokens around a document itself, "
              "got {}",
-             enum_name(packing), enum_name(bos));
+             enum_name(*packing), enum_name(bos));
+  }
+  if (packing == Packing::kBosEach) {
+    throw_if(keeps_lengths(),
+             "packing: bos-each applies to --text and --tokens only, because other sequences are "
+             "not packed; omit --packing");
+    throw_if(bos == BosPolicy::kNever,
+             "bos: must be auto or always with --packing bos-each, got never; omit one of them");
   }
   if (max_sequences) at_least_one("max_sequences", *max_sequences);
   if (max_sequences && !pairs.empty()) {

@@ -48,7 +48,7 @@ template <> struct OptionCodec<BatchSize> {
   }
 };
 
-/// Whether the beginning-of-sequence token is prepended to each document, line or sentence.
+/// Whether the beginning-of-sequence token is put before texts; see Packing for packed ones.
 enum class BosPolicy {
   kAuto,    ///< as configured in the tokenizer's files; token files are unchanged
   kAlways,  ///< always, even where the text starts with one already
@@ -60,13 +60,19 @@ constexpr auto names_of(BosPolicy) { return names_in_order<BosPolicy>("auto", "a
 /// Method that joins documents to one stream of tokens, which is cut into sequences of equal
 /// length.
 enum class Packing {
-  kEosBetween,  ///< an end-of-sequence token between two documents, cut once over all of them
+  /// BOS before every document, an end-of-sequence token between two, cut once over all of them.
+  kEosBetween,
   /// As preprocessing_fineweb.py of the LIMe code: a beginning-of-sequence token before and an
   /// end-of-sequence token after every document, cut in batches of 32 documents.
   kLimeCode,
+  /// As TransformerLens and SAELens: an end-of-sequence token between two documents, and BOS at the
+  /// start of every sequence.
+  kBosEach,
 };
 
-constexpr auto names_of(Packing) { return names_in_order<Packing>("eos-between", "lime-code"); }
+constexpr auto names_of(Packing) {
+  return names_in_order<Packing>("eos-between", "lime-code", "bos-each");
+}
 
 /// Encoding of minimal pairs whose log-likelihood is computed.
 enum class BlimpPreset {
@@ -102,7 +108,8 @@ struct CaptureOptions {
   std::vector<std::filesystem::path> pairs = {};
   std::vector<std::string> edit = {};  ///< see read_edits()
   BosPolicy bos = BosPolicy::kAuto;
-  Packing packing = Packing::kEosBetween;
+  /// Not set: kBosEach if tokens are prepended, else kEosBetween.
+  std::optional<Packing> packing = std::nullopt;
   std::optional<std::int64_t> seq_len = std::nullopt;
   std::optional<std::int64_t> max_sequences =
       std::nullopt;  ///< of pairs and views, only whole ones

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "capture/capture_sizes.h"
+#include "capture/input/input_prefix.h"
 #include "core/program/program.h"
 
 namespace lime {
@@ -78,6 +79,7 @@ Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) 
   content["batch_size"] = setup.batch_size;
   if (options.pair_preset()) content["blimp_preset"] = enum_name(*options.pair_preset());
   if (!options.keeps_lengths()) content["seq_len"] = setup.input.longest();
+  if (setup.input.packing) content["packing"] = enum_name(*setup.input.packing);
   return content;
 }
 
@@ -108,6 +110,10 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.extra["dropped_tokens"] = setup.input.dropped_tokens;
   info.extra["mean_counts_prepended"] = false;
   info.extra["batch_size_given"] = setup.batch_is_given;
+  if (tokenizer != nullptr && !tokenizer->prefix_ids().empty()) {
+    info.extra["tokenizer_prefix"] = tokens_text(tokenizer->prefix_ids(), tokenizer);
+    info.extra["sequences_without_prefix"] = sequences_without_prefix(setup.input, *tokenizer);
+  }
   return info;
 }
 
@@ -140,6 +146,8 @@ void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& c
   preview.batch_size = setup.batch_size;
   preview.num_shards = static_cast<int>(setup.shards.size());
   preview.prepended = tokens_text(input.prepended_ids, tokenizer);
+  preview.packing = input.packing;
+  preview.warnings = input_warnings(input, options, setup.config, tokenizer);
   const auto first = input.ids_of(0);
   const auto shown = first.first(std::min(first.size(), kShownIds));
   preview.first_ids.assign(shown.begin(), shown.end());
@@ -173,6 +181,9 @@ Json content_options(const CaptureOptions& options) {
                                  "output", "resume", "shard", "memory_limit", "threads", "quiet"}) {
     content.erase(name);
   }
+  // Of the field's earlier default, so that captures of sequences that are not packed can be
+  // resumed.
+  if (!options.packing) content["packing"] = enum_name(Packing::kEosBetween);
   // The content of files, not their paths.
   const ModelEdits edits = read_edits(options.edit);
   content.erase("edit");

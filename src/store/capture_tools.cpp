@@ -255,6 +255,16 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   file.commit();
 }
 
+std::string missing_prefix(const CaptureInfo& info, std::int64_t num_sequences) {
+  if (!info.extra.is_object()) return "";
+  const Json count = info.extra.value("sequences_without_prefix", Json());
+  const Json prefix = info.extra.value("tokenizer_prefix", Json());
+  if (!count.is_number_integer() || count == 0 || !prefix.is_string()) return "";
+  return fmt::format(
+      "{} of {} sequences do not begin with '{}', which the tokenizer puts before every text",
+      count.get<std::int64_t>(), num_sequences, prefix.get<std::string>());
+}
+
 CaptureSummary summarize_capture(const fs::path& path) {
   const CaptureReader reader(path);
   const CaptureTables tables = read_attributes(Hdf5File(path, Hdf5Trial::kDone));

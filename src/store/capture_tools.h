@@ -30,6 +30,10 @@ struct CaptureSummary {
   std::string identity_sha256;  ///< equal for captures of the same inputs, options and datasets
 };
 
+/// Returns what a user should know of a capture whose sequences do not all begin as the tokenizer
+/// begins every text, in one line; empty if they do, or if that is not known.
+std::string missing_prefix(const CaptureInfo& info, std::int64_t num_sequences);
+
 /// @throws as CaptureReader
 CaptureSummary summarize_capture(const std::filesystem::path& path);
 

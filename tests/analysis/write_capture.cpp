@@ -40,6 +40,7 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
   plan.info.tokenizer_sha256 = capture.tokenizer_sha256;
   plan.info.class_names = capture.class_names;
   plan.info.config = capture.config;
+  plan.info.extra = capture.extra;
   plan.router = capture.router;
   for (const auto& [site, layer, rows] : capture.activations) {
     plan.activations.push_back(

@@ -32,6 +32,7 @@ struct SmallCapture {
   std::string checkpoint_sha256 = {};
   int num_heads = 0;             ///< > 0: with the root mean square of each head
   std::int32_t first_token = 0;  ///< rows have the ids first_token, first_token + 1, ...
+  Json extra = Json::object();   ///< see CaptureInfo
 };
 
 /// Writes `capture` to `path` in the format of lime-capture, statistics included.

@@ -78,7 +78,8 @@ TEST_F(LimeCaptureTest, CapturesATextAndSaysWhat) {
   const ProgramRun result = run(kCapture);
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.errors, IsEmpty());
-  EXPECT_THAT(result.output, HasSubstr("'<s>' prepended to each document (--bos auto)"));
+  EXPECT_THAT(result.output,
+              HasSubstr("'<s>' prepended to each sequence (--bos auto --packing bos-each)"));
   EXPECT_THAT(result.output, HasSubstr("First ids 256 '<s>'  79 'O'  110 'n'  99 'c'  101 'e'"));
   EXPECT_THAT(result.output, HasSubstr(" (tokens) in each of 6 datasets, "));
   EXPECT_THAT(result.output, HasSubstr(" of free disk space"));
@@ -221,8 +222,31 @@ TEST_F(LimeCaptureTest, StoresThePackingAndComparesIt) {
   fs::remove(folder_ / "capture.h5");
   fs::remove_all(folder_ / "capture.shards");
   expect_refusal("--checkpoint model --lines text.txt --packing lime-code", 2,
-                 "packing: applies to --text only; omit --packing");
+                 "packing: lime-code applies to --text only; omit --packing");
+  expect_refusal("--checkpoint model --lines text.txt --packing bos-each", 2,
+                 "packing: bos-each applies to --text and --tokens only, because other sequences "
+                 "are not packed; omit --packing");
+  expect_refusal("--checkpoint model --text text.txt --packing bos-each --bos never", 2,
+                 "bos: must be auto or always with --packing bos-each, got never");
   expect_refusal(command + " --bos never", 2, "bos: must be auto with --packing lime-code");
+}
+
+TEST_F(LimeCaptureTest, WarnsOfSequencesWithoutBosAndStoresTheirNumber) {
+  const std::string command = "--checkpoint model --text text.txt --seq-len 20 --quiet ";
+  const ProgramRun result = run(command + "--packing eos-between");
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.errors,
+              MatchesRegex("lime-capture: warning: ([0-9]+) of [0-9]+ sequences do not begin with "
+                           "'<s>', which the tokenizer puts before every text; [^\n]*; use "
+                           "--packing bos-each\n"));
+  EXPECT_THAT(run("info capture.h5").output,
+              HasSubstr("sequences do not begin with '<s>', which the tokenizer puts"));
+  ASSERT_EQ(run(command + "-o each.h5").errors, "");
+  const ProgramRun info = run("info each.h5");
+  EXPECT_THAT(info.output, HasSubstr("packing           bos-each\n"));
+  EXPECT_THAT(info.output, ::testing::Not(HasSubstr("do not begin with")));
+  ASSERT_EQ(run("--checkpoint model --lines text.txt --quiet -o lines.h5").status, 0);
+  EXPECT_THAT(run("info lines.h5").output, ::testing::Not(HasSubstr("packing")));
 }
 
 TEST_F(LimeCaptureTest, FindsFlippedBytes) {

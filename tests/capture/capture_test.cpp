@@ -16,6 +16,7 @@
 #include "checkpoint/tokenizer.h"
 #include "model/decoders/decoder.h"
 #include "store/capture_reader.h"
+#include "store/capture_tools.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
@@ -93,6 +94,10 @@ TEST_F(CaptureTest, SaysWhatWasCaptured) {
   EXPECT_EQ(info.first_tokens[1], "O");
   EXPECT_EQ(info.options["seq_len"], 20);
   EXPECT_EQ(info.options["batch_size"], 3);
+  EXPECT_EQ(info.options["packing"], "bos-each");
+  EXPECT_EQ(info.extra["tokenizer_prefix"], "<s>");
+  EXPECT_EQ(info.extra["sequences_without_prefix"], 0);
+  EXPECT_EQ(missing_prefix(info, reader.num_sequences()), "");
   EXPECT_EQ(info.checkpoint_sha256, Checkpoint::open(options_.checkpoint).sha256());
   EXPECT_EQ(info.tokenizer_sha256, load_tokenizer(options_.checkpoint)->sha256());
   EXPECT_EQ(info.input_sha256.size(), 64U);
@@ -100,6 +105,20 @@ TEST_F(CaptureTest, SaysWhatWasCaptured) {
   EXPECT_THAT(reader.sequences()[0].text, HasSubstr("Once "));
   EXPECT_EQ(reader.rows().position[21], 1);
   EXPECT_EQ(reader.rows().sequence[21], 1);
+}
+
+TEST_F(CaptureTest, StoresHowManySequencesLackBos) {
+  std::vector<std::string> warnings;
+  options_.packing = Packing::kEosBetween;
+  run_capture(options_,
+              {.on_start = [&](const CapturePreview& preview) { warnings = preview.warnings; }});
+  const CaptureReader reader(options_.output);
+  EXPECT_EQ(reader.info().options["packing"], "eos-between");
+  EXPECT_EQ(missing_prefix(reader.info(), reader.num_sequences()),
+            fmt::format("{} of {} sequences do not begin with '<s>', which the tokenizer puts "
+                        "before every text",
+                        reader.num_sequences() - 1, reader.num_sequences()));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("; use --packing bos-each")));
 }
 
 TEST_F(CaptureTest, StatisticsAreThoseOfAllRows) {

@@ -83,6 +83,17 @@ TEST_F(TextRunTest, TokensAreADocumentBetweenBosAndEos) {
   EXPECT_EQ(made_up_text().find(prepared.tokenizer->decode(narrow)), 0U);
 }
 
+TEST_F(TextRunTest, WarnsOfSequencesWithoutBos) {
+  const PreparedText prepared = prepare_text(data_);
+  const std::int64_t sequences = (prepared.text.training.size() - 1) / 24;
+  EXPECT_THAT(packing_warning(prepared, data_),
+              HasSubstr(fmt::format("{} of {} training sequences do not begin with '<s>', which "
+                                    "the tokenizer puts before every text",
+                                    sequences - 1, sequences)));
+  data_.sequence_length = prepared.text.training.size() - 1;
+  EXPECT_EQ(packing_warning(prepared, data_), "") << "the only one is the document";
+}
+
 TEST_F(TextRunTest, TokensAreMadeOnceAndForOtherTextsAnew) {
   prepare_text(data_);
   const auto made = fs::last_write_time(folder_ / "tokens/tokens.json");

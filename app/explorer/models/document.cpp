@@ -12,6 +12,7 @@
 #include "core/files/input_file.h"
 #include "core/json.h"
 #include "store/capture_reader.h"
+#include "store/capture_tools.h"
 #include "store/capture_writer.h"
 #include "store/file_names.h"
 #include "store/results_file.h"
@@ -100,6 +101,10 @@ Document openCapture(const fs::path& path) {
   document.outline.push_back({u"stored as"_s, toQString(enum_name(info.storage))});
   if (!info.created_utc.empty()) {
     document.outline.push_back({u"captured"_s, shownText(info.created_utc)});
+  }
+  if (const std::string warning = missing_prefix(info, capture->num_sequences());
+      !warning.empty()) {
+    document.outline.push_back({u"warning"_s, shownText(warning)});
   }
   if (!capture->complete()) {
     document.outline.push_back({u"incomplete"_s, u"shards are missing"_s});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ struct CaptureInput {
   std::vector<std::string> task_fields;     ///< BLiMP's `field` of each task; empty without any
   std::vector<std::string> task_terms;      ///< and its `linguistics_term`
   std::vector<std::uint8_t> is_prepended;   ///< per token: 1 if prepended to a text
-  std::vector<std::int32_t> prepended_ids;  ///< tokens before each document or sentence
+  std::vector<std::int32_t> prepended_ids;  ///< tokens before each sequence or document
+  std::optional<Packing> packing;           ///< of sequences that were cut to one length
   std::vector<std::uint8_t> is_selected;    ///< per token: 1 if scores count it; empty: all
   std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence
 
@@ -72,21 +74,5 @@ void select_scored(CaptureInput& input, const ScoreSelection& selection,
 
 /// Returns the tokenizer of the checkpoint; null if it has none and token ids do not need one.
 std::unique_ptr<Tokenizer> tokenizer_for(const CaptureOptions& options);
-
-/// Returns the tokens that `bos` prepends to every document, line or sentence.
-/// @throws InvalidArgument  for kAlways if the tokenizer has no such token.
-std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy bos);
-
-/// Returns the prefix of scored sentences, so that their first token can be scored: the
-/// beginning-of-sequence token, else the end-of-sequence token, as in lm-evaluation-harness.
-/// @throws InvalidArgument  if the tokenizer has neither.
-std::vector<std::int32_t> scoring_prefix(const Tokenizer& tokenizer);
-
-/// Rejects a text that starts with the same token that is prepended to it.
-/// @param where  identifies the text in the message, e.g. "'a.txt'".
-/// @throws InvalidArgument  unless `bos` is kAlways, which forces the second one.
-void refuse_double_bos(std::span<const std::int32_t> text_ids,
-                       std::span<const std::int32_t> prepended, BosPolicy bos,
-                       std::string_view where);
 
 }  // namespace lime

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/input/input_prefix.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
 
@@ -30,6 +31,7 @@ std::vector<std::int32_t> encode_file(const std::filesystem::path& file, const T
   return ids;
 }
 
+/// @param prepended  before the document, without the tokens that it spells out itself
 void append_document(TokenStream& stream, std::span<const std::int32_t> document,
                      std::span<const std::int32_t> prepended) {
   stream.document_starts.push_back(static_cast<std::int64_t>(stream.ids.size()));
@@ -37,6 +39,14 @@ void append_document(TokenStream& stream, std::span<const std::int32_t> document
   stream.is_prepended.resize(stream.ids.size(), 1);
   stream.ids.insert(stream.ids.end(), document.begin(), document.end());
   stream.is_prepended.resize(stream.ids.size(), 0);
+}
+
+/// Removes the tokens of `prepended` that the document spells out.
+std::vector<std::int32_t> without_spelled(std::vector<std::int32_t> document,
+                                          std::span<const std::int32_t> prepended, BosPolicy bos) {
+  const auto spelled = spelled_tokens(document, prepended, bos);
+  document.erase(document.begin(), document.begin() + static_cast<std::ptrdiff_t>(spelled));
+  return document;
 }
 
 void append_eos(TokenStream& stream, const Tokenizer& tokenizer) {
@@ -52,8 +62,10 @@ std::int64_t wanted_sequences(const CaptureOptions& options) {
 }
 
 /// Cuts the first `count` sequences of `length` tokens off the stream.
+/// @param prefix  before every sequence
 void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t length,
-                   std::int64_t count, const Tokenizer& tokenizer) {
+                   std::int64_t count, const Tokenizer& tokenizer,
+                   std::span<const std::int32_t> prefix = {}) {
   for (std::int64_t s = 0; s < count; ++s) {
     const std::int64_t start = s * length;
     const auto ids =
@@ -62,10 +74,9 @@ void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t 
     const bool at_start = std::ranges::binary_search(stream.document_starts, start);
     Sequence about;
     about.text = tokenizer.decode(ids, {.at_text_start = at_start});
-    input.add({}, ids, std::move(about));
+    input.add(prefix, ids, std::move(about));
+    std::copy_n(stream.is_prepended.begin() + start, length, input.is_prepended.end() - length);
   }
-  std::copy_n(stream.is_prepended.begin(), count * length,
-              input.is_prepended.end() - count * length);
 }
 
 CaptureInput pack_with_eos_between(const CaptureOptions& options, const Tokenizer& tokenizer) {
@@ -76,15 +87,54 @@ CaptureInput pack_with_eos_between(const CaptureOptions& options, const Tokenize
   for (const std::filesystem::path& file : options.text) {
     const auto missing = enough * *options.seq_len - std::ssize(stream.ids);
     if (missing <= 0) break;
-    const std::vector<std::int32_t> document = encode_file(file, tokenizer, missing);
-    refuse_double_bos(document, input.prepended_ids, options.bos, "'" + file.string() + "'");
     if (!stream.ids.empty()) append_eos(stream, tokenizer);
-    append_document(stream, document, input.prepended_ids);
+    append_document(
+        stream,
+        without_spelled(encode_file(file, tokenizer, missing), input.prepended_ids, options.bos),
+        input.prepended_ids);
   }
   const std::int64_t total = std::ssize(stream.ids);
   const std::int64_t length = std::min(*options.seq_len, total);
   const std::int64_t count = std::min(total / length, enough);
   add_sequences(input, stream, length, count, tokenizer);
+  input.dropped_tokens = count < enough ? total % length : 0;
+  return input;
+}
+
+/// Returns the tokens at the start of every sequence of kBosEach.
+std::vector<std::int32_t> sequence_prefix(const CaptureOptions& options,
+                                          const Tokenizer& tokenizer) {
+  std::vector<std::int32_t> prefix = prepended_tokens(tokenizer, options.bos);
+  if (prefix.empty()) prefix = prepended_tokens(tokenizer, BosPolicy::kAlways);
+  throw_if(*options.seq_len <= std::ssize(prefix),
+           "seq_len: must be > {} with --packing bos-each, got {}", prefix.size(),
+           *options.seq_len);
+  return prefix;
+}
+
+CaptureInput pack_with_bos_each(const CaptureOptions& options, const Tokenizer& tokenizer) {
+  CaptureInput input;
+  input.prepended_ids = sequence_prefix(options, tokenizer);
+  const std::int64_t room = *options.seq_len - std::ssize(input.prepended_ids);
+  const std::int64_t enough = wanted_sequences(options);
+  TokenStream stream;
+  for (const std::filesystem::path& file : options.text) {
+    const auto missing = enough * room - std::ssize(stream.ids);
+    if (missing <= 0) break;
+    if (!stream.ids.empty()) append_eos(stream, tokenizer);
+    // One token more, for one that the document spells out.
+    const auto spelled_more = missing + std::ssize(input.prepended_ids);
+    append_document(stream,
+                    without_spelled(encode_file(file, tokenizer, spelled_more), input.prepended_ids,
+                                    options.bos),
+                    {});
+  }
+  const std::int64_t total = std::ssize(stream.ids);
+  const std::int64_t length = std::min(room, total);
+  throw_if<FormatError>(length == 0, "'{}': contains no text after the beginning-of-sequence token",
+                        options.text.front().string());
+  const std::int64_t count = std::min(total / length, enough);
+  add_sequences(input, stream, length, count, tokenizer, input.prepended_ids);
   input.dropped_tokens = count < enough ? total % length : 0;
   return input;
 }
@@ -105,7 +155,9 @@ CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& t
     for (std::size_t i = first; i < std::min(first + kBatchOfLimeCode, options.text.size()); ++i) {
       const auto missing = wanted * *options.seq_len + 1 - std::ssize(stream.ids);
       if (missing <= 0) break;
-      append_document(stream, encode_file(options.text[i], tokenizer, missing),
+      append_document(stream,
+                      without_spelled(encode_file(options.text[i], tokenizer, missing),
+                                      input.prepended_ids, options.bos),
                       input.prepended_ids);
       append_eos(stream, tokenizer);
     }
@@ -187,8 +239,7 @@ class PairCollector {
     const std::vector<std::int32_t> sentence = tokenizer_.encode(space_ + about.text);
     if (about.text.empty() || sentence.empty())
       throw FormatError("{}: a sentence must not be empty", where);
-    refuse_double_bos(sentence, input_.prepended_ids, bos_, where);
-    input_.add(input_.prepended_ids, sentence, about);
+    add_text(input_, sentence, bos_, about);
   }
 
   /// Stores `key` of the first pair of a task; the others must have the same value.
@@ -227,8 +278,14 @@ void read_pairs(const std::filesystem::path& file, PairCollector& collector) {
 }  // namespace
 
 CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tokenizer) {
-  return options.packing == Packing::kLimeCode ? pack_as_lime_code(options, tokenizer)
-                                               : pack_with_eos_between(options, tokenizer);
+  const bool prepends = !prepended_tokens(tokenizer, options.bos).empty();
+  const Packing packing =
+      options.packing.value_or(prepends ? Packing::kBosEach : Packing::kEosBetween);
+  CaptureInput input = packing == Packing::kBosEach    ? pack_with_bos_each(options, tokenizer)
+                       : packing == Packing::kLimeCode ? pack_as_lime_code(options, tokenizer)
+                                                       : pack_with_eos_between(options, tokenizer);
+  input.packing = packing;
+  return input;
 }
 
 CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tokenizer,
@@ -241,12 +298,11 @@ CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tok
   const auto add = [&](std::string_view text, std::int32_t pair, const std::string& where) {
     const std::vector<std::int32_t> ids = tokenizer.encode(text);
     throw_if<FormatError>(has_views && ids.empty(), "{}: a view must not be empty", where);
-    refuse_double_bos(ids, input.prepended_ids, options.bos, where);
-    const auto length = std::ssize(input.prepended_ids) + std::ssize(ids);
+    add_text(input, ids, options.bos, {.text = std::string(text), .pair = pair});
+    const std::int64_t length = input.length(input.num_sequences() - 1);
     throw_if(length > max_tokens,
              "{}: must have at most max_position_embeddings = {} tokens, has {}", where, max_tokens,
              length);
-    input.add(input.prepended_ids, ids, {.text = std::string(text), .pair = pair});
   };
   std::int32_t num_lines = 0;
   std::int64_t per_line = 1;  // sequences

@@ -9,10 +9,10 @@ namespace lime {
 ///
 /// Concatenates the documents and splits the result every `seq_len` tokens. Document boundaries are
 /// ignored, also by attention.
-/// - Packing::kEosBetween: prefixes each document according to `options.bos` and separates
-/// documents
-///   by the tokenizer's end-of-sequence token. A shorter last piece is dropped, unless it is the
-///   only one.
+/// - Packing::kBosEach: separates documents by the tokenizer's end-of-sequence token. The tokens of
+///   `options.bos`, or BOS if those are none, are put before each sequence. A shorter last piece is
+///   dropped, unless it is the only one.
+/// - Packing::kEosBetween: likewise, but prefixes each document instead of each sequence.
 /// - Packing::kLimeCode: puts each document between the beginning- and the end-of-sequence token
 ///   and splits every 32 documents on their own. A piece counts only if another token follows it,
 ///   because the code trains on the next token; the rest of the 32 documents is dropped. Sequences
@@ -20,8 +20,9 @@ namespace lime {
 ///   github.com/corl-team/lime.
 /// @throws IoError          if a file cannot be read.
 /// @throws FormatError      if a file is empty or not UTF-8 (names the byte).
-/// @throws InvalidArgument  for a second beginning-of-sequence token; for Packing::kLimeCode where
-///                          the tokenizer lacks one of its tokens, or no piece is left.
+/// A document that spells_prefix() gets no second one, unless `options.bos` is kAlways.
+/// @throws InvalidArgument  if the tokenizer lacks a token of the packing; for kLimeCode if no
+///                          piece is left.
 CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tokenizer);
 
 /// Reads text files line by line, each line a sequence of its own length, prefixed according to
@@ -31,8 +32,7 @@ CaptureInput read_text_input(const CaptureOptions& options, const Tokenizer& tok
 /// @param max_tokens  maximum per sequence.
 /// @throws IoError, FormatError  if a file cannot be read, is not UTF-8 or has no lines; if a line
 ///         has one view, an empty one, or not as many as the first line.
-/// @throws InvalidArgument  for a line that is too long or begins with a second
-///         beginning-of-sequence token; names file and line.
+/// @throws InvalidArgument  for a line that is too long; names file and line.
 CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tokenizer,
                              std::int64_t max_tokens);
 

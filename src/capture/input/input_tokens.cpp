@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "capture/input/input_prefix.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
 
@@ -33,12 +34,12 @@ std::vector<std::int32_t> checked_ids(const NpyIntegers& numbers, std::int64_t v
 
 std::vector<std::int32_t> prepended_ids(const CaptureOptions& options, const ModelConfig& config,
                                         const Tokenizer* tokenizer) {
-  if (options.bos != BosPolicy::kAlways) return {};
+  if (options.bos != BosPolicy::kAlways && options.packing != Packing::kBosEach) return {};
   if (tokenizer != nullptr && tokenizer->bos_id()) return {*tokenizer->bos_id()};
   if (config.bos_token_id) return {static_cast<std::int32_t>(*config.bos_token_id)};
   throw InvalidArgument(
-      "bos: neither the tokenizer nor config.json defines a beginning-of-sequence token; use auto "
-      "or never");
+      "bos: neither the tokenizer nor config.json defines a beginning-of-sequence token; omit "
+      "--bos and --packing");
 }
 
 /// Returns the text of a sequence, or none if the tokenizer does not match the ids.
@@ -53,6 +54,41 @@ std::string text_of(std::span<const std::int32_t> ids, const Tokenizer* tokenize
   }
 }
 
+/// Cuts a 1-D file into sequences of equal length.
+void cut_stream(std::vector<std::int32_t> ids, const CaptureOptions& options,
+                const Tokenizer* tokenizer, CaptureInput& input) {
+  const std::vector<std::int32_t>& prefix = input.prepended_ids;
+  input.packing =
+      options.packing.value_or(prefix.empty() ? Packing::kEosBetween : Packing::kBosEach);
+  const bool is_each = input.packing == Packing::kBosEach;
+  if (is_each) {
+    const auto spelled = spelled_tokens(ids, prefix, options.bos);
+    ids.erase(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(spelled));
+  } else {
+    ids.insert(ids.begin(), prefix.begin(), prefix.end());
+  }
+  const std::int64_t before_each = is_each ? std::ssize(prefix) : 0;
+  throw_if(*options.seq_len <= before_each, "seq_len: must be > {} with --packing bos-each, got {}",
+           before_each, *options.seq_len);
+  throw_if<FormatError>(ids.empty(), "'{}': contains only the beginning-of-sequence token",
+                        options.tokens.string());
+  const std::int64_t total = std::ssize(ids);
+  const std::int64_t length = std::min(*options.seq_len - before_each, total);
+  const std::int64_t count =
+      std::min(total / length, options.max_sequences.value_or(total / length));
+  for (std::int64_t s = 0; s < count; ++s) {
+    const auto own =
+        std::span(std::as_const(ids))
+            .subspan(static_cast<std::size_t>(s * length), static_cast<std::size_t>(length));
+    const std::size_t at_start = !is_each && s == 0 ? prefix.size() : 0;
+    Sequence about;
+    about.text = text_of(own, tokenizer);
+    input.add(is_each ? std::span(prefix) : own.first(at_start), own.subspan(at_start),
+              std::move(about));
+  }
+  input.dropped_tokens = total % length;
+}
+
 }  // namespace
 
 CaptureInput read_token_input(const CaptureOptions& options, const ModelConfig& config,
@@ -60,26 +96,24 @@ CaptureInput read_token_input(const CaptureOptions& options, const ModelConfig& 
   const std::string name = options.tokens.string();
   const NpyIntegers numbers = read_npy_integers(options.tokens);
   throw_if<FormatError>(numbers.values.empty(), "'{}': contains no token ids", name);
-  std::vector<std::int32_t> ids = checked_ids(numbers, config.vocab_size, name);
+  const std::vector<std::int32_t> ids = checked_ids(numbers, config.vocab_size, name);
 
   CaptureInput input;
   input.prepended_ids = prepended_ids(options, config, tokenizer);
-  const bool is_flat = numbers.shape.size() == 1;
-  if (is_flat) ids.insert(ids.begin(), input.prepended_ids.begin(), input.prepended_ids.end());
-  const std::int64_t total = std::ssize(ids);
-  const std::int64_t length = is_flat ? std::min(*options.seq_len, total) : numbers.shape[1];
+  if (numbers.shape.size() == 1) {
+    cut_stream(ids, options, tokenizer, input);
+    return input;
+  }
+  throw_if(options.packing == Packing::kBosEach,
+           "packing: bos-each needs a 1-D file, '{}' has rows; pass --bos always instead", name);
+  const std::int64_t length = numbers.shape[1];
   const std::int64_t count =
-      std::min(total / length, options.max_sequences.value_or(total / length));
+      std::min(numbers.shape[0], options.max_sequences.value_or(numbers.shape[0]));
   for (std::int64_t s = 0; s < count; ++s) {
     const auto own = std::span(ids).subspan(static_cast<std::size_t>(s * length),
                                             static_cast<std::size_t>(length));
-    const std::size_t num_prepended = is_flat && s == 0 ? input.prepended_ids.size() : 0;
-    Sequence about;
-    about.text = text_of(own, tokenizer);
-    input.add(is_flat ? own.first(num_prepended) : std::span(input.prepended_ids),
-              own.subspan(num_prepended), std::move(about));
+    input.add(input.prepended_ids, own, {.text = text_of(own, tokenizer)});
   }
-  input.dropped_tokens = total % length;
   return input;
 }
 

@@ -100,6 +100,24 @@ PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress,
   return prepared;
 }
 
+std::string packing_warning(const PreparedText& prepared, const TextData& data) {
+  const std::span<const std::int32_t> prefix = prepared.tokenizer->prefix_ids();
+  const TokenShards& tokens = prepared.text.training;
+  const std::int64_t sequences = (tokens.size() - 1) / data.sequence_length;
+  std::int64_t count = 0;
+  for (std::int64_t s = 0; !prefix.empty() && s < sequences; ++s) {
+    std::int64_t first = 0;
+    tokens.copy(s * data.sequence_length, {&first, 1});
+    count += first == prefix.front() ? 0 : 1;
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} training sequences do not begin with '{}', which the tokenizer puts before every "
+      "text: it is before each document only, so the loss of a model that expects it at the start "
+      "is higher",
+      count, sequences, prepared.tokenizer->token_text(prefix.front()));
+}
+
 TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data,
                               const TrainingSetup& setup, const ProgressFn& on_progress,
                               std::stop_token stop) {

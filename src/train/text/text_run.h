@@ -46,6 +46,10 @@ struct PreparedText {
 PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress = {},
                           std::stop_token stop = {});
 
+/// Returns a warning about training sequences that do not begin as the tokenizer begins every text,
+/// as most do: the tokens are one stream, cut regardless of documents. Empty if there are none.
+std::string packing_warning(const PreparedText& prepared, const TextData& data);
+
 /// Trains a decoder to predict the next token of the text, with packed sequences; measures the loss
 /// on the held-out text during training.
 /// @throws InvalidArgument  if a sequence is longer than the decoder allows, or the initial

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "capture/input/input_prefix.h"
 #include "capture/npy_file.h"
 #include "capture/toy_tokenizer.h"
 #include "core/errors.h"
@@ -29,12 +30,20 @@ class InputTest : public ::testing::Test {
     return folder_ / name;
   }
 
-  CaptureInput read(const Tokenizer* tokenizer) {
+  ModelConfig config() const {
     ModelConfig config;
     config.vocab_size = 300;
     config.max_position_embeddings = 64;
     config.bos_token_id = 0;
-    return read_input(options_, config, tokenizer);
+    return config;
+  }
+
+  CaptureInput read(const Tokenizer* tokenizer) {
+    return read_input(options_, config(), tokenizer);
+  }
+
+  std::vector<std::string> warnings(const CaptureInput& input, const Tokenizer* tokenizer) const {
+    return input_warnings(input, options_, config(), tokenizer);
   }
 
   std::string refusal(const Tokenizer* tokenizer) {
@@ -48,9 +57,80 @@ class InputTest : public ::testing::Test {
 
 constexpr std::int32_t id_of(char letter) { return 2 + letter; }
 
+TEST_F(InputTest, BeginsEverySequenceAsTheTokenizerBeginsATextByDefault) {
+  options_.text = {file("a.txt", "abc"), file("b.txt", "defghi")};
+  options_.seq_len = 4;
+  CaptureInput input = read(&tokenizer_);
+  // <s> a b c | <s> </s> d e | <s> f g h, and i is too short for a sequence
+  ASSERT_EQ(input.num_sequences(), 3);
+  EXPECT_EQ(input.packing, Packing::kBosEach);
+  EXPECT_THAT(input.ids_of(0), ElementsAre(0, id_of('a'), id_of('b'), id_of('c')));
+  EXPECT_THAT(input.ids_of(1), ElementsAre(0, 1, id_of('d'), id_of('e')));
+  EXPECT_THAT(input.ids_of(2), ElementsAre(0, id_of('f'), id_of('g'), id_of('h')));
+  EXPECT_THAT(input.is_prepended_of(1), ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(input.scored_of(1), ElementsAre(1, 2, 3));
+  EXPECT_EQ(input.dropped_tokens, 1);
+  EXPECT_EQ(input.sequences[1].text, "de");
+  EXPECT_THAT(input.prepended_ids, ElementsAre(0));
+  EXPECT_THAT(warnings(input, &tokenizer_), ElementsAre());
+  options_.max_sequences = 2;
+  input = read(&tokenizer_);
+  EXPECT_EQ(input.num_sequences(), 2);
+  EXPECT_EQ(input.dropped_tokens, 0) << "what was not asked for is not dropped";
+}
+
+TEST_F(InputTest, ATokenizerThatPrependsNothingKeepsTheSequencesOfEosBetween) {
+  const ToyTokenizer without(std::vector<std::string>{}, false);
+  options_.text = {file("a.txt", "abc"), file("b.txt", "de")};
+  options_.seq_len = 3;
+  CaptureInput input = read(&without);
+  EXPECT_EQ(input.packing, Packing::kEosBetween);
+  EXPECT_THAT(input.ids,
+              ElementsAre(id_of('a'), id_of('b'), id_of('c'), 1, id_of('d'), id_of('e')));
+  EXPECT_THAT(warnings(input, &without), ElementsAre());
+  options_.packing = Packing::kBosEach;  // with the token that the tokenizer names
+  input = read(&without);
+  EXPECT_THAT(input.ids,
+              ElementsAre(0, id_of('a'), id_of('b'), 0, id_of('c'), 1, 0, id_of('d'), id_of('e')));
+  options_.packing.reset();
+  options_.bos = BosPolicy::kAlways;
+  EXPECT_EQ(read(&without).ids, input.ids);
+  options_.seq_len = 1;
+  EXPECT_EQ(refusal(&without), "seq_len: must be > 1 with --packing bos-each, got 1");
+}
+
+TEST_F(InputTest, WarnsOfSequencesWithoutTheTokensOfTheTokenizer) {
+  const std::string lacking =
+      " sequences do not begin with '<s>', which the tokenizer puts before every text; the model "
+      "may compute other activations and a higher loss there; ";
+  const auto warned = [&] { return warnings(read(&tokenizer_), &tokenizer_); };
+  options_.text = {file("a.txt", "abcdefghijk")};
+  options_.seq_len = 4;
+  options_.packing = Packing::kEosBetween;
+  EXPECT_THAT(warned(), ElementsAre("2 of 3" + lacking + "use --packing bos-each"));
+  options_.packing.reset();
+  options_.bos = BosPolicy::kNever;
+  EXPECT_THAT(warned(), ElementsAre("2 of 2" + lacking + "omit --bos never"));
+  const std::filesystem::path text = options_.text.front();
+  options_ = {};
+  options_.lines = {text};
+  EXPECT_THAT(warned(), ElementsAre());
+  options_.bos = BosPolicy::kNever;
+  EXPECT_THAT(warned(), ElementsAre("1 of 1" + lacking + "omit --bos never"));
+  options_ = {};
+  options_.tokens = file("ids.npy", testing::npy_int32({0, 6, 7, 8}, "(2, 2)"));
+  EXPECT_THAT(warned(), ElementsAre("1 of 2" + lacking + "add it to those sequences of the file"));
+  options_.tokens = file("none.npy", testing::npy_int32({5, 6, 7, 8}, "(2, 2)"));
+  EXPECT_THAT(warned(), ElementsAre("2 of 2" + lacking + "pass --bos always"));
+  EXPECT_THAT(warnings(read(nullptr), nullptr), ElementsAre()) << "not known without a tokenizer";
+  options_.bos = BosPolicy::kAlways;
+  EXPECT_THAT(warned(), ElementsAre());
+}
+
 TEST_F(InputTest, PacksDocumentsIntoSequencesOfEqualLength) {
   options_.text = {file("a.txt", "abc"), file("b.txt", "defgh")};
   options_.seq_len = 4;
+  options_.packing = Packing::kEosBetween;
   const CaptureInput input = read(&tokenizer_);
   // <s> a b c | </s> <s> d e | f g h
   ASSERT_EQ(input.num_sequences(), 2);
@@ -115,6 +195,7 @@ TEST_F(InputTest, LimitsTheNumberOfSequences) {
 
 TEST_F(InputTest, ReadsNoFurtherThanTheLastSequence) {
   options_.text = {file("a.txt", "abcdefg"), folder_ / "absent.txt"};
+  options_.packing = Packing::kEosBetween;
   options_.seq_len = 4;
   options_.max_sequences = 2;
   const CaptureInput input = read(&tokenizer_);
@@ -135,15 +216,29 @@ TEST_F(InputTest, PutsTheBosTokenWhereItIsAskedFor) {
   EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(id_of('a'), id_of('b')));
 }
 
-TEST_F(InputTest, RefusesASecondBosUnlessForced) {
-  options_.text = {file("a.txt", "<s>ab")};
-  EXPECT_THAT(refusal(&tokenizer_),
-              HasSubstr("a.txt': already starts with the beginning-of-sequence token, and --bos "
-                        "auto would add a second one"));
+TEST_F(InputTest, ATextThatSpellsBosGetsNoSecondOneUnlessForced) {
+  options_.text = {file("a.txt", "<s>ab"), file("b.txt", "<s>c")};
+  const std::vector<Packing> packings = {Packing::kBosEach, Packing::kEosBetween,
+                                         Packing::kLimeCode};
+  for (const Packing packing : packings) {
+    options_.packing = packing;
+    options_.seq_len = 5;
+    const CaptureInput spelled = read(&tokenizer_);
+    options_.text = {file("c.txt", "ab"), file("d.txt", "c")};
+    const CaptureInput plain = read(&tokenizer_);
+    EXPECT_EQ(spelled.ids, plain.ids) << enum_name(packing);
+    EXPECT_EQ(spelled.is_prepended, plain.is_prepended);
+    options_.text = {folder_ / "a.txt", folder_ / "b.txt"};
+  }
+  options_ = {};
+  options_.text = {folder_ / "a.txt"};
   options_.bos = BosPolicy::kAlways;
   EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, 0, id_of('a'), id_of('b')));
   options_.bos = BosPolicy::kNever;
   EXPECT_THAT(read(&tokenizer_).ids, ElementsAre(0, id_of('a'), id_of('b')));
+  options_.bos = BosPolicy::kAuto;
+  options_.text = {file("only.txt", "<s>")};
+  EXPECT_THAT(refusal(&tokenizer_), HasSubstr("only.txt': contains no text after the"));
 }
 
 TEST_F(InputTest, NamesTheFaultOfAText) {
@@ -188,6 +283,27 @@ TEST_F(InputTest, CutsAFlatTokenFile) {
   ASSERT_EQ(input.num_sequences(), 2);
   EXPECT_THAT(input.ids_of(1), ElementsAre(7, 8));
   EXPECT_EQ(input.dropped_tokens, 1);
+  EXPECT_EQ(input.packing, Packing::kEosBetween);
+}
+
+TEST_F(InputTest, PutsBosBeforeTheSequencesOfAFlatTokenFile) {
+  options_.tokens = file("ids.npy", testing::npy_int32({5, 6, 7, 8, 9}, "(5,)"));
+  options_.seq_len = 3;
+  options_.bos = BosPolicy::kAlways;
+  CaptureInput input = read(nullptr);
+  EXPECT_THAT(input.ids, ElementsAre(0, 5, 6, 0, 7, 8));
+  EXPECT_THAT(input.is_prepended, ElementsAre(1, 0, 0, 1, 0, 0));
+  EXPECT_EQ(input.packing, Packing::kBosEach);
+  EXPECT_EQ(input.dropped_tokens, 1);
+  options_.packing = Packing::kEosBetween;
+  EXPECT_THAT(read(nullptr).ids, ElementsAre(0, 5, 6, 7, 8, 9));
+  options_.bos = BosPolicy::kAuto;
+  options_.packing = Packing::kBosEach;
+  EXPECT_EQ(read(nullptr).ids, input.ids);
+  options_.tokens = file("begun.npy", testing::npy_int32({0, 5, 6, 7, 8}, "(5,)"));
+  EXPECT_EQ(read(nullptr).ids, input.ids) << "the first one is there already";
+  options_.tokens = file("rows.npy", testing::npy_int32({5, 6, 7, 8}, "(2, 2)"));
+  EXPECT_THAT(refusal(nullptr), HasSubstr("packing: bos-each needs a 1-D file, '"));
 }
 
 TEST_F(InputTest, NamesTheFirstIdOutsideTheVocabulary) {

@@ -80,6 +80,16 @@ TEST_F(DocumentTest, OutlineOfACaptureNamesItsSites) {
   EXPECT_EQ(document.outline.front().value, "16 (tokens)");
 }
 
+TEST_F(DocumentTest, OutlineOfACaptureWarnsOfSequencesWithoutBos) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.extra = {{"tokenizer_prefix", "<s>"}, {"sequences_without_prefix", 1}};
+  lime::testing::write_capture(folder_ / "packed.h5", capture);
+  const Document document = openDocument(folder_ / "packed.h5");
+  EXPECT_EQ(document.outline.back().name, "warning");
+  EXPECT_THAT(document.outline.back().value.toStdString(),
+              HasSubstr("sequences do not begin with '<s>', which the tokenizer puts before"));
+}
+
 TEST_F(DocumentTest, EscapesWhatControlsHowTextIsShown) {
   EXPECT_EQ(shownText("val\x1b[31m\nues"), "val\\x1b[31m\\nues");
   EXPECT_EQ(toQString(FormatError("a\x1b[31m\nb")), "a\\x1b[31m\\nb");
