@@ -182,6 +182,7 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options.input);
   CaptureInput input = read_input(options.input, config, tokenizer.get());
   input.truncate(options.input.max_sequences.value_or(input.num_sequences()));
+  check_edited_positions(edits, config, input.longest());
   std::int64_t shortest = input.longest();
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
     shortest = std::min(shortest, input.length(s));

@@ -89,9 +89,8 @@ void print_now(const std::string& text) {
 /// Returns the largest number of new tokens, at least 1. Only learned positions limit it; the last
 /// token needs no position, as it is not read.
 std::int64_t most_new_tokens(std::size_t prompt, const ModelConfig& config) {
-  if (!config.spec.learned_position_offset) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t left = config.max_position_embeddings - static_cast<std::int64_t>(prompt);
-  return std::max<std::int64_t>(left, 0) + 1;
+  const std::int64_t left = config.max_length() - static_cast<std::int64_t>(prompt);
+  return std::clamp<std::int64_t>(left, 0, std::numeric_limits<std::int64_t>::max() - 1) + 1;
 }
 
 /// Warns about a text longer than max_position_embeddings. Beyond it the output degrades, or, with
@@ -215,6 +214,10 @@ int run_generate(GenerateCommand command) {
   command.generation.hooks = &hooks;
   command.generation.stop_tokens = stop_token_ids(checkpoint);
   const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
+  check_edited_positions(edits, decoder.config(),
+                         std::ssize(ids) + (command.next_tokens > 0 && !command.continuation
+                                                ? 0
+                                                : command.generation.max_new_tokens));
   if (command.next_tokens > 0) {
     print_next_tokens(command, hooks, decoder, *tokenizer, ids);
     return kExitDone;

@@ -214,6 +214,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   std::vector<TokenClass> classes;
   if (!options.only.empty()) classes = find_token_classes(options.only, *tokenizer);
   setup->input = read_input(options, setup->config, tokenizer.get());
+  check_edited_positions(setup->edits, setup->config, setup->input.longest());
   setup->selection = select_rows(options, setup->input, classes);
   setup->input.truncate(setup->selection->num_sequences());
   widen_patterns(setup->plan.activations, setup->sites, setup->input.longest());

@@ -183,7 +183,6 @@ void check_edit(const ActivationEdit& edit, const ModelConfig& config) {
   const HookKind kind = edit.kinds.front();
   plan_activations({{edit.site, kind}}, edit.layers, config);
   edit.tokens.choose_from(up_to(config.vocab_size), "tokens");
-  edit.positions.choose_from(up_to(config.max_position_embeddings), "positions");
   const std::int64_t heads = num_heads(kind, config);
   if (heads > 0) edit.heads.choose_from(up_to(heads), "heads");
   throw_if(
@@ -232,6 +231,15 @@ void check_edits(const ModelEdits& edits, const ModelConfig& config, bool genera
         "edit '{}': {} needs all tokens of a text; use lime-capture, or zero, scale, project, skip "
         "or mean=CAPTURE.h5",
         edit.text, enum_name(edit.operation));
+  }
+}
+
+void check_edited_positions(const ModelEdits& edits, const ModelConfig& config,
+                            std::int64_t longest) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // a list of them takes 64 MiB
+  const std::int64_t count = std::min(std::max(config.max_position_embeddings, longest), kMost);
+  for (const ActivationEdit& edit : edits.activations) {
+    naming(edit.text, [&] { edit.positions.choose_from(up_to(count), "positions"); });
   }
 }
 

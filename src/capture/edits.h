@@ -74,6 +74,11 @@ ModelEdits read_edits(const std::vector<std::string>& specs);
 /// of a row or of a head. @param generates  token by token @throws InvalidArgument
 void check_edits(const ModelEdits& edits, const ModelConfig& config, bool generates = false);
 
+/// Checks that edited positions are in the context of the model, or in a sequence beyond it.
+/// @param longest  tokens of the longest sequence @throws InvalidArgument
+void check_edited_positions(const ModelEdits& edits, const ModelConfig& config,
+                            std::int64_t longest);
+
 /// Returns the edits with the SHA-256 of the files that they read, for provenance.
 Json edits_to_json(const ModelEdits& edits);
 

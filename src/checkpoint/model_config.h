@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -171,6 +172,14 @@ struct ModelConfig {
   /// Returns the width of the MLP of a layer.
   std::int64_t mlp_width(std::int64_t layer) const {
     return spec.layer(layer).intermediate_size.value_or(intermediate_size);
+  }
+
+  /// Returns the largest number of tokens in a sequence: that of learned positions, else unlimited.
+  /// Rotary embeddings are defined at every position, beyond max_position_embeddings too, where
+  /// that of `dynamic` begins to scale.
+  std::int64_t max_length() const {
+    return spec.learned_position_offset ? max_position_embeddings
+                                        : std::numeric_limits<std::int64_t>::max();
   }
 
   /// Returns the number of leading dimensions of a head that rotate; 0 without rotary embeddings.

@@ -62,8 +62,6 @@ TEST_F(LimeCaptureTest, BadInputExitsWithOne) {
   expect_refusal(std::string(kCapture) + " --only ' is, cat'", 1,
                  "' cat' is several (' ', 'c', 'a', 't')");
   expect_refusal(std::string(kCapture) + " --layers 0-3", 1, "3");
-  expect_refusal("--checkpoint model --text text.txt --seq-len 65", 1,
-                 "seq_len: must be <= max_position_embeddings = 64, got 65");
   expect_refusal(std::string(kCapture) + " --device cuda:77", 1, "cuda");
   write_text(folder_ / "model" / "config.json", "{\"model_type\": \"llama\",");
   expect_refusal("--checkpoint model --text text.txt", 1, "config.json");

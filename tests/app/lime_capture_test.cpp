@@ -249,6 +249,15 @@ TEST_F(LimeCaptureTest, WarnsOfSequencesWithoutBosAndStoresTheirNumber) {
   EXPECT_THAT(run("info lines.h5").output, ::testing::Not(HasSubstr("packing")));
 }
 
+TEST_F(LimeCaptureTest, WarnsOfSequencesBeyondTheTrainedContext) {
+  const ProgramRun result = run("--checkpoint model --text text.txt --seq-len 65 --quiet");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.errors,
+              MatchesRegex("lime-capture: warning: ([0-9]+) of [0-9]+ sequences are longer than "
+                           "max_position_embeddings = 64, up to 65 tokens; the model's positions "
+                           "are defined there, but it was not trained on them\n"));
+}
+
 TEST_F(LimeCaptureTest, FindsFlippedBytes) {
   ASSERT_EQ(run(kCapture).status, 0);
   const fs::path shard = folder_ / "capture.shards" / "00000.h5";

@@ -240,8 +240,11 @@ TEST_F(EditedCaptureTest, ReadsFilesOfEdits) {
 TEST(ActivationEditTest, NamesTheFirstFault) {
   const ModelConfig config = testing::tiny_config();
   const auto refuses = [&](const std::string& text, const std::string& message, bool generates) {
-    EXPECT_THAT([&] { check_edits(read_edits({text}), config, generates); },
-                ThrowsMessage<InvalidArgument>("edit '" + text + "': " + message));
+    const auto check = [&] {
+      check_edits(read_edits({text}), config, generates);
+      check_edited_positions(read_edits({text}), config, 10);
+    };
+    EXPECT_THAT(check, ThrowsMessage<InvalidArgument>("edit '" + text + "': " + message));
   };
   refuses("zerro hidden", "unknown operation 'zerro'; did you mean 'zero'?", false);
   refuses("zero attn.hook_zz", "unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?", false);
@@ -265,6 +268,7 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
           "resample needs all tokens of a text; use lime-capture, or zero, scale, project, skip or "
           "mean=CAPTURE.h5",
           true);
+  check_edited_positions(read_edits({"zero hidden positions=64"}), config, 65);
   EXPECT_THAT([&] { check_edits(read_edits({"zero route layers=1"}), config); },
               ThrowsMessage<InvalidArgument>(HasSubstr("must be a LIMe with static router")));
 }

@@ -34,12 +34,14 @@ TEST_F(TiedCheckpointTest, NeedsNoOutputProjection) {
 }
 
 TEST_F(TiedCheckpointTest, WarnsOfAnOutputProjectionThatDiffers) {
-  EXPECT_THAT(open(model_).warnings(),
-              ::testing::ElementsAre(
-                  "'" + path().string() +
-                  "': lm_head.weight is used as stored, as transformers 5 does, although "
-                  "config.json ties it to another embedding (transformers 4 uses the embedding); "
-                  "set tie_word_embeddings to false, or remove lm_head.weight"));
+  EXPECT_THAT(
+      open(model_).warnings(),
+      ::testing::ElementsAre(
+          "'" + path().string() +
+          "': lm_head.weight is used as stored, as transformers 5 does, although "
+          "config.json ties it to another embedding (transformers 4 uses the embedding); "
+          "set tie_word_embeddings to false to keep it, or remove lm_head.weight to use the "
+          "embedding"));
   model_.at("lm_head.weight").values = model_.at("model.embed_tokens.weight").values;
   EXPECT_THAT(open(model_).warnings(), ::testing::IsEmpty());
 }

@@ -39,13 +39,13 @@ void check_ids(const CaptureInput& input, std::int64_t vocab_size) {
       vocab_size, *bad, place - *(next - 1), sequence);
 }
 
-void check_lengths(const CaptureInput& input, std::int64_t max_position_embeddings) {
+void check_lengths(const CaptureInput& input, const ModelConfig& config) {
+  const std::int64_t limit = config.max_length();
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
-    if (input.length(s) <= max_position_embeddings) continue;
-    throw InvalidArgument(
-        "input: a sequence must have at most max_position_embeddings = {} "
-        "tokens, sequence {} has {}",
-        max_position_embeddings, s, input.length(s));
+    throw_if(input.length(s) > limit,
+             "input: a sequence must have at most the {} tokens for which the model has learned "
+             "positions, sequence {} has {}; use shorter ones",
+             limit, s, input.length(s));
   }
 }
 
@@ -102,14 +102,13 @@ std::string CaptureInput::sha256() const {
 
 CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
                         const Tokenizer* tokenizer) {
-  const std::int64_t limit = config.max_position_embeddings;
+  const std::int64_t limit = config.max_length();
   CaptureOptions packed = options;
-  packed.seq_len = options.seq_len.value_or(std::min(kUsualLength, limit));
-  throw_if(
-      *packed.seq_len > limit,
-      "seq_len: must be <= max_position_embeddings = {}, got {}; use a smaller value, or raise "
-      "max_position_embeddings in config.json to exceed it deliberately",
-      limit, *packed.seq_len);
+  packed.seq_len = options.seq_len.value_or(std::min(kUsualLength, config.max_position_embeddings));
+  throw_if(*packed.seq_len > limit,
+           "seq_len: must be <= {}, the number of learned positions of the model, got {}; use a "
+           "smaller value",
+           limit, *packed.seq_len);
   CaptureInput input;
   if (!options.tokens.empty()) {
     input = read_token_input(packed, config, tokenizer);
@@ -121,7 +120,7 @@ CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config
     input = read_pair_input(options, required_tokenizer(options, tokenizer));
   }
   check_ids(input, config.vocab_size);
-  check_lengths(input, limit);
+  check_lengths(input, config);
   select_scored(input, options.score, tokenizer);
   return input;
 }

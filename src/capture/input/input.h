@@ -62,8 +62,8 @@ struct CaptureInput {
 /// Reads the input given by `options`.
 /// @param tokenizer  null if the checkpoint has none; ids need none
 /// @throws InvalidArgument, FormatError, IoError  as the functions for each kind of input; for a
-///         sequence longer than max_position_embeddings; for an id outside the vocabulary (reports
-///         the first).
+///         sequence longer than ModelConfig::max_length(); for an id outside the vocabulary
+///         (reports the first).
 CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
                         const Tokenizer* tokenizer);
 

@@ -301,8 +301,9 @@ CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tok
     add_text(input, ids, options.bos, {.text = std::string(text), .pair = pair});
     const std::int64_t length = input.length(input.num_sequences() - 1);
     throw_if(length > max_tokens,
-             "{}: must have at most max_position_embeddings = {} tokens, has {}", where, max_tokens,
-             length);
+             "{}: must have at most the {} tokens for which the model has learned positions, has "
+             "{}; use shorter lines",
+             where, max_tokens, length);
   };
   std::int32_t num_lines = 0;
   std::int64_t per_line = 1;  // sequences

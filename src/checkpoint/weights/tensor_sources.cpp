@@ -163,9 +163,8 @@ class Locator {
       config_.tie_word_embeddings = false;
       warnings_.push_back(fmt::format(
           "'{}': {} is used as stored, as transformers 5 does, although config.json ties it to "
-          "another embedding (transformers 4 uses the embedding); set tie_word_embeddings to "
-          "false, "
-          "or remove {}",
+          "another embedding (transformers 4 uses the embedding); set tie_word_embeddings to false "
+          "to keep it, or remove {} to use the embedding",
           where_, b.info.stored_name, b.info.stored_name));
     }
   }

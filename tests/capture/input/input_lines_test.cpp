@@ -115,9 +115,9 @@ TEST_F(InputLinesTest, ViewsThatDoNotFitAreNamed) {
 }
 
 TEST_F(InputLinesTest, NamesTheLineAtFault) {
-  EXPECT_THAT(
-      refusal("a\n\n12345678\n"),
-      EndsWith("bad.txt' line 3: must have at most max_position_embeddings = 8 tokens, has 9"));
+  EXPECT_THAT(refusal("a\n\n12345678\n"),
+              EndsWith("bad.txt' line 3: must have at most the 8 tokens for which the model has "
+                       "learned positions, has 9; use shorter lines"));
   EXPECT_EQ(refusal("<s>b\n", BosPolicy::kAlways), "");
   EXPECT_THAT(refusal("\n \n"), EndsWith("bad.txt': must have a line of text, has none"));
   EXPECT_THAT(refusal(""), EndsWith("bad.txt': must have a line of text, has none"));

@@ -35,6 +35,7 @@ class InputTest : public ::testing::Test {
     config.vocab_size = 300;
     config.max_position_embeddings = 64;
     config.bos_token_id = 0;
+    if (has_learned_positions_) config.spec.learned_position_offset = 0;
     return config;
   }
 
@@ -53,6 +54,7 @@ class InputTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
   ToyTokenizer tokenizer_;
   CaptureOptions options_;
+  bool has_learned_positions_ = false;
 };
 
 constexpr std::int32_t id_of(char letter) { return 2 + letter; }
@@ -251,17 +253,31 @@ TEST_F(InputTest, NamesTheFaultOfAText) {
   EXPECT_EQ(refusal(nullptr), "'models/toy': contains no tokenizer; pass token ids with --tokens");
 }
 
-TEST_F(InputTest, RefusesSequencesLongerThanTheModelTakes) {
+TEST_F(InputTest, RefusesSequencesLongerThanTheLearnedPositions) {
+  has_learned_positions_ = true;
   options_.text = {file("a.txt", "abc")};
   options_.seq_len = 65;
   EXPECT_EQ(refusal(&tokenizer_),
-            "seq_len: must be <= max_position_embeddings = 64, got 65; use a smaller value, or "
-            "raise max_position_embeddings in config.json to exceed it deliberately");
+            "seq_len: must be <= 64, the number of learned positions of the model, got 65; use a "
+            "smaller value");
   options_ = {};
   options_.tokens = file("ids.npy", testing::npy_int32(std::vector<std::int32_t>(130), "(2, 65)"));
   EXPECT_EQ(refusal(nullptr),
-            "input: a sequence must have at most max_position_embeddings = 64 "
-            "tokens, sequence 0 has 65");
+            "input: a sequence must have at most the 64 tokens for which the model has learned "
+            "positions, sequence 0 has 65; use shorter ones");
+}
+
+TEST_F(InputTest, WarnsOfSequencesBeyondTheTrainedContext) {
+  options_.tokens = file("ids.npy", testing::npy_int32(std::vector<std::int32_t>(130), "(2, 65)"));
+  const CaptureInput input = read(nullptr);
+  EXPECT_THAT(warnings(input, nullptr),
+              ElementsAre("2 of 2 sequences are longer than max_position_embeddings = 64, up to 65 "
+                          "tokens; the model's positions are defined there, but it was not trained "
+                          "on them"));
+  options_.tokens = file("flat.npy", testing::npy_int32(std::vector<std::int32_t>(130), "(130,)"));
+  EXPECT_EQ(read(nullptr).longest(), 64) << "by default, sequences stay in the context";
+  options_.seq_len = 100;
+  EXPECT_EQ(read(nullptr).longest(), 100);
 }
 
 TEST_F(InputTest, TakesRowsOfATokenFileAsSequences) {
