@@ -96,6 +96,14 @@ const std::filesystem::path& CaptureReader::path() const { return impl_->path; }
 const CaptureInfo& CaptureReader::info() const { return impl_->tables.info; }
 const std::vector<std::string>& CaptureReader::sites() const { return impl_->sites; }
 
+Json CaptureReader::attributes() const {
+  Json attributes = Json::object();
+  for (const std::string& name : impl_->file.attributes()) {
+    attributes[name] = impl_->file.attribute(name);
+  }
+  return attributes;
+}
+
 std::vector<int> CaptureReader::layers(const std::string& site) const {
   std::vector<int> layers;
   for (const ActivationInfo& activation : impl_->tables.activations) {
@@ -195,13 +203,13 @@ void CaptureReader::Impl::add_pieces(const ActivationInfo& what, std::int64_t fi
 }
 
 MatrixF CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
-                                 std::int64_t count) const {
+                                 std::int64_t count, const std::stop_token& stop) const {
   const ActivationInfo& what = activation(site, layer);
   // Open the pieces before allocating, so that sizes in a damaged file are verified first.
   const auto pieces = impl_->pieces(what, first, count);
   MatrixF matrix(count, what.dim);
   for (const auto& piece : pieces) {
-    piece.reader->read(piece.first, piece.count, matrix.data() + piece.offset * what.dim);
+    piece.reader->read(piece.first, piece.count, matrix.data() + piece.offset * what.dim, stop);
   }
   return matrix;
 }
@@ -229,36 +237,44 @@ MatrixF CaptureReader::read_sequence(const std::string& site, int layer,
 
 const RowTable& CaptureReader::rows() const {
   const std::lock_guard guard(impl_->mutex);
-  if (!impl_->rows) {
-    RowTable rows;
-    for (std::size_t i = 0; i < impl_->data.parts().size(); ++i) {
-      read_rows_into(impl_->data.open(i)->file(), rows);
-    }
-    const std::vector<std::int64_t>& stored = impl_->tables.offsets;
-    check_rows(rows, {.offsets = stored, .num_classes = info().class_names.size()}, path());
-    for (std::vector<std::int32_t>* column : {&rows.sequence, &rows.position, &rows.token}) {
-      for (std::size_t i = stored.size() - 1; impl_->skip > 0 && i-- > 0;) {
-        const auto first = column->begin() + stored[i];
-        column->erase(first, first + impl_->skip);
-      }
-    }
-    impl_->rows = std::move(rows);
-  }
+  if (!impl_->rows) impl_->rows = read_row_table();
   return *impl_->rows;
+}
+
+RowTable CaptureReader::read_row_table() const {
+  RowTable rows;
+  for (std::size_t i = 0; i < impl_->data.parts().size(); ++i) {
+    read_rows_into(impl_->data.open(i)->file(), rows);
+  }
+  const std::vector<std::int64_t>& stored = impl_->tables.offsets;
+  check_rows(rows, {.offsets = stored, .num_classes = info().class_names.size()}, path());
+  for (std::vector<std::int32_t>* column : {&rows.sequence, &rows.position, &rows.token}) {
+    for (std::size_t i = stored.size() - 1; impl_->skip > 0 && i-- > 0;) {
+      const auto first = column->begin() + stored[i];
+      column->erase(first, first + impl_->skip);
+    }
+  }
+  return rows;
 }
 
 const std::vector<std::int64_t>& CaptureReader::offsets() const { return impl_->offsets(); }
 
 const std::vector<Sequence>& CaptureReader::sequences() const {
   const std::lock_guard guard(impl_->mutex);
-  if (!impl_->sequences) {
-    std::vector<Sequence> sequences = read_sequences(impl_->file);
-    throw_if<FormatError>(static_cast<std::int64_t>(sequences.size()) != num_sequences(),
-                          "store: '{}': 'sequences/text' must have {} entries, got {}",
-                          path().string(), num_sequences(), sequences.size());
-    impl_->sequences = std::move(sequences);
-  }
+  if (!impl_->sequences) impl_->sequences = read_sequence_table();
   return *impl_->sequences;
+}
+
+std::vector<Sequence> CaptureReader::read_sequence_table() const {
+  std::vector<Sequence> sequences = read_sequences(impl_->file);
+  throw_if<FormatError>(static_cast<std::int64_t>(sequences.size()) != num_sequences(),
+                        "store: '{}': 'sequences/text' must have {} entries, got {}",
+                        path().string(), num_sequences(), sequences.size());
+  return sequences;
+}
+
+std::vector<std::string> CaptureReader::sequence_columns() const {
+  return impl_->file.datasets("sequences");
 }
 
 bool CaptureReader::has_statistics(const std::string& site, int layer) const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ namespace lime {
 /// parallel, only HDF5's own calls are serialised.
 class CaptureReader {
  public:
-  /// @throws IoError, FormatError  if the file or a shard is missing, truncated, of a later schema
-  /// or no capture, or refers to files other than its shards.
+  /// @throws MissingFile, IoError, FormatError  if the file or a shard is missing, truncated, of a
+  /// later schema or no capture, or refers to files other than its shards.
   explicit CaptureReader(const std::filesystem::path& path);
   ~CaptureReader();
   CaptureReader(CaptureReader&&) noexcept;
@@ -32,6 +33,9 @@ class CaptureReader {
   const CaptureInfo& info() const;
   /// Returns config.json of the captured checkpoint.
   const Json& config() const { return info().config; }
+  /// Returns the attributes of the file by name, as it stores them: texts (also of JSON), numbers
+  /// and lists of them; null for other types. @throws FormatError
+  Json attributes() const;
   /// Returns false if shards were missing: the existing data is correct but not complete.
   bool complete() const { return info().complete; }
 
@@ -57,8 +61,9 @@ class CaptureReader {
 
   /// Reads rows [first, first + count) of one site and layer, [count, dim].
   /// @throws InvalidArgument, FormatError  if the range exceeds the file or a checksum is wrong.
-  MatrixF read_rows(const std::string& site, int layer, std::int64_t first,
-                    std::int64_t count) const;
+  /// @throws Interrupted
+  MatrixF read_rows(const std::string& site, int layer, std::int64_t first, std::int64_t count,
+                    const std::stop_token& stop = {}) const;
   /// Reads rows into the caller's buffer of count * dim floats, row-major.
   void read_rows(const std::string& site, int layer, std::int64_t first, std::int64_t count,
                  std::span<float> out) const;
@@ -71,10 +76,16 @@ class CaptureReader {
 
   /// Returns sequence, position, token and class of every row; read at the first call.
   const RowTable& rows() const;
+  /// Returns the same as rows(), reads it at every call and keeps nothing.
+  RowTable read_row_table() const;
   /// Returns the first row of each sequence and, last, the number of rows, [num_sequences + 1].
   const std::vector<std::int64_t>& offsets() const;
   /// Returns text, label, pair and task of every sequence; read at the first call.
   const std::vector<Sequence>& sequences() const;
+  /// Returns the same as sequences(), reads it at every call and keeps nothing.
+  std::vector<Sequence> read_sequence_table() const;
+  /// Returns the names of the columns of sequences that the file has, e.g. {"offset", "text"}.
+  std::vector<std::string> sequence_columns() const;
 
   /// Returns true if statistics exist. They exist for more sites and layers than activations.
   bool has_statistics(const std::string& site, int layer) const;

@@ -14,6 +14,7 @@
 #include "store/hdf5/hdf5_api.h"
 #include "store/hdf5/hdf5_writer.h"
 #include "store/shard_folder.h"
+#include "store/shard_tables.h"
 #include "store/trailer.h"
 
 namespace lime {

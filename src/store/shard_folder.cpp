@@ -6,6 +6,8 @@
 #include "core/files/atomic_file.h"
 #include "store/capture_tables.h"
 #include "store/file_names.h"
+#include "store/shard_tables.h"
+#include "store/trailer.h"
 
 namespace lime {
 namespace {
@@ -215,7 +217,7 @@ void check_shards_exist(const fs::path& capture, const CaptureTables& tables) {
                           capture.string(), shard.file);
     const fs::path path = capture.parent_path() / shard.file;
     std::error_code error;
-    throw_if<IoError>(
+    throw_if<MissingFile>(
         !fs::exists(path, error),
         "store: '{}' needs '{}', which is missing; keep the folder next to the file, or resume "
         "the capture",
@@ -283,37 +285,28 @@ void write_virtual(Hdf5Writer& file, const std::string& name, hid_t type, std::i
   hdf5::create_dataset(file, name, type, space, properties);
 }
 
-void append_sequences(CaptureTables& tables, const Hdf5File& file, const ShardRecord& record) {
+void append_shard(CaptureTables& tables, ShardTables&& shard, const ShardRecord& record,
+                  const std::filesystem::path& path) {
   const auto known = static_cast<std::int64_t>(tables.sequences.size());
   const bool gap = record.first_sequence > known;
   throw_if<FormatError>(record.first_sequence < known || (gap && tables.info.complete),
-                        "store: '{}' must start with sequence {}, got {}", file.path().string(),
-                        known, record.first_sequence);
+                        "store: '{}' must start with sequence {}, got {}", path.string(), known,
+                        record.first_sequence);
   const std::int64_t rows_before = tables.offsets.back();
   tables.sequences.resize(static_cast<std::size_t>(record.first_sequence));
   tables.offsets.resize(tables.sequences.size() + 1, rows_before);
-  const std::vector<std::int64_t> offsets = file.read<std::int64_t>("sequences/offset");
-  for (Sequence& sequence : read_sequences(file)) tables.sequences.push_back(std::move(sequence));
-  for (std::size_t i = 1; i < offsets.size(); ++i) {
-    tables.offsets.push_back(rows_before + offsets[i]);
+  for (Sequence& sequence : shard.sequences) tables.sequences.push_back(std::move(sequence));
+  for (std::size_t i = 1; i < shard.offsets.size(); ++i) {
+    tables.offsets.push_back(rows_before + shard.offsets[i]);
   }
-  throw_if<FormatError>(tables.offsets.size() != tables.sequences.size() + 1 ||
-                            tables.offsets.back() != rows_before + record.num_rows,
-                        "store: '{}': its sequences do not cover its {} rows", file.path().string(),
-                        record.num_rows);
+  for (const auto& [place, more] : shard.statistics) {
+    SiteStatistics& all = tables.statistics[place];
+    all.running.merge(more.running);
+    if (more.num_heads > 0) all.num_heads = more.num_heads;
+  }
 }
 
 }  // namespace
-
-void check_shard(const Hdf5File& file, const ShardRecord& record,
-                 const std::string& identity_sha256) {
-  const bool is_shard =
-      file.has_attribute("format") && file.string_attribute("format") == kShardFormat;
-  throw_if<FormatError>(!is_shard || file.string_attribute("identity_sha256") != identity_sha256 ||
-                            file.int_attribute("shard") != record.shard,
-                        "store: '{}' belongs to another capture; restore the original shard",
-                        file.path().string());
-}
 
 CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,
                             const CaptureInfo& info, const std::vector<ShardRecord>& records) {
@@ -327,16 +320,9 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
   tables.shards = records;
   tables.offsets = {0};
   for (const ShardRecord& record : records) {
-    check_trailer(capture.parent_path() / record.file);
-    const Hdf5File file(capture.parent_path() / record.file, Hdf5Trial::kDone);
-    check_shard(file, record, tables.identity_sha256);
-    append_sequences(tables, file, record);
-    for (const auto& [site, layer] : list_statistics(file)) {
-      const SiteStatistics more = read_statistics(file, site, layer);
-      SiteStatistics& all = tables.statistics[{site, layer}];
-      all.running.merge(more.running);
-      if (more.num_heads > 0) all.num_heads = more.num_heads;
-    }
+    const fs::path path = capture.parent_path() / record.file;
+    append_shard(tables, read_shard_tables(path, record, tables.identity_sha256, Hdf5Trial::kDone),
+                 record, path);
   }
   return tables;
 }

@@ -126,8 +126,4 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
 /// Writes the master file: tables, and virtual datasets over the shards. @throws IoError
 void write_master(const std::filesystem::path& capture, const CaptureTables& tables);
 
-/// Throws FormatError unless `file` is shard `record.shard` of the capture with that identity.
-void check_shard(const Hdf5File& file, const ShardRecord& record,
-                 const std::string& identity_sha256);
-
 }  // namespace lime

@@ -406,6 +406,9 @@ TEST_F(CaptureDamageTest, StopsWhenAsked) {
   EXPECT_THROW(pack_capture(path_, folder_ / "p.h5", {}, stop.get_token()), Interrupted);
   EXPECT_FALSE(exists(folder_ / "p.h5"));
   EXPECT_THROW(verify_capture(path_, {}, stop.get_token()), Interrupted);
+  const CaptureReader reader(path_);
+  EXPECT_THROW(reader.read_rows("values", 0, 0, 2, stop.get_token()), Interrupted);
+  EXPECT_NO_THROW(reader.read_rows("values", 0, 0, 2));
 }
 
 }  // namespace

@@ -90,6 +90,9 @@ TEST_P(CaptureRoundTripTest, KeepsRowsAndSequences) {
     EXPECT_EQ(reader.read_sequence("values", 0, s).rows(), sample_.rows_of(s));
   }
   EXPECT_EQ(reader.offsets().back(), row);
+  EXPECT_EQ(reader.read_row_table().token, reader.rows().token);
+  EXPECT_EQ(std::ssize(reader.read_sequence_table()), sample_.num_sequences());
+  EXPECT_THAT(reader.sequence_columns(), ElementsAre("label", "offset", "pair", "task", "text"));
 }
 
 TEST_P(CaptureRoundTripTest, KeepsAttributes) {
@@ -111,6 +114,11 @@ TEST_P(CaptureRoundTripTest, KeepsAttributes) {
   EXPECT_EQ(info.class_names, expected.class_names);
   EXPECT_EQ(info.task_names, expected.task_names);
   EXPECT_EQ(info.extra, expected.extra);
+  const Json attributes = reader.attributes();
+  EXPECT_EQ(attributes.at("format"), "lime-capture");
+  EXPECT_EQ(attributes.at("seed"), expected.seed);
+  EXPECT_EQ(attributes.at("config"), dump_json(expected.config));
+  EXPECT_EQ(attributes.at("sites"), Json({"values", "hidden"}));
   EXPECT_TRUE(reader.complete());
   EXPECT_THAT(reader.sites(), ElementsAre("values", "hidden"));
   EXPECT_THAT(reader.layers("hidden"), ElementsAre(0, 1));
@@ -244,7 +252,11 @@ TEST(CaptureReaderTest, ReadsWhatAnotherToolHasRepacked) {
   const testing::ProgramRun run = testing::run_command("h5repack -f NONE -l CONTI " +
                                                        packed.string() + " " + repacked.string());
   if (run.status != 0) GTEST_SKIP() << "needs h5repack of hdf5-tools: " << run.errors;
-  EXPECT_EQ(CaptureReader(repacked).read_all("hidden", 1), sample.expected(3));
+  const CaptureReader reader(repacked);
+  EXPECT_EQ(reader.read_all("hidden", 1), sample.expected(3));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(reader.read_rows("hidden", 1, 0, 2, stop.get_token()), Interrupted);
 }
 
 }  // namespace

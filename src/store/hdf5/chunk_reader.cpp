@@ -29,6 +29,9 @@ constexpr hsize_t kMaxListed = 1024;
 
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 
+/// Values that are read through HDF5 at once, between two checks for a stop.
+constexpr std::int64_t kStepValues = std::int64_t{1} << 24;
+
 /// Returns a file's size, limited so that it can be multiplied by kMaxCompression.
 std::int64_t size_of(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -202,26 +205,34 @@ void ChunkReader::list_places(hid_t dataset) {
   places_ = std::move(places);
 }
 
-void ChunkReader::read(std::int64_t first, std::int64_t count, float* out) const {
-  if (!is_direct_) return read_through_hdf5(first, count, out);
+void ChunkReader::check_stop(const std::stop_token& stop) const {
+  if (stop.stop_requested()) {
+    throw Interrupted("store: interrupted while reading '{}'", file_.path().string());
+  }
+}
+
+void ChunkReader::read(std::int64_t first, std::int64_t count, float* out,
+                       const std::stop_token& stop) const {
+  if (!is_direct_) return read_through_hdf5(first, count, out, stop);
   const std::int64_t end = first + count;
   bool from_disk = false;
   auto fetched = static_cast<std::size_t>(first / chunk_rows_) + 1;
   const auto last = static_cast<std::size_t>((end + chunk_rows_ - 1) / chunk_rows_);
   while (first < end) {
+    check_stop(stop);
     const auto chunk = static_cast<std::size_t>(first / chunk_rows_);
     const std::int64_t chunk_first = static_cast<std::int64_t>(chunk) * chunk_rows_;
-    const std::int64_t stop = std::min(end, chunk_first + chunk_rows_);
-    const bool waited = stop - first == chunk_rows_
+    const std::int64_t chunk_end = std::min(end, chunk_first + chunk_rows_);
+    const bool waited = chunk_end - first == chunk_rows_
                             ? read_chunk(chunk, out)
-                            : read_part(chunk, first - chunk_first, stop - first, out);
+                            : read_part(chunk, first - chunk_first, chunk_end - first, out);
     from_disk = from_disk || waited;
     for (; from_disk && fetched < std::min(last, chunk + 1 + kReadAhead); ++fetched) {
       ::posix_fadvise(descriptor_, static_cast<off_t>(places_[fetched].address),
                       static_cast<off_t>(places_[fetched].size), POSIX_FADV_WILLNEED);
     }
-    out += (stop - first) * dim_;
-    first = stop;
+    out += (chunk_end - first) * dim_;
+    first = chunk_end;
   }
 }
 
@@ -392,7 +403,16 @@ void ChunkReader::verify(std::vector<std::string>& problems,
   }
 }
 
-void ChunkReader::read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const {
+void ChunkReader::read_through_hdf5(std::int64_t first, std::int64_t count, float* out,
+                                    const std::stop_token& stop) const {
+  const std::int64_t step = std::max<std::int64_t>(1, kStepValues / dim_);
+  for (std::int64_t done = 0; done < count; done += step) {
+    check_stop(stop);
+    read_selected(first + done, std::min(step, count - done), out + done * dim_);
+  }
+}
+
+void ChunkReader::read_selected(std::int64_t first, std::int64_t count, float* out) const {
   const Lock lock;
   const std::array<hsize_t, 2> start = {static_cast<hsize_t>(first), 0};
   const std::array<hsize_t, 2> size = {static_cast<hsize_t>(count), static_cast<hsize_t>(dim_)};

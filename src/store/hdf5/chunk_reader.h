@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -125,8 +126,10 @@ class ChunkReader {
   std::int64_t num_rows() const { return num_rows_; }
   std::int64_t dim() const { return dim_; }
 
-  /// @param out  count * dim floats. @throws FormatError  if a checksum is wrong; names the rows.
-  void read(std::int64_t first, std::int64_t count, float* out) const;
+  /// @param out  count * dim floats. @param stop  checked between chunks.
+  /// @throws FormatError  if a checksum is wrong; names the rows. @throws Interrupted
+  void read(std::int64_t first, std::int64_t count, float* out,
+            const std::stop_token& stop = {}) const;
 
   /// Reads everything; appends a line per damaged chunk and passes the chunks' sizes to `on_bytes`.
   void verify(std::vector<std::string>& problems,
@@ -148,7 +151,10 @@ class ChunkReader {
   void list_places(hid_t dataset);
   bool has_known_layout(hid_t dataset) const;
   bool can_be_chunk(std::uint64_t size, std::uint32_t skipped_filters) const;
-  void read_through_hdf5(std::int64_t first, std::int64_t count, float* out) const;
+  void check_stop(const std::stop_token& stop) const;
+  void read_through_hdf5(std::int64_t first, std::int64_t count, float* out,
+                         const std::stop_token& stop) const;
+  void read_selected(std::int64_t first, std::int64_t count, float* out) const;
   // These return true if the read had to wait for the disk.
   bool read_chunk(std::size_t chunk, float* out) const;
   bool read_part(std::size_t chunk, std::int64_t first, std::int64_t count, float* out) const;

@@ -23,8 +23,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Checks that the linker did not replace the library by another one of the process, such as that
+/// of h5py loaded with RTLD_GLOBAL: of another version, it deadlocks or misreads our structures.
+void check_library() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  throw_if<IoError>(major != H5_VERS_MAJOR || minor != H5_VERS_MINOR,
+                    "store: this process has loaded HDF5 {}.{}.{} in place of {}.{}.{}; load it "
+                    "without RTLD_GLOBAL",
+                    major, minor, release, H5_VERS_MAJOR, H5_VERS_MINOR, H5_VERS_RELEASE);
+}
+
 void set_up_library() {
-  H5dont_atexit();
+  H5dont_atexit();  // the first of all calls
+  check_library();
   H5open();
   H5PLset_loading_state(0);
 }
@@ -163,7 +177,7 @@ Id open_file(const fs::path& path) {
   const Lock lock;
   std::error_code error;
   const auto status = fs::status(path, error);
-  if (!fs::exists(status)) throw IoError("store: '{}' does not exist", path.string());
+  if (!fs::exists(status)) throw MissingFile("store: '{}' does not exist", path.string());
   throw_if<IoError>(fs::is_directory(status), "store: '{}' is a folder, expected an HDF5 file",
                     path.string());
   throw_if<IoError>(!fs::is_regular_file(status), "store: '{}' is not a regular file",
@@ -356,13 +370,29 @@ std::optional<FileState> state_of(const std::filesystem::path& path) {
                    status.st_ctim.tv_nsec};
 }
 
+/// Starts `arguments` with SIGINT blocked: Ctrl-C in a terminal reaches the helper program as well,
+/// whose end must not count as a crash. @return its process; 0 if it cannot be started.
+pid_t start_helper(char* const* arguments) {
+  posix_spawnattr_t attributes;
+  if (::posix_spawnattr_init(&attributes) != 0) return 0;
+  sigset_t blocked;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  ::sigaddset(&blocked, SIGINT);
+  ::posix_spawnattr_setsigmask(&attributes, &blocked);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  pid_t child = 0;
+  const int failure = ::posix_spawn(&child, arguments[0], nullptr, &attributes, arguments, environ);
+  ::posix_spawnattr_destroy(&attributes);
+  return failure == 0 ? child : 0;
+}
+
 /// Returns what HDF5 did to the helper program when it read the file; empty if it finished.
 std::string outcome_of_trial(const std::filesystem::path& path) {
   std::string program = plugin_path("lime-trial-read");
   std::string file = path;
   char* const arguments[] = {program.data(), file.data(), nullptr};
-  pid_t child = 0;
-  if (::posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments, environ) != 0) return "";
+  const pid_t child = start_helper(arguments);
+  if (child == 0) return "";
   int status = 0;
   pid_t ended = 0;
   do {

@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMaxCompression = 1032;
 /// printing, no filter plug-ins, no work at exit.
 class Lock {
  public:
+  /// @throws IoError  if another version of the library has been loaded in its place.
   Lock();
 
  private:

@@ -155,6 +155,41 @@ Id open_attribute(const Hdf5File& file, const std::string& name, const std::stri
   return attribute;
 }
 
+/// Returns the number of values of an attribute, after checking that the file can contain them.
+std::size_t checked_count(const Hdf5File& file, const std::string& name, hid_t type, hid_t space) {
+  const hssize_t points = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space));
+  const auto size =
+      static_cast<std::int64_t>(std::max<std::size_t>(H5Tget_size(type), std::size_t{1}));
+  if (points > size_of(file) / size) {  // attributes are never compressed
+    throw FormatError("store: '{}': attribute '{}' declares more data than the file can contain",
+                      file.path().string(), name);
+  }
+  return static_cast<std::size_t>(points);
+}
+
+/// An attribute that is open, with what a read of it needs.
+struct OpenAttribute {
+  Id id;
+  Id type;
+  Id space;
+
+  OpenAttribute(const Hdf5File& file, const std::string& name, const std::string& object)
+      : id(open_attribute(file, name, object)),
+        type(H5Aget_type(id.get()), H5Tclose),
+        space(H5Aget_space(id.get()), H5Sclose) {}
+  bool is_scalar() const { return H5Sget_simple_extent_type(space.get()) == H5S_SCALAR; }
+};
+
+template <typename T>
+Json numbers_of(const Hdf5File& file, const std::string& name, const OpenAttribute& attribute) {
+  std::vector<T> values(checked_count(file, name, attribute.type.get(), attribute.space.get()));
+  if (!values.empty() &&
+      H5Aread(attribute.id.get(), hdf5::native_type(NumberType::of<T>()), values.data()) < 0) {
+    hdf5::fail_reading(file.path(), fmt::format("attribute '{}' cannot be read", name));
+  }
+  return attribute.is_scalar() && !values.empty() ? Json(values.front()) : Json(values);
+}
+
 template <typename T>
 T numeric_attribute(const Hdf5File& file, const std::string& name, const std::string& object) {
   const Lock lock;
@@ -280,22 +315,32 @@ std::string Hdf5File::string_attribute(const std::string& name, const std::strin
 std::vector<std::string> Hdf5File::strings_attribute(const std::string& name,
                                                      const std::string& object) const {
   const Lock lock;
-  const Id id = open_attribute(*this, name, object);
-  const Id type(H5Aget_type(id.get()), H5Tclose);
-  const Id space(H5Aget_space(id.get()), H5Sclose);
-  const hssize_t points = std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.get()));
-  const auto size =
-      static_cast<std::int64_t>(std::max<std::size_t>(H5Tget_size(type.get()), std::size_t{1}));
-  if (points > size_of(*this) / size) {  // attributes are never compressed
-    throw FormatError("store: '{}': attribute '{}' declares more data than the file can contain",
-                      path().string(), name);
-  }
-  const auto count = static_cast<std::size_t>(points);
+  const OpenAttribute attribute(*this, name, object);
+  const TextSource source = {
+      attribute.type.get(), attribute.space.get(),
+      checked_count(*this, name, attribute.type.get(), attribute.space.get())};
   const auto read = [&](hid_t memory_type, void* target) {
-    return H5Aread(id.get(), memory_type, target);
+    return H5Aread(attribute.id.get(), memory_type, target);
   };
-  return read_texts(path(), fmt::format("attribute '{}'", name), {type.get(), space.get(), count},
-                    read);
+  return read_texts(path(), fmt::format("attribute '{}'", name), source, read);
+}
+
+Json Hdf5File::attribute(const std::string& name, const std::string& object) const {
+  const Lock lock;
+  const OpenAttribute attribute(*this, name, object);
+  const hid_t type = attribute.type.get();
+  switch (H5Tget_class(type)) {
+    case H5T_STRING: {
+      std::vector<std::string> texts = strings_attribute(name, object);
+      const bool is_one = attribute.is_scalar() && texts.size() == 1;
+      return is_one ? Json(std::move(texts.front())) : Json(std::move(texts));
+    }
+    case H5T_INTEGER:
+      return H5Tget_sign(type) == H5T_SGN_NONE ? numbers_of<std::uint64_t>(*this, name, attribute)
+                                               : numbers_of<std::int64_t>(*this, name, attribute);
+    case H5T_FLOAT: return numbers_of<double>(*this, name, attribute);
+    default: return nullptr;
+  }
 }
 
 std::int64_t Hdf5File::int_attribute(const std::string& name, const std::string& object) const {

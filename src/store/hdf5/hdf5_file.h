@@ -10,9 +10,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/errors.h"
+#include "core/json.h"
 #include "core/matrix.h"
 
 namespace lime {
+
+/// A file does not exist.
+class MissingFile : public IoError {
+ public:
+  using IoError::IoError;
+};
 
 /// Selects if a helper process reads a file first, so that a crash of HDF5 is harmless.
 enum class Hdf5Trial {
@@ -78,6 +86,8 @@ class Hdf5File {
   std::int64_t int_attribute(const std::string& name, const std::string& object = "/") const;
   std::uint64_t uint_attribute(const std::string& name, const std::string& object = "/") const;
   double double_attribute(const std::string& name, const std::string& object = "/") const;
+  /// Returns an attribute of any shape as a text, a number or a list of them; null for other types.
+  Json attribute(const std::string& name, const std::string& object = "/") const;
 
  private:
   friend class Hdf5Access;

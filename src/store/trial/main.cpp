@@ -70,6 +70,7 @@ class TrialWalk {
   void visit_attributes(const std::string& object) {
     for (const std::string& name : list([&] { return file_.attributes(object); })) {
       attempt([&] { file_.strings_attribute(name, object); });
+      attempt([&] { file_.attribute(name, object); });
       attempt([&] { file_.int_attribute(name, object); });
     }
   }

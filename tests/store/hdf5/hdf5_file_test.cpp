@@ -64,6 +64,10 @@ TEST_F(Hdf5FileTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ(file.int_attribute("count"), 3);
   EXPECT_EQ(file.double_attribute("rate", "deep"), 0.25);
   EXPECT_EQ(file.strings_attribute("words", "ids").size(), 3U);
+  EXPECT_EQ(file.attribute("name"), "a text");
+  EXPECT_EQ(file.attribute("count"), 3);
+  EXPECT_EQ(file.attribute("rate", "deep"), 0.25);
+  EXPECT_EQ(file.attribute("words", "ids"), Json({"plain", "", "\xe6\x97\xa5\xe6\x9c\xac"}));
   EXPECT_TRUE(file.has("deep/er"));
   EXPECT_TRUE(file.has("deep/er/numbers"));
   EXPECT_FALSE(file.has("deep/er/numbers/more"));
@@ -97,6 +101,7 @@ TEST_F(Hdf5FileTest, SaysWhatIsWrongWithAFile) {
   const auto path = folder_ / "bad.h5";
   const auto open = [&] { return message_of([&] { Hdf5File file(path); }); };
   EXPECT_EQ(open(), "store: '" + path.string() + "' does not exist");
+  EXPECT_THROW(Hdf5File file(path), MissingFile);
   testing::write_text(path, "");
   EXPECT_EQ(open(), "store: '" + path.string() + "' is empty");
   testing::write_text(path, "P6 a picture");
