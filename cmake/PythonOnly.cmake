@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `pip install ./python` builds: core, metrics and the module over them, in a shared library.
+# What `pip install ./python` builds: core, store, metrics and the module over them, in a shared
+# library, and the helper program of store.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 include(PrecompiledHeaders)
 include(LimeTargets)
 add_subdirectory(src/core)
+add_subdirectory(src/store)
 add_subdirectory(src/metrics)
 add_subdirectory(python)

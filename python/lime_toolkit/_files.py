@@ -4,92 +4,23 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
-import mmap
 import os
 import re
 import socket
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Iterator
 
-_MAGIC = b"LIMEEND1"
-_TAIL = 8 + len(_MAGIC)
+from . import _lime_toolkit as _core
 
 
 def shard_folder(path: Path) -> Path:
     """Returns the folder of a capture's shards: `run.h5` has `run.shards`."""
-    name = path.name
-    for ending in (".h5", ".hdf5"):
-        if name.endswith(ending) and len(name) > len(ending):
-            name = name[: -len(ending)]
-            break
-    return path.with_name(name + ".shards")
-
-
-def _digest_of_rest(data: Any, end: int, extents: list[tuple[int, int]]) -> str | None:
-    """Returns the SHA-256 of data[:end] without the extents; None if they are not in order."""
-    digest = hashlib.sha256()
-    at = 0
-    view = memoryview(data)
-    try:
-        for offset, size in extents:
-            if offset < at or offset + size > end:
-                return None
-            digest.update(view[at:offset])
-            at = offset + size
-        digest.update(view[at:end])
-    finally:
-        view.release()
-    return digest.hexdigest()
+    return _core.shard_folder_of(path)
 
 
 def append_trailer(path: Path, extents: list[tuple[int, int]]) -> None:
     """Appends the checksum of everything but `extents`, (offset, size), which have their own."""
-    merged: list[tuple[int, int]] = []
-    for offset, size in sorted(extents):
-        if merged and sum(merged[-1]) == offset:
-            merged[-1] = (merged[-1][0], merged[-1][1] + size)
-        else:
-            merged.append((offset, size))
-    with open(path, "r+b") as file:
-        end = os.fstat(file.fileno()).st_size
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            digest = _digest_of_rest(data, end, merged)
-        body = json.dumps({"data": merged, "sha256": digest}, separators=(",", ":")).encode()
-        file.seek(end)
-        file.write(body + len(body).to_bytes(8, "little") + _MAGIC)
-
-
-def check_trailer(path: Path) -> bool:
-    """Verifies the trailer of a capture file; returns False if it has none.
-
-    Raises ValueError if the file does not match it.
-    """
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < _TAIL:
-            return False
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            if data[size - len(_MAGIC) :] != _MAGIC:
-                return False
-            length = int.from_bytes(data[size - _TAIL : size - len(_MAGIC)], "little")
-            end = size - _TAIL - length
-            if end >= 0 and _matches(data, end, data[end : size - _TAIL]):
-                return True
-    raise ValueError(
-        f"store: '{path}' does not match its digest: it is damaged or was changed by another program; "
-        "restore it or capture it again"
-    )
-
-
-def _matches(data: Any, end: int, body: bytes) -> bool:
-    try:
-        trailer = json.loads(body)
-        extents = [(int(offset), int(size)) for offset, size in trailer["data"]]
-        return _digest_of_rest(data, end, extents) == trailer["sha256"]
-    except (ValueError, KeyError, TypeError):
-        return False
+    _core.append_trailer(path, extents)
 
 
 def _host() -> str:

@@ -398,20 +398,18 @@ class CaptureWriter:
 
     def _tables(self, record: dict[str, Any], plan: Plan) -> dict[str, Any]:
         path = self.path.parent / record["file"]
-        _files.check_trailer(path)
-        with h5py.File(path, "r") as shard:
-            if shard.attrs["identity_sha256"] != plan.digest():
-                raise ValueError(f"store: '{path}' belongs to another capture; restore the original shard")
-            group = shard["sequences"]
-            columns = {"text": [text.decode() for text in group["text"][:]]}
-            for name in _COLUMN_TYPES:
-                values = group[name][:].tolist() if name in group else [-1] * len(columns["text"])
-                columns[name] = values
-            statistics = []
-            for dataset in plan.datasets:
-                of = shard[dataset.path.replace("activations", "statistics", 1)]
-                statistics.append(_core.RunningStatistics(int(of["count"][()]), of["mean"][:], of["m2"][:]))
-            return {"offset": group["offset"][:], "columns": columns, "statistics": statistics}
+        offset, columns, found = _core.read_shard_tables(
+            path, record["shard"], record["num_rows"], plan.digest()
+        )
+        missing = [one.path for one in plan.datasets if (one.site, one.layer) not in found]
+        if missing:
+            raise ValueError(f"store: '{path}' has no statistics of '{missing[0]}'; restore the original shard")
+        columns = {name: column if name == "text" else column.tolist() for name, column in columns.items()}
+        return {
+            "offset": offset,
+            "columns": columns,
+            "statistics": [found[one.site, one.layer] for one in plan.datasets],
+        }
 
     @staticmethod
     def _write_virtual(file: _File, plan: Plan, records: list[dict[str, Any]]) -> None:

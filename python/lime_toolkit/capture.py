@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import Any, Iterator
 import numpy as np
 
 from . import _files
+from . import _lime_toolkit as _core
 from ._lime_toolkit import RunningStatistics
 from .errors import NoSuchNameError
-
-_SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -133,49 +131,30 @@ class Capture:
         capture["hidden", 3][:]
         capture.sequences.text[7], capture.rows.token, capture.layers("hidden")
 
-    Everything but the activations is read when it is first used. The file's checksums are verified:
-    the trailer when it is opened, chunks of activations when they are read.
+    Everything but the activations is read when it is first used. The reader is that of the programs:
+    checksums are verified, the trailer when a file is opened, chunks of activations when they are
+    read; no data outside the file and its shards is read; a helper process reads a file first, so
+    that one that makes HDF5 crash or loop is refused. Reads release the GIL.
 
     Raises FileNotFoundError if there is no such file (the message names an unfinished recording), or
-    if a shard is missing; ValueError if it is not a capture, of another schema version, or damaged.
+    if a shard is missing; OSError if the system does not let a file be read; ValueError if it is not a
+    capture, of another schema version, or damaged.
     """
 
     def __init__(self, path: str | Path):
-        try:
-            import h5py
-        except ImportError as error:
-            raise ImportError("lime_toolkit.Capture needs h5py; pip install lime-toolkit[read]") from error
         self.path = Path(path)
-        if not self.path.is_file():
+        if not self.path.exists():
             raise FileNotFoundError(_why_missing(self.path))
-        _files.check_trailer(self.path)
-        try:
-            self._opened = h5py.File(self.path, "r")
-        except OSError as error:
-            raise ValueError(f"store: '{self.path}' is not an HDF5 file, or damaged: {error}") from error
-        self._parts: dict[int, Any] = {}
-        try:
-            self._check_format()
-            self._shards = self._json("shards", [])
-            self._check_shards()
-            if self._shards:
-                counts = [shard["num_rows"] for shard in self._shards]
-            else:
-                counts = [len(self._file["rows/sequence"])]
-            self._first_rows = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-            self._sites = self._list_activations()
-        except (KeyError, TypeError) as error:
-            self.close()
-            raise ValueError(f"store: '{self.path}' lacks what docs/capture_format.md requires: {error}") from error
-        except BaseException:
-            self.close()
-            raise
+        self._opened: _core.CaptureReader | None = _core.CaptureReader(self.path)
+        self.num_rows: int = self._opened.num_rows
+        self.complete: bool = self._opened.complete  #: False if shards are missing
+        self._sites: dict[str, dict[int, Activations]] = {}
+        for site, layer, dim, hook in self._opened.activations():
+            self._sites.setdefault(site, {})[layer] = Activations(self, site, layer, dim, hook)
 
     def close(self) -> None:
-        """Closes the files."""
-        for file in [self._opened, *self._parts.values()]:
-            file.close()
-        self._parts = {}
+        """Closes the files, after reads that other threads have begun."""
+        self._opened = None
 
     def __enter__(self) -> "Capture":
         return self
@@ -202,24 +181,15 @@ class Capture:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Attributes of the root group; JSON texts as they are stored."""
-        return {name: _plain(value) for name, value in self._file.attrs.items()}
+        """Attributes of the root group: texts, numbers and lists of them; JSON texts as they are stored."""
+        return self._reader.attributes()
 
     @cached_property
     def config(self) -> dict[str, Any]:
         """config.json of the model; empty if it is not stored."""
-        return self._json("config", {})
-
-    @property
-    def complete(self) -> bool:
-        """False if shards are missing."""
-        return bool(self._file.attrs.get("complete", 1))
+        return self._reader.config()
 
     # Tables
-
-    @property
-    def num_rows(self) -> int:
-        return int(self._first_rows[-1])
 
     @property
     def num_sequences(self) -> int:
@@ -228,7 +198,7 @@ class Capture:
     @cached_property
     def offsets(self) -> np.ndarray:
         """First row of each sequence, i64, [num_sequences + 1]."""
-        return self._file["sequences/offset"][:]
+        return self._reader.offsets
 
     def rows_of(self, sequence: int) -> tuple[int, int]:
         """Returns the first row of a sequence and the one after its last. Raises IndexError."""
@@ -240,34 +210,17 @@ class Capture:
     @cached_property
     def rows(self) -> RowTable:
         """Sequence, position, token and class of each row."""
-
-        def column(name: str) -> np.ndarray | None:
-            parts = [self._part(i) for i in range(len(self._first_rows) - 1)]
-            if not all(f"rows/{name}" in part for part in parts):
-                return None
-            return np.concatenate([part[f"rows/{name}"][:] for part in parts]) if parts else np.empty(0, np.int32)
-
-        names = _names(self._file, "rows/class", "names")
-        return RowTable(column("sequence"), column("position"), column("token"), column("class"), names)
+        reader = self._reader
+        return RowTable(*reader.rows(), reader.class_names)
 
     @cached_property
     def sequences(self) -> SequenceTable:
         """Texts, labels and scores of the sequences."""
-
-        def column(name: str) -> np.ndarray | None:
-            path = f"sequences/{name}"
-            return self._file[path][:] if path in self._file else None
-
-        text = column("text")
+        reader = self._reader
+        columns = reader.sequences()
+        names = ("text", "label", "pair", "task", "log_likelihood", "scored_tokens")
         return SequenceTable(
-            offset=self.offsets,
-            text=None if text is None else [one.decode("utf-8", "replace") for one in text],
-            label=column("label"),
-            pair=column("pair"),
-            task=column("task"),
-            task_names=_names(self._file, "sequences/task", "names"),
-            log_likelihood=column("log_likelihood"),
-            scored_tokens=column("scored_tokens"),
+            offset=self.offsets, task_names=reader.task_names, **{name: columns.get(name) for name in names}
         )
 
     @property
@@ -306,122 +259,22 @@ class Capture:
 
     def statistics(self, site: str, layer: int) -> RunningStatistics | None:
         """Returns count, mean and m2 of all rows that the model computed; None if not stored."""
-        group = self._file.get(f"statistics/{site}/{layer:03}")
-        if group is None:
-            return None
-        return RunningStatistics(int(group["count"][()]), group["mean"][:], group["m2"][:])
+        return self._reader.statistics(site, layer)
 
     def router(self, layer: int) -> np.ndarray | None:
         """Returns router weights, f32 [kv_heads, (layer + 1) * kv_heads]; None without a router."""
-        found = self._file.get(f"router/{layer:03}")
-        return None if found is None else found[:]
+        return self._reader.router(layer)
 
     # Files
 
-    def _check_format(self) -> None:
-        found = _plain(self._file.attrs.get("format", ""))
-        if found == "lime-capture-shard":
-            raise ValueError(f"store: '{self.path}' is one shard of a capture; open the capture itself")
-        if found != "lime-capture":
-            raise ValueError(f"store: '{self.path}' is not a capture but an HDF5 file of another program")
-        version = self._file.attrs.get("schema_version")
-        if version != _SCHEMA_VERSION:
-            raise ValueError(
-                f"store: '{self.path}' has schema version {version}, this version reads {_SCHEMA_VERSION}; "
-                "capture it again or update"
-            )
-
-    def _json(self, name: str, default: Any) -> Any:
-        text = self._file.attrs.get(name)
-        try:
-            return default if text is None else json.loads(_plain(text))
-        except ValueError as error:
-            raise ValueError(f"store: '{self.path}': attribute '{name}' is not valid JSON: {error}") from error
-
-    def _check_shards(self) -> None:
-        folder = self.path.parent
-        for shard in self._shards:
-            name = Path(shard["file"])
-            if len(name.parts) != 2 or not name.parts[0].endswith(".shards") or name.is_absolute():
-                raise ValueError(
-                    f"store: '{self.path}' refers to '{name}', which is not a shard next to it"
-                )
-            path = folder / name
-            if not path.is_file():
-                raise FileNotFoundError(
-                    f"store: '{self.path}' needs '{path}', which is missing; keep the folder next to the "
-                    "file, or resume the capture"
-                )
-            size = path.stat().st_size
-            if size != shard["bytes"]:
-                state = "truncated" if size < shard["bytes"] else "damaged"
-                raise ValueError(
-                    f"store: '{path}' is {state}: it has {size} bytes instead of {shard['bytes']}; "
-                    "resume the capture"
-                )
-
-    def _list_activations(self) -> dict[str, dict[int, Activations]]:
-        groups = self._file.get("activations", {})
-        order = [_plain(one) for one in self._file.attrs.get("sites", list(groups))]
-        sites: dict[str, dict[int, Activations]] = {}
-        for site in order:
-            if site not in groups:
-                continue
-            layers = sites.setdefault(site, {})
-            for name in sorted(groups[site], key=int):
-                dataset = groups[site][name]
-                hook = _plain(dataset.attrs.get("hook", ""))
-                layers[int(name)] = Activations(self, site, int(name), dataset.shape[1], hook)
-        return sites
-
     @property
-    def _file(self) -> Any:
-        if not self._opened:
+    def _reader(self) -> _core.CaptureReader:
+        if self._opened is None:
             raise ValueError(f"store: '{self.path}' was closed; open it again")
         return self._opened
 
-    def _part(self, index: int) -> Any:
-        """The file with the data of one shard, or of the whole packed capture."""
-        if not self._file or not self._shards:
-            return self._file
-        if index not in self._parts:
-            import h5py
-
-            path = self.path.parent / self._shards[index]["file"]
-            _files.check_trailer(path)
-            file = h5py.File(path, "r")
-            if _plain(file.attrs.get("identity_sha256", "")) != _plain(self._file.attrs["identity_sha256"]):
-                file.close()
-                raise ValueError(f"store: '{path}' belongs to another capture; restore the original shard")
-            self._parts[index] = file
-        return self._parts[index]
-
     def _read(self, what: Activations, first: int, end: int) -> np.ndarray:
-        out = np.empty((end - first, what.shape[1]), np.float32)
-        name = f"activations/{what.site}/{what.layer:03}"
-        for i, (begin, stop) in enumerate(zip(self._first_rows[:-1], self._first_rows[1:])):
-            low, high = max(first, begin), min(end, stop)
-            if low >= high:
-                continue
-            try:
-                self._part(i)[name].read_direct(
-                    out, np.s_[low - begin : high - begin], np.s_[low - first : high - first]
-                )
-            except OSError as error:
-                raise ValueError(
-                    f"store: '{self.path}': '{name}' is damaged; restore it or capture it again ({error})"
-                ) from error
-        return out
-
-
-def _plain(value: Any) -> Any:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
-def _names(file: Any, dataset: str, attribute: str) -> list[str]:
-    if dataset not in file or attribute not in file[dataset].attrs:
-        return []
-    return [_plain(one) for one in file[dataset].attrs[attribute]]
+        return self._reader.read_rows(what.site, what.layer, first, end - first)
 
 
 def _ranges(layers: list[int]) -> str:

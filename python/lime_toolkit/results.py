@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _lime_toolkit as _core
 from .errors import NoSuchNameError
 
 _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -123,48 +124,25 @@ class Embeddings:
         xy = embeddings["LIMe", "values", 3]           # f32 [num_points, 2]
         embeddings.rows("LIMe")["token"]
 
-    Raises FileNotFoundError; ValueError if it is not such a file.
+    Raises FileNotFoundError; OSError if the system does not let it be read; ValueError if it is not
+    such a file, or damaged.
     """
 
     def __init__(self, path: str | Path):
-        try:
-            import h5py
-        except ImportError as error:
-            raise ImportError("lime_toolkit.Embeddings needs h5py; pip install lime-toolkit[read]") from error
         self.path = Path(path)
-        if not self.path.is_file():
+        if not self.path.exists():
             raise FileNotFoundError(f"embeddings: '{path}' does not exist")
         self._points: dict[tuple[str, str, int], np.ndarray] = {}
         self._divergences: dict[tuple[str, str, int], float] = {}
         self._rows: dict[str, dict[str, np.ndarray]] = {}
         self.class_names: dict[str, list[str]] = {}
-        try:
-            opened = h5py.File(self.path, "r")
-        except OSError as error:
-            raise ValueError(f"embeddings: '{path}' is not an HDF5 file, or damaged: {error}") from error
-        with opened as file:
-            if file.attrs.get("format") not in ("lime-embeddings", b"lime-embeddings"):
-                raise ValueError(f"embeddings: '{path}' is not an embeddings file")
-            if file.attrs["schema_version"] != 1:
-                raise ValueError(
-                    f"embeddings: '{path}' has schema version {file.attrs['schema_version']}, this version reads 1"
-                )
-            captures = file["captures"]
-            for index in sorted(captures, key=int):
-                self._read_capture(captures[index])
-
-    def _read_capture(self, group: Any) -> None:
-        label = _text(group.attrs["label"])
-        self._rows[label] = {name: column[:] for name, column in group["rows"].items()}
-        if "class" in group["rows"]:
-            self.class_names[label] = [_text(one) for one in group["rows/class"].attrs.get("names", [])]
-        for site in group:
-            if site == "rows":
-                continue
-            for layer, dataset in group[site].items():
-                key = (label, site, int(layer))
-                self._points[key] = dataset[:]
-                self._divergences[key] = float(dataset.attrs["kl_divergence"])
+        for capture in _core.read_embeddings(self.path):
+            label = capture["label"]
+            self._rows[label] = capture["rows"]
+            self.class_names[label] = capture["class_names"]
+            for site, layer, points, divergence in capture["layers"]:
+                self._points[label, site, layer] = points
+                self._divergences[label, site, layer] = divergence
 
     def __repr__(self) -> str:
         return f"<Embeddings '{self.path}': {len(self._points)} of {self.labels}>"
@@ -197,7 +175,3 @@ class Embeddings:
                 f"embeddings: '{self.path}' has no embedding of {label}, {site}, layer {layer}"
             )
         return label, site, layer
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)

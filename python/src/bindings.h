@@ -5,8 +5,10 @@
 
 namespace lime::python {
 
-/// These functions each add the functions of one folder of src/metrics to the module. The Python
-/// files of lime_toolkit have the public signatures, defaults and docstrings.
+/// These functions each add the functions of one folder of src/metrics, or the readers of
+/// src/store, to the module. The Python files of lime_toolkit have the public signatures, defaults
+/// and docstrings.
+void bind_capture(nanobind::module_& module);
 void bind_comparison(nanobind::module_& module);
 void bind_entropy(nanobind::module_& module);
 void bind_geometry(nanobind::module_& module);
