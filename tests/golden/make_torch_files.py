@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import pickle
+import struct
 import zipfile
 
 import torch
@@ -60,6 +61,32 @@ def repacked(content, **options):
     return out.getvalue()
 
 
+def changed(content, old, new):
+    """The archive with other bytes in its pickle."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as read, zipfile.ZipFile(out, "w") as written:
+        for name in read.namelist():
+            part = read.read(name)
+            written.writestr(name, part.replace(old, new) if name.endswith("data.pkl") else part)
+    return out.getvalue()
+
+
+def pickled(tensors, shape):
+    """An archive whose tensors share one list of sizes."""
+    text = lambda value: b"X" + struct.pack("<I", len(value)) + value.encode()
+    sizes = b"(" + b"".join(b"J" + struct.pack("<i", size) for size in shape) + b"t"
+    content = b"\x80\x02}" + b"0" + sizes + b"q\x010}"
+    for name in tensors:
+        content += (text(name) + b"ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") +
+                    b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + b"K\x01tQK\x00h\x01h\x01" +
+                    b"\x89NtRs")
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as written:
+        written.writestr("archive/data.pkl", content + b".")
+        written.writestr("archive/data/0", bytes(4))
+    return out.getvalue()
+
+
 def main():
     state = Model().state_dict()
     parameters = collections.OrderedDict(state, embedding=torch.nn.Parameter(state["embedding"]))
@@ -77,6 +104,16 @@ def main():
         "command.bin": saved({"a": Command()}),
         "command_legacy.bin": saved({"a": Command()}, _use_new_zipfile_serialization=False),
         "pickle.bin": pickle.dumps({"a": 1}, protocol=2),
+        # Bytes of float32 as another type: torch refuses the archive, and reads the numbers of the
+        # older form wrong.
+        "other_type.bin": changed(saved({"a": torch.ones(4)}), b"FloatStorage", b"BFloat16Storage"),
+        "other_type_legacy.bin": saved({"a": torch.ones(4)}, _use_new_zipfile_serialization=False)
+                                 .replace(b"FloatStorage", b"BFloat16Storage"),
+        "other_size.bin": changed(saved({"a": torch.ones(4)}), b"K\x04tq\x07Q", b"K\x03tq\x07Q"),
+        "two_types.bin": changed(saved({"a": torch.ones(1), "b": torch.ones(1).bfloat16()}),
+                                 b"X\x01\x00\x00\x001", b"X\x01\x00\x00\x000"),
+        "many_sizes.bin": pickled(["a", "b"], [1] * 65),
+        "same_name.bin": pickled(["a", "a"], [1]),
     }
     for folder in FOLDERS:
         folder.mkdir(parents=True, exist_ok=True)

@@ -191,18 +191,22 @@ class Unpickler {
     storage.dtype = *storage_dtype(*items[1]);
     storage.text = items[2]->text;
     storage.integer = items[4]->integer;
-    result_.storages.push_back(&storage);
+    const PickleValue& first = *result_.storages.try_emplace(storage.text, &storage).first->second;
+    if (first.dtype != storage.dtype || first.integer != storage.integer) {
+      refuse("gives a storage another type or size than before");
+    }
   }
 
-  Shape sizes_of(const PickleValue& value) const {
+  void check_sizes(const PickleValue& value) const {
     if (value.kind != Kind::kSequence) refuse("has a tensor without a shape");
-    Shape sizes;
+    if (value.items.size() > kMaxDimensions) {
+      refuse(fmt::format("has a tensor of {} dimensions, expected at most {},", value.items.size(),
+                         kMaxDimensions));
+    }
     for (const PickleValue* const item : value.items) {
       if (item->kind != Kind::kInteger || item->integer < 0)
         refuse("has a tensor with a bad shape");
-      sizes.push_back(item->integer);
     }
-    return sizes;
   }
 
   /// _rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks[, metadata]).
@@ -210,14 +214,14 @@ class Unpickler {
     const bool is_tensor = arguments.size() >= 4 && arguments[0]->kind == Kind::kStorage &&
                            arguments[1]->kind == Kind::kInteger && arguments[1]->integer >= 0;
     if (!is_tensor) refuse("has a tensor without a storage");
-    PickleValue tensor;
-    tensor.kind = Kind::kTensor;
+    check_sizes(*arguments[2]);
+    check_sizes(*arguments[3]);
+    if (arguments[2]->items.size() != arguments[3]->items.size()) {
+      refuse("has a tensor with a bad shape");
+    }
+    PickleValue& tensor = make(Kind::kTensor);
     tensor.integer = arguments[1]->integer;
-    tensor.items = {arguments[0]};
-    tensor.shape = sizes_of(*arguments[2]);
-    tensor.strides = sizes_of(*arguments[3]);
-    if (tensor.shape.size() != tensor.strides.size()) refuse("has a tensor with a bad shape");
-    make(Kind::kTensor) = std::move(tensor);
+    tensor.items = {arguments[0], arguments[2], arguments[3]};
   }
 
   void call() {
@@ -312,6 +316,12 @@ class Unpickler {
 };
 
 }  // namespace
+
+Shape numbers_of(const PickleValue& sequence) {
+  Shape numbers;
+  for (const PickleValue* const item : sequence.items) numbers.push_back(item->integer);
+  return numbers;
+}
 
 Pickle parse_pickle(std::string_view bytes, std::string_view where) {
   return Unpickler(bytes, where).run();

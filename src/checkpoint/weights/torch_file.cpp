@@ -2,6 +2,7 @@
 #include "checkpoint/weights/torch_file.h"
 
 #include <algorithm>
+#include <set>
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/pickle.h"
@@ -189,10 +190,11 @@ class TorchFile {
     }
     const Pickle pickle = parse_pickle(text_of(files.at(pickle_name)), where_);
     Storages storages;
-    for (const PickleValue* const storage : pickle.storages) {
-      const auto found = files.find(folder + "/data/" + std::string(storage->text));
-      if (found == files.end()) refuse_entry(storage->text, "is a storage that it lacks");
-      storages[storage->text] = found->second;
+    for (const auto& [key, storage] : pickle.storages) {
+      const auto found = files.find(folder + "/data/" + std::string(key));
+      if (found == files.end()) refuse_entry(key, "is a storage that it lacks");
+      check_size(*storage, found->second.size());
+      storages[key] = found->second;
     }
     return tensors_of(*pickle.root, storages);
   }
@@ -213,25 +215,36 @@ class TorchFile {
       if (system.root->items[i + 1]->integer == 0) refuse_legacy("is big-endian");
     }
     const Pickle pickle = next();
-    std::map<std::string_view, const PickleValue*> known;
-    for (const PickleValue* const storage : pickle.storages) known[storage->text] = storage;
     const Pickle keys = next();
     Storages storages;
     for (const PickleValue* const key : keys.root->items) {
-      const auto storage = known.find(key->text);
-      if (storage == known.end()) refuse_legacy("has a storage without a tensor");
+      const auto storage = pickle.storages.find(key->text);
+      if (storage == pickle.storages.end()) refuse_legacy("has a storage without a tensor");
       constexpr std::size_t kCountBytes = 8;
-      const std::uint64_t count = static_cast<std::uint64_t>(storage->second->integer);
-      const std::size_t width = dtype_size(storage->second->dtype);
-      if (rest.size() < kCountBytes || count > (rest.size() - kCountBytes) / width) {
-        refuse_legacy("ends early");
-      }
+      if (rest.size() < kCountBytes) refuse_legacy("ends early");
+      const std::uint64_t count = little_endian(std::as_bytes(std::span(rest).first(kCountBytes)));
       rest.remove_prefix(kCountBytes);
+      const std::size_t width = dtype_size(storage->second->dtype);
+      if (count > rest.size() / width) refuse_legacy("ends early");
       const std::string_view bytes = rest.substr(0, static_cast<std::size_t>(count) * width);
+      check_size(*storage->second, bytes.size());
       storages[key->text] = std::as_bytes(std::span(bytes.data(), bytes.size()));
       rest.remove_prefix(bytes.size());
     }
+    if (!rest.empty()) refuse_legacy("has bytes after its last storage");
     return tensors_of(*pickle.root, storages);
+  }
+
+  /// PyTorch refuses another size too: with another type of storage the same bytes are other
+  /// numbers.
+  void check_size(const PickleValue& storage, std::size_t bytes) const {
+    const std::size_t width = dtype_size(storage.dtype);
+    const auto count = static_cast<std::uint64_t>(storage.integer);
+    if (bytes % width == 0 && bytes / width == count) return;
+    throw FormatError(
+        "'{}': storage '{}' must have {} elements of {}, {} bytes each, got {} bytes; the file "
+        "seems to be broken",
+        where_, printable(storage.text, 120), count, dtype_name(storage.dtype), width, bytes);
   }
 
   std::vector<TensorView> tensors_of(const PickleValue& root, const Storages& storages) const {
@@ -239,6 +252,7 @@ class TorchFile {
                           "'{}': must be a dictionary of tensors, as model.state_dict() is",
                           where_);
     std::vector<TensorView> tensors;
+    std::set<std::string_view> names;
     for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
       const PickleValue& value = *root.items[i + 1];
       if (root.items[i]->kind != Kind::kString || value.kind != Kind::kTensor) {
@@ -246,7 +260,9 @@ class TorchFile {
             "'{}': entry '{}' must be a tensor; save only the model's state_dict() with torch.save",
             where_, printable(root.items[i]->text, 120));
       }
-      tensors.push_back(view_of(root.items[i]->text, value, storages));
+      const std::string_view name = root.items[i]->text;
+      if (!names.insert(name).second) refuse_entry(name, "must occur once");
+      tensors.push_back(view_of(name, value, storages));
     }
     return tensors;
   }
@@ -255,48 +271,48 @@ class TorchFile {
                      const Storages& storages) const {
     const PickleValue& storage = *tensor.items.front();
     const auto bytes = storages.find(storage.text);
+    if (bytes == storages.end()) refuse_entry(name, "does not fit its storage");
     const std::size_t width = dtype_size(storage.dtype);
-    const auto most = bytes == storages.end()
-                          ? std::int64_t{0}
-                          : static_cast<std::int64_t>(bytes->second.size() / width);
-    const std::int64_t count = count_of(tensor, most);
-    if (bytes == storages.end() || storage.integer > most || count > most ||
-        tensor.integer > most - count) {
+    const auto most = static_cast<std::int64_t>(bytes->second.size() / width);
+    const Shape shape = numbers_of(*tensor.items[1]);
+    const std::int64_t count = count_of(shape, most);
+    if (count > most || tensor.integer > most - count) {
       refuse_entry(name, "does not fit its storage");
     }
+    const Shape strides = numbers_of(*tensor.items[2]);
     throw_if<FormatError>(
-        !is_row_major(tensor),
+        !is_row_major(shape, strides),
         "'{}': tensor '{}' must be row-major, got the shape {} with the strides {}; save "
         "tensor.contiguous()",
-        where_, printable(name, 120), shape_text(tensor.shape), shape_text(tensor.strides));
+        where_, printable(name, 120), shape_text(shape), shape_text(strides));
     return {.name = std::string(name),
             .dtype = storage.dtype,
-            .shape = tensor.shape,
+            .shape = shape,
             .bytes = bytes->second.subspan(static_cast<std::size_t>(tensor.integer) * width,
                                            static_cast<std::size_t>(count) * width)};
   }
 
   /// The number of elements, or a number above `most`.
-  static std::int64_t count_of(const PickleValue& tensor, std::int64_t most) {
+  static std::int64_t count_of(const Shape& shape, std::int64_t most) {
     std::int64_t count = 1;
-    for (const std::int64_t size : tensor.shape) {
+    for (const std::int64_t size : shape) {
       if (size == 0) return 0;
     }
-    for (const std::int64_t size : tensor.shape) {
+    for (const std::int64_t size : shape) {
       if (size > most / count) return most + 1;
       count *= size;
     }
     return count;
   }
 
-  static bool is_row_major(const PickleValue& tensor) {
+  static bool is_row_major(const Shape& shape, const Shape& strides) {
     std::int64_t stride = 1;
-    for (const std::int64_t size : tensor.shape) {
+    for (const std::int64_t size : shape) {
       if (size == 0) return true;
     }
-    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
-      if (tensor.shape[i] != 1 && tensor.strides[i] != stride) return false;
-      stride *= tensor.shape[i];
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      if (shape[i] != 1 && strides[i] != stride) return false;
+      stride *= shape[i];
     }
     return true;
   }

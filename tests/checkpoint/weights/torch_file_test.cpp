@@ -104,6 +104,28 @@ TEST(TorchFileRefusalTest, SaysWhatItCannotRead) {
   EXPECT_THAT(refusal("pickle.bin"), HasSubstr("must be a state_dict() written by torch.save"));
 }
 
+/// torch.load() refuses the archives too, by the size of the record.
+TEST(TorchFileRefusalTest, RefusesStoragesThatAreNotAsLargeAsTheirTypeSays) {
+  EXPECT_EQ(refusal("other_type.bin"),
+            "'other_type.bin': storage '0' must have 4 elements of BF16, 2 bytes each, got 16 "
+            "bytes; the file seems to be broken");
+  EXPECT_EQ(refusal("other_size.bin"),
+            "'other_size.bin': storage '0' must have 3 elements of F32, 4 bytes each, got 16 "
+            "bytes; the file seems to be broken");
+  EXPECT_EQ(refusal("other_type_legacy.bin"),
+            "'other_type_legacy.bin': the file of an early PyTorch has bytes after its last "
+            "storage; save it again with torch.save");
+  EXPECT_THAT(refusal("two_types.bin"),
+              HasSubstr("the pickle gives a storage another type or size than before at byte"));
+}
+
+TEST(TorchFileRefusalTest, BoundsWhatAFileMayAllocate) {
+  EXPECT_THAT(refusal("many_sizes.bin"),
+              HasSubstr("the pickle has a tensor of 65 dimensions, expected at most 64, at byte"));
+  EXPECT_EQ(refusal("same_name.bin"),
+            "'same_name.bin': 'a' in the file must occur once; the file seems to be broken");
+}
+
 TEST(TorchFileRefusalTest, RefusesEveryTruncatedFile) {
   for (const char* const name : {"zip.bin", "legacy.bin"}) {
     const MappedFile file(golden(name));
