@@ -150,7 +150,7 @@ TEST_F(RunAnalysisTest, RefusesToGoOnWithAJournalOfAnotherSchema) {
   text.replace(text.find(schema), schema.size(), "lime-journal/9");
   const std::string expected =
       "'" + path_.string() +
-      "': is a journal of schema 'lime-journal/9', this build resumes 'lime-journal/2'; resume "
+      "': is a journal of schema 'lime-journal/9', this build resumes 'lime-journal/3'; resume "
       "with the version that started it, or remove the file to start over";
   for (const char* const more : {"", "{\"another\":\"line\"}\n{\"and\":\"more\"}\n"}) {
     testing::write_text(path_, text + more);
@@ -249,26 +249,33 @@ TEST_F(RunAnalysisTest, RefusesAJournalThatIsDamagedOrInUse) {
   std::string damaged = text;
   damaged[second] = 'x';
   testing::write_text(path_, damaged);
-  EXPECT_THAT(refusal(counting_analysis(5).analysis),
-              AllOf(HasSubstr("out.json.part': line 2: is not valid JSON"),
-                    EndsWith("; remove the file to start over")));
+  const std::string line_2 = "'" + path_.string() + "' line 2: ";
+  const std::string remedy = "; remove the file to start over";
+  EXPECT_EQ(refusal(counting_analysis(5).analysis), line_2 + "does not have its checksum" + remedy);
+  // A result that looks intact.
+  damaged = text;
+  damaged[text.find_first_of("0123456789", text.find("\"rows\"", second))] ^= 1;
+  testing::write_text(path_, damaged);
+  EXPECT_EQ(refusal(counting_analysis(5).analysis), line_2 + "does not have its checksum" + remedy);
   testing::write_text(path_, "x" + text.substr(0, second));
-  EXPECT_THAT(
-      refusal(counting_analysis(5).analysis),
-      AllOf(HasSubstr("out.json.part': line 1: "), EndsWith("; remove the file to start over")));
+  EXPECT_EQ(refusal(counting_analysis(5).analysis),
+            "'" + path_.string() + "' line 1: does not have its checksum" + remedy);
 
-  for (const char* const header : {"[]\n", "null\n", "{}\n", "{\"journal\":1}\n"}) {
-    testing::write_text(path_, header + text.substr(second));
+  const auto write_lines = [&](const std::vector<std::string>& lines) {
+    testing::write_text(path_, "");
+    CheckedLinesWriter(path_).append(lines);
+  };
+  for (const char* const header : {"[]", "null", "{}", "{\"journal\":1}"}) {
+    write_lines({header, "{}"});
     EXPECT_EQ(refusal(counting_analysis(5).analysis),
-              "'" + path_.string() + "': line 1: is not a header; remove the file to start over");
+              "'" + path_.string() + "' line 1: is not a header" + remedy);
   }
-  const std::string line = R"({"unit":{},"result":{"rows":[],"samples":[],)"
-                           R"("matrices":[{"name":"m","rows":2,"columns":3,"values":[1]}]}})";
-  testing::write_text(path_, text.substr(0, second) + line + "\n" + text.substr(second));
-  EXPECT_EQ(
-      refusal(counting_analysis(5).analysis),
-      "'" + path_.string() +
-          "': line 2: a matrix must have 2 x 3 numbers, got 1; remove the file to start over");
+  write_lines({text.substr(0, text.find('\t')),
+               R"({"unit":{},"result":{"rows":[],"samples":[],)"
+               R"("matrices":[{"name":"m","rows":2,"columns":3,"values":[1]}]}})",
+               "{}"});
+  EXPECT_EQ(refusal(counting_analysis(5).analysis),
+            line_2 + "a matrix must have 2 x 3 numbers, got 1" + remedy);
 
   testing::write_text(path_, text);
   Journal other = journal(true);

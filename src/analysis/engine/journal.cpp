@@ -2,7 +2,6 @@
 #include "analysis/engine/journal.h"
 
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -15,10 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string in_quotes(const fs::path& path) { return "'" + path.string() + "'"; }
-
-[[noreturn]] void fail(const fs::path& path, const char* what) {
-  throw IoError("{}: cannot be {}: {}", in_quotes(path), what, describe_errno(errno));
-}
 
 /// Empty if the file no longer exists because another process has finished the results.
 std::string read_whole(const fs::path& path) {
@@ -124,7 +119,7 @@ std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string
 /// @throws FormatError  if `line` is no header; InvalidArgument  if it is of another version.
 Json read_header(Json line, const fs::path& path) {
   const Json schema = line.is_object() ? line.value("journal", Json()) : Json();
-  if (!schema.is_string()) throw FormatError("{}: line 1: is not a header", in_quotes(path));
+  if (!schema.is_string()) throw FormatError("{} line 1: is not a header", in_quotes(path));
   if (schema == kJournalSchema) return line;
   throw InvalidArgument(
       "{}: is a journal of schema '{}', this build resumes '{}'; resume with the version that "
@@ -132,7 +127,7 @@ Json read_header(Json line, const fs::path& path) {
       in_quotes(path), printable(schema.get<std::string>()), kJournalSchema);
 }
 
-void read_line(const std::string& text, const std::string& where, const fs::path& path,
+void read_line(std::string_view text, const std::string& where, const fs::path& path,
                JournalLines& lines) {
   Json line = parse_json(text, where);
   if (lines.header.is_null()) {
@@ -145,22 +140,25 @@ void read_line(const std::string& text, const std::string& where, const fs::path
   }
 }
 
-/// Reads a journal. A damaged last line counts as truncated: its unit is recomputed.
+/// Refuses a journal of another schema by its name, since its lines may be of another form.
+void check_schema(std::string_view content, const fs::path& path) {
+  const std::string_view line = content.substr(0, content.find_first_of("\t\n"));
+  const Json header = Json::parse(line, nullptr, false);
+  const bool is_complete = content.find('\n') != content.npos;
+  if (!is_complete || !header.is_object()) return;
+  if (header.value("journal", Json()).is_string()) read_header(header, path);
+}
+
+/// Reads a journal.
 JournalLines read_lines(const fs::path& path) {
-  const std::string text = read_whole(path);
+  const std::string content = read_whole(path);
+  check_schema(content, path);
   JournalLines lines;
-  std::size_t number = 0;
-  for (std::size_t end = 0; (end = text.find('\n', lines.end)) != std::string::npos;
-       lines.end = end + 1) {
-    const std::string where = fmt::format("{}: line {}", in_quotes(path), ++number);
-    try {
-      read_line(text.substr(lines.end, end - lines.end), where, path, lines);
-    } catch (const FormatError& error) {
-      const bool is_last = text.find('\n', end + 1) == std::string::npos;
-      if (is_last && number > 1) break;
-      throw FormatError("{}; remove the file to start over", error.what());
-    }
-  }
+  read_checked_lines(path, content,
+                     [&](std::string_view text, const std::string& where, std::size_t end) {
+                       read_line(text, where, path, lines);
+                       lines.end = end;
+                     });
   return lines;
 }
 
@@ -203,8 +201,8 @@ std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& 
   std::size_t end = 0;
   std::map<std::string, UnitResult> finished = read(end);
   if (!exists) return finished;
-  if (::ftruncate(::fileno(file_.get()), static_cast<off_t>(end)) != 0) fail(path_, "cut");
-  if (end == 0) write_line(header_);
+  file_->cut(end);
+  if (end == 0) file_->append({&header_, 1});
   return finished;
 }
 
@@ -257,9 +255,8 @@ void Journal::remove_all() {
 }
 
 void Journal::create() {
-  file_.reset(std::fopen(path_.c_str(), "a+e"));
-  if (!file_) fail(path_, "written");
-  if (::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) == 0) return;
+  file_ = std::make_unique<CheckedLinesWriter>(path_);
+  if (::flock(file_->descriptor(), LOCK_EX | LOCK_NB) == 0) return;
   const bool taken = errno == EWOULDBLOCK;
   if (taken) throw InvalidArgument("{}: another process is writing this file", in_quotes(path_));
   // Some network file systems have no locks; then the user is trusted.
@@ -268,21 +265,9 @@ void Journal::create() {
 void Journal::append(const std::string& line) {
   if (!file_) {
     create();
-    write_line(header_);
+    file_->append({&header_, 1});
   }
-  write_line(line);
-}
-
-void Journal::write_line(const std::string& line) {
-  const std::string text = line + "\n";
-  const int file = ::fileno(file_.get());
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail(path_, "written");
-    done += static_cast<std::size_t>(count);
-  }
-  if (::fdatasync(file) != 0 && errno != EINVAL) fail(path_, "written");
+  file_->append({&line, 1});
 }
 
 }  // namespace lime

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdio>
-
 #include "analysis/engine/analysis.h"
+#include "core/files/checked_lines.h"
 #include "core/program/launcher.h"
 
 namespace lime {
 
 /// Schema in a journal's header. Journals of other schemas are not resumed.
-inline constexpr const char* kJournalSchema = "lime-journal/2";
+inline constexpr const char* kJournalSchema = "lime-journal/3";
 
 /// Stores the finished units of an analysis on disk, so that an interrupted run can be resumed.
 ///
 /// A text file of one JSON value per line: a header (metric, options, hashes of the inputs,
-/// versions), then one line per finished unit, each on disk before the next is written. A last line
-/// that is cut short or damaged is dropped. Processes that share the units write a journal each,
-/// `NAME.part.I-of-N`, and read those of the others. Not thread-safe.
+/// versions), then one line per finished unit, each with its checksum (CheckedLinesWriter) and on
+/// disk before the next is written. A last line that is cut short or damaged is dropped. Processes
+/// that share the units write a journal each, `NAME.part.I-of-N`, and read those of the others. Not
+/// thread-safe.
 class Journal {
  public:
   Journal() = default;
@@ -59,14 +59,13 @@ class Journal {
   void create();
   /// Appends a line, after the header if it is the first.
   void append(const std::string& line);
-  void write_line(const std::string& line);
 
   std::filesystem::path base_;  // of the names of all journals of the output
   std::filesystem::path path_;
   WorkShare share_;
   std::string header_;
   Json identities_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  std::unique_ptr<CheckedLinesWriter> file_;
 };
 
 /// Returns `NAME.part` beside an output file.

@@ -77,16 +77,6 @@ std::function<void(std::ostream&)> writer_of(std::string_view content) {
   };
 }
 
-void write_content(const AtomicFile& file, const std::function<void(std::ostream&)>& write) {
-  std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
-  errno = 0;
-  write(out);
-  out.close();
-  if (out) return;
-  throw IoError("'{}': cannot be written: {}", file.path().string(),
-                describe_errno(errno != 0 ? errno : EIO));
-}
-
 }  // namespace
 
 std::string host_name() {
@@ -151,6 +141,16 @@ bool AtomicFile::commit_new() {
   if (errno == EEXIST || fs::exists(final_path_, ignored)) return false;
   commit();  // file systems without links
   return true;
+}
+
+void write_content(const AtomicFile& file, const std::function<void(std::ostream&)>& write) {
+  std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
+  errno = 0;
+  write(out);
+  out.close();
+  if (out) return;
+  throw IoError("'{}': cannot be written: {}", file.path().string(),
+                describe_errno(errno != 0 ? errno : EIO));
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {

@@ -46,6 +46,9 @@ class AtomicFile {
   bool committed_ = false;
 };
 
+/// Writes the temporary of `file` with a stream. @throws IoError  also when the stream went bad.
+void write_content(const AtomicFile& file, const std::function<void(std::ostream&)>& write);
+
 /// Writes `content` to `path` completely or not at all. @throws IoError
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
