@@ -23,6 +23,28 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+std::string shown(const Json& value) { return printable(dump_json(value)); }
+
+/// Returns the text `line[key]`, or `fallback` if it is absent.
+std::string text_or(const Json& line, const char* key, const std::string& fallback,
+                    const std::string& where) {
+  const auto found = line.find(key);
+  if (found == line.end()) return fallback;
+  if (found->is_string()) return found->get<std::string>();
+  throw FormatError("{}: '{}' must be a text, got {}", where, key, shown(*found));
+}
+
+/// Returns a list of finite numbers.
+std::vector<double> numbers_of(const Json& list, const char* key, const std::string& where) {
+  const auto is_number = [](const Json& value) {
+    return value.is_number() && std::isfinite(value.get<double>());
+  };
+  throw_if<FormatError>(!list.is_array() || !std::ranges::all_of(list, is_number),
+                        "{}: '{}' must be a list of finite numbers, got {}", where, key,
+                        shown(list));
+  return list.get<std::vector<double>>();
+}
+
 /// Reads `arguments`: pairs of context and continuation, or of prompt and generation settings.
 void read_arguments(const Json& line, EvalSample& sample) {
   const Json arguments = line.value("arguments", Json());
@@ -37,7 +59,11 @@ void read_arguments(const Json& line, EvalSample& sample) {
     }
     sample.contexts.push_back(context.get<std::string>());
     if (continuation.is_object()) {
-      sample.stop_strings = continuation.value("until", std::vector<std::string>());
+      const Json until = continuation.value("until", Json::array());
+      throw_if<FormatError>(!until.is_array() || !std::ranges::all_of(until, &Json::is_string),
+                            "{}: 'until' must be a list of texts, got {}", sample.where,
+                            shown(until));
+      sample.stop_strings = until.get<std::vector<std::string>>();
       continue;
     }
     sample.continuations.push_back(continuation.get<std::string>());
@@ -75,7 +101,7 @@ std::int64_t gold_of(const Json& line, const EvalSample& sample) {
   if (gold >= 0 && gold < count) return gold;
   throw FormatError(
       "{}: has no gold answer: 'target' must be the index or text of one of {} choices, got {}",
-      sample.where, count, printable(target.dump()));
+      sample.where, count, shown(target));
 }
 
 void read_responses(const Json& line, EvalSample& sample) {
@@ -91,15 +117,26 @@ void read_responses(const Json& line, EvalSample& sample) {
     const double value = std::strtod(text(entry[0]).c_str(), nullptr);
     if (!std::isfinite(value) || text(entry[0]).empty()) {
       throw FormatError("{}: log-likelihoods must be finite numbers, got {}", sample.where,
-                        printable(entry[0].dump()));
+                        shown(entry[0]));
     }
     sample.log_likelihoods.push_back(value);
     sample.is_greedy.push_back(text(entry[1]) == "True" || text(entry[1]) == "true");
   }
   for (const Json& layer : line.value("layers", Json::array())) {
-    sample.layers.push_back({layer.at("layer").get<int>(),
-                             layer.at("log_likelihoods").get<std::vector<double>>(),
-                             layer.value("probe", std::vector<double>())});
+    const bool is_layer = layer.is_object() && layer.contains("layer") &&
+                          layer["layer"].is_number_integer() && layer.contains("log_likelihoods");
+    throw_if<FormatError>(!is_layer,
+                          "{}: 'layers' must be objects with 'layer' and 'log_likelihoods', got {}",
+                          sample.where, shown(layer));
+    sample.layers.push_back(
+        {layer["layer"].get<int>(),
+         numbers_of(layer["log_likelihoods"], "log_likelihoods", sample.where),
+         numbers_of(layer.value("probe", Json::array()), "probe", sample.where)});
+    const auto& [index, scores, probe] = sample.layers.back();
+    const std::size_t count = sample.continuations.size();
+    throw_if<FormatError>(scores.size() != count || (!probe.empty() && probe.size() != count),
+                          "{}: layer {} must have a score for each of {} choices", sample.where,
+                          index, count);
   }
 }
 
@@ -122,18 +159,19 @@ EvalSample sample_of(const Json& line, const std::filesystem::path& file,
       "{}: must be an object with 'doc_id', as lm-eval --log_samples writes it", where);
   EvalSample sample;
   sample.where = where;
-  sample.task = line.value("task", task_of_file(file));
+  sample.task = text_or(line, "task", task_of_file(file), where);
   sample.doc_id = line["doc_id"].get<std::int64_t>();
   const Json document = line.value("doc", Json());
   if (document.is_object()) sample.document = document;
   const Json target = line.value("target", Json());
   if (target.is_string()) sample.target = target.get<std::string>();
-  sample.filter = line.value("filter", "none");
+  sample.filter = text_or(line, "filter", "none", where);
   sample.logs_acc_norm = line.contains("acc_norm");
-  sample.tokenizer_sha256 = line.value("tokenizer_sha256", "");
+  sample.tokenizer_sha256 = text_or(line, "tokenizer_sha256", "", where);
   read_arguments(line, sample);
   if (sample.is_text()) {
-    if (line.contains("exact_match")) sample.exact_match = line["exact_match"].get<double>();
+    if (!line.contains("exact_match")) return sample;
+    sample.exact_match = numbers_of(Json::array({line["exact_match"]}), "exact_match", where)[0];
     return sample;
   }
   sample.gold = gold_of(line, sample);
@@ -170,12 +208,7 @@ void read_samples_file(const std::filesystem::path& file,
   for_each_line(file, [&](std::string_view text, std::int64_t number) {
     const std::string where = fmt::format("'{}' line {}", file.string(), number);
     const Json line = parse_json(text, where);
-    EvalSample sample;
-    try {
-      sample = sample_of(line, file, where);
-    } catch (const Json::exception& error) {
-      throw FormatError("{}: is not a sample of lm-eval --log_samples ({})", where, error.what());
-    }
+    EvalSample sample = sample_of(line, file, where);
     throw_if<FormatError>(!seen.insert({sample.task, sample.doc_id, sample.filter}).second,
                           "{}: item {} of {} occurs twice", where, sample.doc_id, sample.task);
     take(std::move(sample));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "core/errors.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -84,12 +85,15 @@ std::optional<double> value_of(std::string_view measure, const EvalSample& item,
   const auto is_best = [&](std::span<const double> scores) {
     return best_of(scores) == gold ? 1.0 : 0.0;
   };
+  throw_if<FormatError>(layer && *layer >= item.layers.size(),
+                        "{}: must have the scores of as many layers as the first item, got {}",
+                        item.where, item.layers.size());
   if (measure == "probe") {
-    if (!layer || item.layers.at(*layer).probe.empty()) return std::nullopt;
+    if (!layer || item.layers[*layer].probe.empty()) return std::nullopt;
     return is_best(item.layers[*layer].probe);
   }
   const std::vector<double>& scores =
-      layer ? item.layers.at(*layer).log_likelihoods : item.log_likelihoods;
+      layer ? item.layers[*layer].log_likelihoods : item.log_likelihoods;
   if (scores.size() == 1) {
     // Samples do not record whether greedy decoding of a layer yields the continuation.
     if (measure == "acc" && !layer) return item.is_greedy.front() ? 1.0 : 0.0;
