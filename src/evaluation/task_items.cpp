@@ -8,11 +8,22 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
+#include "core/utf8.h"
 #include "evaluation/python.h"
+#include "evaluation/yaml_file.h"
 
 namespace lime {
 namespace {
+
+/// Returns whether a task.json of BIG-bench adds the choices to its prompts.
+bool lists_choices(const Json& task, std::string_view where) {
+  const Json value = task.value("append_choices_to_input", Json(true));
+  if (value.is_boolean()) return value.get<bool>();
+  throw FormatError("{}: 'append_choices_to_input' must be true or false, got {}", where,
+                    printable(dump_json(value)));
+}
 
 /// Returns a row of BIG-bench's task.json as the Hugging Face copy stores it.
 Json big_bench_row(const Json& task, const Json& example, const std::string& where) {
@@ -28,13 +39,14 @@ Json big_bench_row(const Json& task, const Json& example, const std::string& whe
     best = score.get<double>();
     target = choice;
   }
-  std::string prompt = task.value("task_prefix", "") + task.value("example_input_prefix", "\nQ: ") +
-                       example.value("input", "");
-  if (task.value("append_choices_to_input", true)) {
-    const std::string prefix = task.value("choice_prefix", "\n  choice: ");
+  std::string prompt = text_or(task, "task_prefix", "", where) +
+                       text_or(task, "example_input_prefix", "\nQ: ", where) +
+                       text_or(example, "input", "", where);
+  if (lists_choices(task, where)) {
+    const std::string prefix = text_or(task, "choice_prefix", "\n  choice: ", where);
     for (const Json& choice : choices) prompt += prefix + choice.get<std::string>();
   }
-  prompt += task.value("example_output_prefix", "\nA: ");
+  prompt += text_or(task, "example_output_prefix", "\nA: ", where);
   return {{"inputs", python_strip(prompt)},
           {"targets", Json::array({target})},
           {"multiple_choice_targets", std::move(choices)},
@@ -51,10 +63,41 @@ Json labelled_row(const Json& row) {
       if (choice.is_object()) list.push_back(choice.value(key, Json()));
     }
   }
-  return {{"id", row.value("id", "")},
+  return {{"id", row.value("id", Json(""))},
           {"question", question.value("stem", Json())},
           {"choices", choices},
-          {"answerKey", row.value("answerKey", "")}};
+          {"answerKey", row.value("answerKey", Json(""))}};
+}
+
+/// Returns an entry that a passage of MultiRC must have.
+const Json& entry_of(const Json& object, const char* key, const std::string& where) {
+  const bool is_list = key == std::string_view("questions") || key == std::string_view("answers");
+  const auto found = object.find(key);
+  if (object.is_object() && found != object.end() && (!is_list || found->is_array())) return *found;
+  throw FormatError("{}: must be a passage of MultiRC, with the {} '{}'", where,
+                    is_list ? "list" : "entry", key);
+}
+
+/// Appends a row per answer to the questions of a passage of SuperGLUE's MultiRC.
+void add_passage(std::vector<TaskDocument>& documents, const Json& json, const std::string& where) {
+  const Json& passage = json["passage"];
+  std::int64_t question_id = 0;
+  for (const Json& question : entry_of(passage, "questions", where)) {
+    std::int64_t answer_id = 0;
+    for (const Json& answer : entry_of(question, "answers", where)) {
+      documents.push_back({{{"paragraph", entry_of(passage, "text", where)},
+                            {"question", entry_of(question, "question", where)},
+                            {"answer", entry_of(answer, "text", where)},
+                            {"idx",
+                             {{"paragraph", json.value("idx", Json())},
+                              {"question", question.value("idx", Json(question_id))},
+                              {"answer", answer.value("idx", Json(answer_id))}}},
+                            {"label", answer.value("label", Json())}},
+                           where});
+      ++answer_id;
+    }
+    ++question_id;
+  }
 }
 
 /// Appends a row; a passage of SuperGLUE's MultiRC becomes a row per answer.
@@ -62,30 +105,8 @@ void add_document(std::vector<TaskDocument>& documents, Json json, const std::st
   if (!json.is_object()) throw FormatError("{}: must be a JSON object", where);
   if (json.contains("question") && json["question"].is_object()) json = labelled_row(json);
   const auto passage = json.find("passage");
-  if (passage == json.end() || !passage->is_object()) {
-    return documents.push_back({std::move(json), where});
-  }
-  try {
-    std::int64_t question_id = 0;
-    for (const Json& question : passage->at("questions")) {
-      std::int64_t answer_id = 0;
-      for (const Json& answer : question.at("answers")) {
-        documents.push_back({{{"paragraph", passage->at("text")},
-                              {"question", question.at("question")},
-                              {"answer", answer.at("text")},
-                              {"idx",
-                               {{"paragraph", json.value("idx", Json())},
-                                {"question", question.value("idx", Json(question_id))},
-                                {"answer", answer.value("idx", Json(answer_id))}}},
-                              {"label", answer.value("label", Json())}},
-                             where});
-        ++answer_id;
-      }
-      ++question_id;
-    }
-  } catch (const Json::exception& error) {
-    throw FormatError("{}: must be a passage of MultiRC ({})", where, error.what());
-  }
+  if (passage != json.end() && passage->is_object()) return add_passage(documents, json, where);
+  documents.push_back({std::move(json), where});
 }
 
 /// Checks what all tasks require of a question.
@@ -154,6 +175,25 @@ void warn_of_duplicates(const std::vector<TaskDocument>& documents, EvalTask& ta
   }
 }
 
+/// Warns about items in which the model cannot tell two choices apart.
+void warn_of_equal_choices(EvalTask& task) {
+  std::int64_t count = 0;
+  std::int64_t first = 0;
+  for (const EvalSample& item : task.items) {
+    std::set<std::pair<std::string_view, std::string_view>> choices;
+    for (std::size_t i = 0; i < item.continuations.size(); ++i) {
+      choices.emplace(item.contexts[i], item.continuations[i]);
+    }
+    if (choices.size() == item.continuations.size()) continue;
+    if (count++ == 0) first = item.doc_id;
+  }
+  if (count == 0) return;
+  task.warnings.push_back(
+      fmt::format("{}: {} of {} items have equal choices, of which the first is selected, as the "
+                  "harness does (doc_id {})",
+                  task.name, count, task.items.size(), first));
+}
+
 EvalSample item_of(const TaskRule& rule, const Question& question, const std::string& before) {
   EvalSample item;
   item.gold = static_cast<std::int64_t>(question.gold);
@@ -194,7 +234,7 @@ std::vector<TaskDocument> read_documents(const std::filesystem::path& file) {
         continue;  // no choices: the harness omits it
       }
       add_document(documents, is_task ? big_bench_row(json, row, where) : row, where);
-      documents.back().lists_choices = is_task && json.value("append_choices_to_input", true);
+      if (is_task) documents.back().lists_choices = lists_choices(json, where);
     }
   }
   if (documents.empty()) throw FormatError("'{}': contains no items", file.string());
@@ -235,6 +275,7 @@ EvalTask read_task(const std::string& name, const std::filesystem::path& data,
     item.document = document.json;
     task.items.push_back(std::move(item));
   }
+  warn_of_equal_choices(task);
   return task;
 }
 
@@ -255,6 +296,7 @@ std::vector<EvalTask> read_samples(const std::filesystem::path& file,
     if (limit && std::ssize(items) >= *limit) return;
     items.push_back(std::move(sample));
   });
+  std::ranges::for_each(tasks, warn_of_equal_choices);
   return tasks;
 }
 
@@ -269,7 +311,8 @@ constexpr const char* kPaperTasks =
     "bigbench_logical_deduction_three_objects";
 
 bool is_folder(const std::vector<fs::path>& paths) {
-  return paths.size() == 1 && fs::is_directory(paths.front());
+  std::error_code hidden;
+  return paths.size() == 1 && fs::is_directory(paths.front(), hidden);
 }
 
 /// Returns the files of a folder, sorted.
@@ -296,7 +339,7 @@ fs::path find_file(const fs::path& folder, const std::string& task, bool is_pool
     }
   }
   for (const fs::path& file : files) {
-    if (fs::exists(folder / file)) return folder / file;
+    if (path_exists(folder / file)) return folder / file;
   }
   return {};
 }

@@ -2,106 +2,66 @@
 #include "evaluation/task_rules.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <set>
 
 #include "core/errors.h"
 #include "core/utf8.h"
 #include "evaluation/python.h"
+#include "evaluation/text_template.h"
+#include "evaluation/yaml_file.h"
 
 namespace lime {
 namespace {
 
-using Texts = std::vector<std::string>;
-
-/// Returns the value at a path, "choices.text", or at the first of several that exists,
-/// "premise|sentence1"; null if there is none.
-const Json& value_at(const TaskDocument& document, std::string_view path) {
-  static const Json none;
-  const std::string_view first = path.substr(0, path.find('|'));
-  const Json::json_pointer pointer("/" + replaced(std::string(first), ".", "/"));
-  if (document.json.contains(pointer)) return document.json[pointer];
-  return first == path ? none : value_at(document, path.substr(first.size() + 1));
-}
-
-std::string as_text(const Json& value, const TaskDocument& document, std::string_view path) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number()) return value.dump();
-  throw FormatError("{}: must have the string '{}'", document.where, path);
-}
-
-std::string text_of(const TaskDocument& document, std::string_view path) {
-  return as_text(value_at(document, path), document, path);
-}
-
-Texts texts_of(const TaskDocument& document, std::string_view path) {
-  const Json& list = value_at(document, path);
-  if (!list.is_array()) throw FormatError("{}: must have the list '{}'", document.where, path);
-  Texts texts;
-  for (const Json& entry : list) texts.push_back(as_text(entry, document, path));
-  return texts;
-}
-
-/// Returns the index of the gold answer: a number, a number as text, true or false, or one of
-/// `names`.
-std::size_t gold_of(const TaskDocument& document, const std::string& path,
-                    const Texts& names = {}) {
-  const Json& value = value_at(document, path);
-  throw_if<FormatError>(value.is_null() || value == "", "{}: has no gold answer ('{}')",
-                        document.where, path);
-  const auto text = value.is_string() ? value.get<std::string>() : "";
-  const auto named = std::ranges::find(names, text);
-  if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
-  std::int64_t gold = -1;
-  if (value.is_boolean()) gold = value.get<bool>() ? 1 : 0;
-  if (value.is_number_integer()) gold = value.get<std::int64_t>();
-  if (names.empty()) std::from_chars(text.data(), text.data() + text.size(), gold);
-  if (gold >= 0) return static_cast<std::size_t>(gold);
-  throw FormatError("{}: '{}' must be the index of the gold answer{}{}, got {}", document.where,
-                    path, names.empty() ? "" : " or one of ", fmt::join(names, ", "),
-                    printable(value.dump()));
-}
-
-/// A question made of the fields of a row: "{{field}}" is replaced by its text.
+/// A question made of the fields of a row.
 struct Template {
-  std::string prompt;
-  Texts choices;      ///< one for each, or a single "{{field}}" for the texts of a list
-  std::string gold;   ///< field
-  Texts labels = {};  ///< that the field may contain instead of an index; likewise
+  TextTemplate prompt;
+  std::vector<TextTemplate> choices;  ///< one for each, or a single "{{field}}" of a list
+  std::string gold;                   ///< field; none: the first choice
+  std::vector<TextTemplate> labels;   ///< that the field may contain instead of an index; likewise
+  GoldIndex index = GoldIndex::kAllowed;
 
   Question operator()(const TaskDocument& document) const {
-    return {{filled(prompt, document)},
-            filled(choices, document),
-            gold.empty() ? 0 : gold_of(document, gold, filled(labels, document))};
+    const Texts names = filled(labels, document);
+    Question question{{prompt.filled(document)}, filled(choices, document), 0};
+    if (index == GoldIndex::kRefused) check_labels(document, names, question.continuations.size());
+    if (!gold.empty()) question.gold = gold_of(document, gold, names, index);
+    return question;
   }
 
  private:
-  static std::string filled(std::string_view text, const TaskDocument& document) {
-    std::string result;
-    for (std::size_t end = 0;; text.remove_prefix(end + 2)) {
-      const std::size_t begin = text.find("{{");
-      end = begin == text.npos ? begin : text.find("}}", begin);
-      if (end == text.npos) return result.append(text);
-      result.append(text.substr(0, begin));
-      result += text_of(document, python_strip(text.substr(begin + 2, end - begin - 2)));
-    }
-  }
-  static Texts filled(const Texts& templates, const TaskDocument& document) {
-    const std::string first = templates.empty() ? "" : templates.front();
-    if (templates.size() == 1 && first.starts_with("{{") && first.ends_with("}}")) {
-      const std::string path = python_strip(first.substr(2, first.size() - 4));
-      if (!value_at(document, path).is_string()) return texts_of(document, path);
-    }
-    Texts texts;
-    for (const std::string& text : templates) texts.push_back(filled(text, document));
-    return texts;
+  static void check_labels(const TaskDocument& document, const Texts& names, std::size_t choices) {
+    throw_if<FormatError>(names.size() != choices,
+                          "{}: must have as many labels as choices, got {} and {}", document.where,
+                          names.size(), choices);
+    const std::set<std::string_view> distinct(names.begin(), names.end());
+    throw_if<FormatError>(distinct.size() != names.size(), "{}: the labels must differ, got {}",
+                          document.where,
+                          printable(fmt::format("{}", fmt::join(names, ", ")), 200));
   }
 };
 
-Question lettered_question(const std::string& stem, const Texts& choices, std::size_t gold) {
+std::vector<TextTemplate> templates_of(const Texts& texts, const std::string& where) {
+  std::vector<TextTemplate> templates;
+  for (const std::string& text : texts) templates.emplace_back(text, where);
+  return templates;
+}
+
+/// Returns a question of a task of the harness.
+Template harness_template(std::string_view prompt, const Texts& choices, std::string gold,
+                          const Texts& labels = {}) {
+  return {TextTemplate(prompt, "prompt"), templates_of(choices, "choices"), std::move(gold),
+          templates_of(labels, "labels")};
+}
+
+Question lettered_question(const TaskDocument& document, const std::string& stem,
+                           const Texts& choices, std::size_t gold) {
+  constexpr std::size_t kLetters = 26;
+  throw_if<FormatError>(choices.size() > kLetters, "{}: must have at most {} choices, got {}",
+                        document.where, kLetters, choices.size());
   Question question{{python_strip(stem)}, {}, gold};
   for (std::size_t i = 0; i < choices.size(); ++i) {
     question.continuations.emplace_back(1, static_cast<char>('A' + i));
@@ -112,13 +72,13 @@ Question lettered_question(const std::string& stem, const Texts& choices, std::s
 }
 
 Question common_sense_question(const TaskDocument& document) {
-  return lettered_question("Question: " + python_strip(text_of(document, "question")),
+  return lettered_question(document, "Question: " + python_strip(text_of(document, "question")),
                            texts_of(document, "choices.text"),
                            gold_of(document, "answerKey", texts_of(document, "choices.label")));
 }
 
 Question mmlu_question(const TaskDocument& document) {
-  return lettered_question(text_of(document, "question"), texts_of(document, "choices"),
+  return lettered_question(document, text_of(document, "question"), texts_of(document, "choices"),
                            gold_of(document, "answer", {"A", "B", "C", "D"}));
 }
 
@@ -159,7 +119,8 @@ Question copa_question(const TaskDocument& document) {
                         "{}: 'question' must be cause or effect, got '{}'", document.where,
                         printable(kind));
   std::string premise = python_strip(text_of(document, "premise"));
-  if (!premise.empty()) premise.pop_back();  // the period
+  const std::vector<std::size_t> starts = code_point_starts(premise);
+  if (starts.size() > 1) premise.resize(starts[starts.size() - 2]);  // without the period
   const auto choice = [&](const char* key) {
     std::string text = text_of(document, key);
     if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] += 'a' - 'A';
@@ -171,11 +132,10 @@ Question copa_question(const TaskDocument& document) {
 }
 
 Question wic_question(const TaskDocument& document) {
-  static const Template wic = {
+  static const Template wic = harness_template(
       "Sentence 1: {{sentence1}}\nSentence 2: {{sentence2}}\nQuestion: Is the word '{{word}}' used "
       "in the same way in the two sentences above?\nAnswer:",
-      {"no", "yes"},
-      "label"};
+      {"no", "yes"}, "label");
   const std::string sentence = text_of(document, "sentence1");
   const std::vector<std::size_t> starts = code_point_starts(sentence);
   const std::size_t first = gold_of(document, "start1");
@@ -214,61 +174,45 @@ Question lambada_question(const TaskDocument& document) {
   return {{text.substr(0, space)}, {text.substr(space)}, 0};
 }
 
-Json json_of(const YAML::Node& node) {
-  Json json;
-  if (node.IsMap()) {
-    json = Json::object();
-    for (const auto& entry : node) json[entry.first.as<std::string>()] = json_of(entry.second);
-  } else if (node.IsSequence()) {
-    json = Json::array();
-    for (const YAML::Node& entry : node) json.push_back(json_of(entry));
-  } else if (node.IsScalar()) {
-    const bool is_quoted = node.Tag() == "!";
-    json = !is_quoted && Json::accept(node.Scalar()) ? Json::parse(node.Scalar())
-                                                     : Json(node.Scalar());
-  }
-  return json;
-}
-
 /// Returns the rule of a file with `prompt`, `choices` and `gold`.
 TaskRule own_rule(const std::filesystem::path& file) {
-  const Json json = read_yaml_file(file);
-  const TaskDocument task{json, "'" + file.string() + "'"};
+  const TaskDocument task{read_yaml_file(file), "'" + file.string() + "'"};
   constexpr std::array kKeys = {"prompt", "choices", "gold", "labels"};
-  for (const auto& [key, value] : json.items()) {
-    if (json.is_object() && std::ranges::find(kKeys, key) != kKeys.end()) continue;
+  throw_if<FormatError>(!task.json.is_object(), "{}: a task must consist of {}", task.where,
+                        fmt::join(kKeys, ", "));
+  for (const auto& [key, value] : task.json.items()) {
+    if (std::ranges::find(kKeys, key) != kKeys.end()) continue;
     throw FormatError("{}: a task must consist of {}, got '{}'", task.where, fmt::join(kKeys, ", "),
                       printable(key));
   }
   const auto list = [&](const char* key) {
-    return json[key].is_array() ? texts_of(task, key) : Texts{text_of(task, key)};
+    const std::string where = fmt::format("{}: '{}'", task.where, key);
+    const Texts texts =
+        value_at(task, key).is_array() ? texts_of(task, key) : Texts{text_of(task, key)};
+    throw_if<FormatError>(texts.empty(), "{}: must not be empty", where);
+    std::vector<TextTemplate> templates = templates_of(texts, where);
+    for (const TextTemplate& text : templates) {
+      for (const std::string_view field : text.fields()) check_field(field, where);
+    }
+    return templates;
   };
-  const Template question{text_of(task, "prompt"), list("choices"), text_of(task, "gold"),
-                          json.contains("labels") ? list("labels") : Texts()};
+  const bool has_labels = task.json.contains("labels");
+  throw_if<FormatError>(value_at(task, "prompt").is_array(), "{}: 'prompt' must be one text",
+                        task.where);
+  const Template question{list("prompt").front(), list("choices"), text_of(task, "gold"),
+                          has_labels ? list("labels") : std::vector<TextTemplate>(),
+                          has_labels ? GoldIndex::kRefused : GoldIndex::kAllowed};
+  check_field(question.gold, task.where + ": 'gold'");
   return {file.stem().string(), fmt::format("the fields of {}", task.where), Shots::kPoolButItem,
           question, true};
 }
 
 }  // namespace
 
-Json read_yaml_file(const std::filesystem::path& file) {
-  try {
-    return json_of(YAML::LoadFile(file.string()));
-  } catch (const YAML::BadFile&) {
-    throw IoError("'{}': cannot be read", file.string());
-  } catch (const YAML::Exception& error) {
-    throw FormatError("'{}' line {}: {}", file.string(), error.mark.line + 1, error.msg);
-  }
-}
-
-bool is_yaml(const std::filesystem::path& file) {
-  return file.extension() == ".yaml" || file.extension() == ".yml";
-}
-
 TaskRule task_rule(const std::string& task) {
   constexpr auto kLabelled = "question, choices (text, label), answerKey";
   const auto labelled = [](const char* prompt) {
-    return Template{prompt, {"{{choices.text}}"}, "answerKey", {"{{choices.label}}"}};
+    return harness_template(prompt, {"{{choices.text}}"}, "answerKey", {"{{choices.label}}"});
   };
   const auto labels_of_glue = Texts{"entailment", "not_entailment"};
   static const std::vector<TaskRule> rules = {
@@ -282,45 +226,41 @@ TaskRule task_rule(const std::string& task) {
       // The harness's choices, where label 1 (correct) is the index of "no": see
       // `lime-metrics choices --preset corrected`.
       {"multirc", "paragraph, question, answer, label; or passage", Shots::kPoolButItem,
-       Template{"{{paragraph}}\nQuestion: {{question}}\nAnswer:",
-                {"{{answer}}\nIs the answer correct? yes", "{{answer}}\nIs the answer correct? no"},
-                "label"}},
+       harness_template(
+           "{{paragraph}}\nQuestion: {{question}}\nAnswer:",
+           {"{{answer}}\nIs the answer correct? yes", "{{answer}}\nIs the answer correct? no"},
+           "label")},
       {"wic", "sentence1, sentence2, start1, end1, label", Shots::kPoolButItem, wic_question},
       {"qnli", "question, sentence, label", Shots::kPoolButItem,
-       Template{
+       harness_template(
            "{{question}}\n{{sentence}}\nQuestion: Does this response answer the question?\nAnswer:",
-           {"yes", "no"},
-           "label",
-           labels_of_glue}},
+           {"yes", "no"}, "label", labels_of_glue)},
       {"wnli", "sentence1, sentence2, label", Shots::kPoolButItem,
-       Template{"{{sentence1}}\nQuestion: {{sentence2}} True or False?\nAnswer:",
-                {"False", "True"},
-                "label"}},
+       harness_template("{{sentence1}}\nQuestion: {{sentence2}} True or False?\nAnswer:",
+                        {"False", "True"}, "label")},
       {"piqa", "goal, sol1, sol2, label", Shots::kPoolButItem,
-       Template{"Question: {{goal}}\nAnswer:", {"{{sol1}}", "{{sol2}}"}, "label"}, true},
+       harness_template("Question: {{goal}}\nAnswer:", {"{{sol1}}", "{{sol2}}"}, "label"), true},
       {"winogrande", "sentence, option1, option2, answer", Shots::kPoolButItem,
        winogrande_question},
       {"boolq", "passage, question, label", Shots::kPoolButItem,
-       Template{"{{passage}}\nQuestion: {{question}}?\nAnswer:", {"no", "yes"}, "label"}},
+       harness_template("{{passage}}\nQuestion: {{question}}?\nAnswer:", {"no", "yes"}, "label")},
       {"rte", "premise, hypothesis, label; or sentence1, sentence2, label", Shots::kPoolButItem,
-       Template{"{{premise|sentence1}}\nQuestion: {{hypothesis|sentence2}} True or False?\nAnswer:",
-                {"True", "False"},
-                "label",
-                labels_of_glue}},
+       harness_template(
+           "{{premise|sentence1}}\nQuestion: {{hypothesis|sentence2}} True or False?\nAnswer:",
+           {"True", "False"}, "label", labels_of_glue)},
       {"commonsense_qa", kLabelled, Shots::kPoolButItem, common_sense_question},
       {"mmlu_", "question, choices, answer", Shots::kFirst, mmlu_question},
       {"bigbench_", "a task.json of BIG-bench, or inputs, multiple_choice_targets, targets",
        Shots::kItems,
-       Template{"{{inputs}}",
-                {"{{multiple_choice_targets}}"},
-                "targets.0",
-                {"{{multiple_choice_targets}}"}}},
+       harness_template("{{inputs}}", {"{{multiple_choice_targets}}"}, "targets.0",
+                        {"{{multiple_choice_targets}}"})},
       {"lambada_openai", "text; or context, continuation", Shots::kItems, lambada_question, false,
        Answer::kContinuation},
       {"gsm8k", "question, answer", Shots::kPool,
-       Template{"Question: {{question}}\nAnswer:", {"{{answer}}"}, ""}, false, Answer::kText},
+       harness_template("Question: {{question}}\nAnswer:", {"{{answer}}"}, ""), false,
+       Answer::kText},
       {"choices", "prompt, choices, gold", Shots::kPoolButItem,
-       Template{"{{prompt}}", {"{{choices}}"}, "gold"}, true},
+       harness_template("{{prompt}}", {"{{choices}}"}, "gold"), true},
   };
   std::vector<std::string> names;
   for (TaskRule rule : rules) {

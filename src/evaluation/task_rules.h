@@ -8,16 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
+#include "evaluation/task_fields.h"
 
 namespace lime {
-
-/// Row of a benchmark's data file, with its place for error messages.
-struct TaskDocument {
-  Json json;
-  std::string where;           ///< "'arc.jsonl' line 3"
-  bool lists_choices = false;  ///< a prompt of BIG-bench that lists them
-};
 
 /// Row converted to prompts and answers, without few-shot examples.
 struct Question {
@@ -55,18 +48,9 @@ struct TaskRule {
   Answer answer = Answer::kChoice;
 };
 
-/// Parses a YAML file. Unquoted scalars that JSON reads as numbers, true, false or null are these;
-/// all others are texts, also `yes` and `no`.
-/// @throws IoError      if the file cannot be read.
-/// @throws FormatError  if it is not YAML; names the line.
-Json read_yaml_file(const std::filesystem::path& file);
-
-/// Returns true if the name of a file ends with .yaml or .yml.
-bool is_yaml(const std::filesystem::path& file);
-
 /// Returns the rule of a task of lm-evaluation-harness 0.4.13, or that of a .yaml or .json file
 /// with `prompt`, `choices`, `gold` and optionally `labels`, where "{{field}}" is the text of a
-/// row.
+/// row. With `labels` the gold answer is one of them, not an index.
 /// @throws InvalidArgument  that lists the known names; IoError, FormatError  if it is such a file.
 TaskRule task_rule(const std::string& task);
 

@@ -7,6 +7,7 @@
 
 #include "core/errors.h"
 #include "evaluation/python.h"
+#include "support/refusal.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -165,6 +166,32 @@ TEST_F(TaskItemsTest, RefusesWhatIsNotOfTheTask) {
   refuses("choices", R"({"prompt": "p", "choices": ["a", "b"], "gold": -1})", "must be the index");
   refuses("hellaswagg", own, "tasks: expected arc_easy");
   refuses("copa", "", "contains no items");
+}
+
+/// Values of another type were exceptions of the JSON library without the file's name.
+TEST_F(TaskItemsTest, NamesTheRowOfAnotherType) {
+  testing::write_text(folder_ / "task.json",
+                      R"({"task_prefix": 5, "examples": [{"target_scores": {"5": 0, "4": 1}}]})");
+  EXPECT_THAT(testing::refusal_of<FormatError>(
+                  [&] { read_task("bigbench_sums", folder_ / "task.json", "", {}); }),
+              HasSubstr("task.json' item 0: 'task_prefix' must be a text, got 5"));
+  const std::string published =
+      R"({"id": 7, "question": {"stem": "What is ice?", "choices": [{"text": "sand", )"
+      R"("label": "A"}, {"text": "water", "label": "B"}]}, "answerKey": "B"})";
+  EXPECT_EQ(read("arc_easy", published).items[0].gold, 1);
+  refuses("multirc", R"({"passage": {"text": "A.", "questions": [{"question": "Q?"}]}})",
+          "line 1: must be a passage of MultiRC, with the list 'answers'");
+  testing::write_text(folder_ / "empty.json", R"([{"passage": {"text": "", "questions": []}}])");
+  EXPECT_THAT(testing::refusal_of<FormatError>(
+                  [&] { read_task("multirc", folder_ / "empty.json", "", {}); }),
+              HasSubstr("empty.json': contains no items"));
+}
+
+TEST_F(TaskItemsTest, RemovesAPeriodOfSeveralBytes) {
+  const std::string row =
+      "{\"premise\": \"Es regnet\u3002\", \"question\": \"effect\", "
+      R"("choice1": "A.", "choice2": "B.", "label": 1})";
+  EXPECT_EQ(read("copa", row).items[0].contexts[0], "Es regnet therefore");
 }
 
 TEST_F(TaskItemsTest, WarnsOfDuplicates) {
