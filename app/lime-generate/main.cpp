@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "capture/capture_options.h"
-#include "capture/edits.h"
+#include "capture/edit_hooks.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tokenizer.h"
 #include "core/json.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "capture/edits.h"
+#include "capture/edit_hooks.h"
 #include "capture/sites.h"
 #include "core/threads/bounded_queue.h"
 #include "model/decoders/decoder.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/edits.h"
+#include "capture/edit_hooks.h"
 #include "capture/input/input.h"
 #include "core/matrix.h"
 #include "model/decoders/decoder.h"

@@ -249,6 +249,15 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
   refuses("zerro hidden", "unknown operation 'zerro'; did you mean 'zero'?", false);
   refuses("zero attn.hook_zz", "unknown site 'attn.hook_zz'; did you mean 'attn.hook_z'?", false);
   refuses("zero", "a site is missing, e.g. 'zero attn.hook_z'", false);
+  refuses("skip mlp layers=1 layers=2", "layers is given twice; give one list, such as layers=1,3",
+          false);
+  refuses("zero hidden seed=1", "only resample has a seed", false);
+  refuses("zero route positions=3",
+          "route has no positions and no tokens: its weights are those of all tokens", false);
+  refuses("zero route layers=0-1023 heads=0-1023",
+          "selects 1048576 routes or more, expected at most 1000000; omit lists that select "
+          "everything",
+          false);
   refuses("zero hidden layer=3", "unknown key 'layer'; did you mean 'layers'?", false);
   refuses("zero hidden layers=3", "layers: has no layer 3 (available: 0-2)", false);
   refuses("zero attn.hook_z heads=4", "heads: has no head 4 (available: 0-3)", false);
