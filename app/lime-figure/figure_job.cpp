@@ -267,7 +267,9 @@ int run_all(const AllCommand& command) {
     for (const FigureFormat format : command.format) {
       const fs::path path = command.output / fmt::format("{}.{}", drawn.name, enum_name(format));
       write_figure(path, drawn.figure, command.style, drawn.provenance);
-      if (!command.quiet) fmt::print("{:<32} {}\n", path.string(), drawn.recipe.help);
+      if (command.quiet) continue;
+      fmt::print("{:<32} {}\n", path.string(), drawn.recipe.help);
+      flush_output();
     }
   });
   return kExitDone;

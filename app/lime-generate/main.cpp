@@ -83,7 +83,7 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 
 void print_now(const std::string& text) {
   fmt::print("{}", for_standard_output(text));
-  flush_output();
+  if (!flush_output()) throw OutputClosed("prompt: nobody reads its continuation");
 }
 
 /// Returns the largest number of new tokens, at least 1. Only learned positions limit it; the last

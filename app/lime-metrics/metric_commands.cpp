@@ -58,7 +58,7 @@ bool is_finished(const HowToRun& how, Analysis& analysis, const RunOptions& run)
         "'{}': is the finished result of another run, {}; omit --resume to replace it",
         path.string(), difference);
   }
-  if (!how.output.quiet) fmt::print(stderr, "{}: already finished, nothing to do\n", path.string());
+  if (!how.output.quiet) print_line(stderr, "{}: already finished, nothing to do", path.string());
   return true;
 }
 
@@ -94,32 +94,38 @@ TextStyle style_of_output() {
   return style;
 }
 
-/// Opens the output files, computes with a progress line, writes the files and prints.
-/// @return false if other processes have to finish the rest.
-bool write_report(const MetricCommand& command, const HowToRun& how, const Analysis& analysis,
-                  const RunOptions& run, Journal& journal) {
-  const OutputOptions& output = how.output;
-  std::vector<fs::path> inputs;
+/// Returns the files that an analysis reads.
+std::vector<fs::path> files_of(const Analysis& analysis) {
+  std::vector<fs::path> files;
   for (const AnalysisInput& input : analysis.inputs) {
-    inputs.insert(inputs.end(), input.files.begin(), input.files.end());
+    files.insert(files.end(), input.files.begin(), input.files.end());
   }
-  OutputFiles files(output, inputs, how.share());
+  return files;
+}
+
+/// Computes with a progress line and writes the files.
+/// @return nothing if other processes have to finish the rest.
+std::optional<Report> write_report(const MetricCommand& command, const HowToRun& how,
+                                   const Analysis& analysis, const RunOptions& run,
+                                   OutputFiles& files, Journal& journal) {
+  const OutputOptions& output = how.output;
   ProgressLine progress({.label = command.spec.name,
                          .unit = command.spec.progress_unit,
                          .quiet = output.quiet || how.share().index > 0,
                          .log_interval = std::chrono::seconds(30)});
-  const std::optional<Report> report =
+  std::optional<Report> report =
       run_share(analysis, run, journal, progress.callback(), interrupt_token());
   progress.finish();
-  if (!report) return false;
+  if (report && !output.output.empty()) files.write(*report);
+  return report;
+}
+
+void print_report(const OutputOptions& output, const Report& report) {
   const bool to_files = !output.output.empty();
-  if (to_files) files.write(*report);
-  if (!to_files || !output.quiet) {
-    const ResultsFormat format =
-        to_files ? ResultsFormat::kTable : output.format.value_or(ResultsFormat::kTable);
-    fmt::print("{}", for_standard_output(format_report(*report, format, style_of_output())));
-  }
-  return true;
+  if (to_files && output.quiet) return;
+  const ResultsFormat format =
+      to_files ? ResultsFormat::kTable : output.format.value_or(ResultsFormat::kTable);
+  fmt::print("{}", for_standard_output(format_report(report, format, style_of_output())));
 }
 
 void check_output(const HowToRun& how, const WorkShare& share) {
@@ -146,16 +152,19 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   print_warnings(analysis.warnings);
   if (goes_on && is_finished(how, analysis, run)) return kExitDone;
   const std::vector<fs::path>& outputs = how.output.output;
+  // Locked first: the journal of a process that is running is not that of an interrupted one.
+  OutputFiles files(how.output, files_of(analysis), share);
   Journal journal;
   if (!outputs.empty()) journal = Journal(journal_path(outputs.front()), goes_on, share);
-  if (write_report(command, how, analysis, run, journal)) {
-    journal.remove_all();
+  if (const auto report = write_report(command, how, analysis, run, files, journal)) {
+    journal.remove_all();  // before printing, which may fail
+    print_report(how.output, *report);
   } else if (is_finished(how, analysis, run)) {
     journal.remove();  // another process has seen it, and finished the results
   } else if (!how.output.quiet) {
-    fmt::print(stderr,
+    print_line(stderr,
                "{}: part {} of {} (counted from 0) is finished; the last process to finish writes "
-               "the file\n",
+               "the file",
                outputs.front().string(), share.index, share.count);
   }
   return kExitDone;

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "core/files/checked_lines.h"
 #include "core/json.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
@@ -36,6 +39,16 @@ class LimeEvalTest : public ::testing::Test {
     EXPECT_NE(run.status, 0) << options;
     EXPECT_THAT(run.errors, HasSubstr(message)) << options;
     EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
+  }
+
+  /// Returns the part of a run that was interrupted at its end.
+  std::string part_of(const std::string& text) const {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    testing::write_text(folder_ / "lines", "");
+    CheckedLinesWriter(folder_ / "lines").append(lines);
+    return testing::read_text(folder_ / "lines");
   }
 
   testing::TemporaryFolder folder_;
@@ -71,10 +84,11 @@ TEST_F(LimeEvalTest, ResumesToEqualBytes) {
       "--tasks choices gsm8k --data many.jsonl gsm8k.jsonl --max-new-tokens 4 --layers all -o ";
   ASSERT_EQ(eval(command + "whole.jsonl").status, 0);
   const std::string whole = testing::read_text(folder_ / "whole.jsonl");
+  const std::string part = part_of(whole);
   // A killed process leaves whole lines and one that was cut short.
   for (const std::size_t size :
-       {std::size_t{0}, std::size_t{100}, whole.size() / 2, whole.size() * 9 / 10, whole.size()}) {
-    testing::write_text(folder_ / "a.jsonl.part", whole.substr(0, size));
+       {std::size_t{0}, std::size_t{100}, part.size() / 2, part.size() * 9 / 10, part.size()}) {
+    testing::write_text(folder_ / "a.jsonl.part", part.substr(0, size));
     const ProgramRun run = eval(command + "a.jsonl --resume");
     ASSERT_EQ(run.status, 0) << run.errors;
     EXPECT_THAT(run.output, HasSubstr("(40 items"));
@@ -84,12 +98,38 @@ TEST_F(LimeEvalTest, ResumesToEqualBytes) {
   // A finished file stays as it is.
   EXPECT_EQ(eval(command + "a.jsonl --resume").status, 0);
   EXPECT_TRUE(testing::read_text(folder_ / "a.jsonl") == whole);
-  testing::write_text(folder_ / "a.jsonl.part", whole);
+  testing::write_text(folder_ / "a.jsonl.part", part);
   fails(command + "a.jsonl", "resume it with --resume, or remove the file");
   fails(command + "a.jsonl --resume --dtype bfloat16",
         "was started with different options, settings.dtype was 'float32', now 'bfloat16'");
   testing::write_text(folder_ / "many.jsonl", items.substr(items.find('\n') + 1));
   fails(command + "a.jsonl --resume", "was started with different options, arguments");
+}
+
+TEST_F(LimeEvalTest, RefusesAPartInWhichADigitWasChanged) {
+  const std::string command = "--tasks choices --data own.jsonl -o a.jsonl";
+  ASSERT_EQ(eval(command).status, 0);
+  const std::string part = part_of(testing::read_text(folder_ / "a.jsonl"));
+  std::string damaged = part;
+  damaged[part.find("\"filtered_resps\":[[\"-") + 21] ^= 1;
+  testing::write_text(folder_ / "a.jsonl.part", damaged);
+  fails(command + " --resume",
+        "'a.jsonl.part' line 1: does not have its checksum; remove the file to start over");
+  // As lime-eval wrote it before lines had checksums.
+  testing::write_text(folder_ / "a.jsonl.part", testing::read_text(folder_ / "a.jsonl"));
+  fails(command + " --resume", "'a.jsonl.part' line 1: does not have its checksum");
+}
+
+TEST_F(LimeEvalTest, FinishesItsFileWhenNobodyReadsItsOutput) {
+  const ProgramRun run = run_command(
+      "cd '" + folder_.path().string() +
+      "' && { '" LIME_EVAL
+      "' --checkpoint model --threads 1 --quiet --tasks choices choices --data own.jsonl "
+      "own.jsonl -o a.jsonl; echo $? >status; } | true");
+  EXPECT_EQ(run.errors, "");
+  EXPECT_EQ(testing::read_text(folder_ / "status"), "0\n");
+  EXPECT_TRUE(exists(folder_ / "a.jsonl"));
+  EXPECT_FALSE(exists(folder_ / "a.jsonl.part"));
 }
 
 TEST_F(LimeEvalTest, FitsProbesPerLayer) {

@@ -88,6 +88,12 @@ int report(std::string_view program, std::string_view text, int status) {
   throw IoError("standard output: cannot be written: {}", describe_errno(code != 0 ? code : EIO));
 }
 
+/// Lets what follows be written to nowhere.
+void discard_output() {
+  std::clearerr(stdout);
+  if (std::freopen("/dev/null", "w", stdout) == nullptr) std::clearerr(stdout);
+}
+
 /// A disk may be full only when the last of what was printed reaches it.
 int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
   int status = kExitDone;
@@ -95,7 +101,9 @@ int run_and_flush(CommandLine& line, int argc, const char* const* argv) {
     status = line.run(argc, argv);
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) == 0) throw;
-    fail_to_print(error.code().value());  // fmt::print() reports only the reason
+    const int code = error.code().value();
+    if (code == EPIPE) throw OutputClosed("standard output: its reader is gone");
+    fail_to_print(code);  // fmt::print() reports only the reason
   }
   flush_output();
   return status;
@@ -108,12 +116,16 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
   program = program.substr(program.rfind('/') + 1);
   invocation() = {std::string(program), std::string(program)};
   for (int i = 1; i < argc; ++i) invocation().command += " " + shell_word(argv[i]);
+  std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the limit of sizes is an error like a full disk
   try {
     watch_signals();
     return run_and_flush(line, argc, argv);
   } catch (const Interrupted& error) {
     return report(program, error.what(), kExitInterrupted);
+  } catch (const OutputClosed&) {
+    discard_output();
+    return kExitOutputClosed;
   } catch (const std::bad_alloc&) {
     return report(
         program,
@@ -121,6 +133,10 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
         kExitFailed);
   } catch (const Error& error) {
     return report(program, error.what(), kExitFailed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string text = fmt::format("'{}': cannot be used: {}", error.path1().string(),
+                                         describe_errno(error.code().value()));
+    return report(program, text, kExitFailed);
   } catch (const std::exception& error) {
     return report(program, first_line(error.what()), kExitFailed);
   }
@@ -128,13 +144,16 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
 
 void print_warnings(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
-    fmt::print(stderr, "{}: warning: {}\n", invocation().name, text);
+    print_error(fmt::format("{}: warning: {}\n", invocation().name, text));
   }
 }
 
-void flush_output() {
+bool flush_output() {
   errno = 0;
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_to_print(errno);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  if (errno != EPIPE) fail_to_print(errno);
+  discard_output();
+  return false;
 }
 
 std::stop_token interrupt_token() { return interrupt_source().get_token(); }

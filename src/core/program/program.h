@@ -6,6 +6,8 @@
 #include <stop_token>
 #include <string>
 
+#include "core/errors.h"
+
 namespace lime {
 
 /// Returns `../lib/lime/FILE` relative to the running program: a library or helper program.
@@ -18,9 +20,17 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;
+inline constexpr int kExitOutputClosed = 141;  ///< as shells report a process that SIGPIPE ended
+
+/// The reader of standard output is gone, as of `| head`. run_program() ends without a message.
+class OutputClosed : public IoError {
+ public:
+  using IoError::IoError;
+};
 
 /// Runs `line` for main(): prints an exception as `NAME: what()` on standard error and converts it
-/// into an exit status; the same if standard output cannot be written. Ctrl-C and SIGTERM request
+/// into an exit status; the same if standard output cannot be written. SIGPIPE is ignored, so that
+/// a program whose output nobody reads removes its temporary files. Ctrl-C and SIGTERM request
 /// the stop of interrupt_token(); another one, more than 0.3 s later, ends the process at once.
 int run_program(CommandLine& line, int argc, const char* const* argv);
 
@@ -28,8 +38,9 @@ int run_program(CommandLine& line, int argc, const char* const* argv);
 void print_warnings(std::span<const std::string> texts);
 
 /// Flushes standard output.
+/// @return false if its reader is gone; further output is then discarded.
 /// @throws IoError  if it cannot be written, as to a full disk.
-void flush_output();
+bool flush_output();
 
 /// Returns the token that requests a stop after Ctrl-C, or after SIGTERM from the batch system.
 std::stop_token interrupt_token();

@@ -62,24 +62,22 @@ void ProgressLine::update(const Progress& progress) {
   if (now - last_ < interval) return;
   last_ = now;
   if (for_program) {
-    fmt::print(stderr, "{}\n", to_json_line({options_.label, options_.unit, progress}));
+    print_error(to_json_line({options_.label, options_.unit, progress}) + "\n");
     return;
   }
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const std::string line = format(progress, seconds);
   if (on_terminal_) {
-    fmt::print(stderr, "\r{}\033[K", line);
-    std::fflush(stderr);
+    print_error(fmt::format("\r{}\033[K", line));
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    print_error(line + "\n");
   }
 }
 
 void ProgressLine::finish() {
   if (!drawn_) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  print_error("\r\033[K");
   drawn_ = false;
 }
 

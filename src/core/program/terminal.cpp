@@ -54,6 +54,11 @@ std::string message_line(std::string_view text) {
   return without_middle(map_parts(escaped(text), ' ', shortened), kLongestMessage);
 }
 
+void print_error(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 std::string for_standard_output(std::string text) {
   return ::isatty(STDOUT_FILENO) == 1 ? escaped_lines(text) : text;
 }

@@ -27,12 +27,16 @@ std::string message_line(std::string_view text);
 /// Returns escaped_lines(text) if standard output is a terminal, else `text` unchanged.
 std::string for_standard_output(std::string text);
 
+/// Prints `text` on standard error. If that fails, as for `2>&1 | head`, nothing can report it.
+void print_error(std::string_view text);
+
 /// Prints message_line() of the formatted text and a line break.
 template <typename... Arguments>
 void print_line(std::FILE* file, fmt::format_string<Arguments...> format,
                 Arguments&&... arguments) {
-  fmt::print(file, "{}\n",
-             message_line(fmt::format(format, std::forward<Arguments>(arguments)...)));
+  const std::string line = message_line(fmt::format(format, std::forward<Arguments>(arguments)...));
+  if (file == stderr) return print_error(line + "\n");
+  fmt::print(file, "{}\n", line);
 }
 
 }  // namespace lime

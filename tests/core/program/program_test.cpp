@@ -46,6 +46,35 @@ TEST(RunProgramDeathTest, TurnsExceptionsIntoOneLineAndAStatus) {
   EXPECT_EXIT(::_exit(run_as_main([] { return 5; })), ::testing::ExitedWithCode(5), "^$");
 }
 
+TEST(RunProgramDeathTest, GoesOnWhenTheReaderOfItsOutputIsGone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [](std::size_t num_bytes, bool flushes) {
+    int ends[2];
+    if (::pipe(ends) != 0) return 99;
+    ::close(ends[0]);
+    ::dup2(ends[1], STDOUT_FILENO);
+    return run_as_main([&] {
+      fmt::print("{}", std::string(num_bytes, 'x'));
+      if (flushes && flush_output()) return 98;
+      fmt::print("{}", std::string(num_bytes, 'x'));
+      return 5;
+    });
+  };
+  EXPECT_EXIT(::_exit(run(10, false)), ::testing::ExitedWithCode(5), "^$");
+  EXPECT_EXIT(::_exit(run(10, true)), ::testing::ExitedWithCode(5), "^$");
+  // What does not fit into the buffer is an exception, so that the program ends early.
+  EXPECT_EXIT(::_exit(run(1 << 20, false)), ::testing::ExitedWithCode(kExitOutputClosed), "^$");
+}
+
+TEST(RunProgramDeathTest, NamesTheFileOfAnErrorOfTheStandardLibrary) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(::_exit(run_as_main([]() -> int {
+                return static_cast<int>(std::filesystem::file_size("/no/such/file"));
+              })),
+              ::testing::ExitedWithCode(kExitFailed),
+              "^tool: '/no/such/file': cannot be used: No such file or directory\n$");
+}
+
 TEST(RunProgramDeathTest, FailsWhereStandardOutputCannotBeWritten) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
