@@ -191,15 +191,14 @@ TrainLog TrainLog::resume(const std::filesystem::path& path, std::int64_t step) 
 }
 
 bool TrainLog::holds(std::string_view event, std::int64_t step) const {
-  std::ifstream lines(path_, std::ios::binary);
-  if (!lines) throw IoError("'{}': cannot be read: {}", path_.string(), describe_errno(errno));
-  for (std::string text; std::getline(lines, text);) {
-    const Json line = parse_json(text, path_.string());
-    if (line.value("event", "") == event && line.value("step", std::int64_t{-1}) == step) {
-      return true;
-    }
-  }
-  return false;
+  bool found = false;
+  for_each_line(path_, [&](std::string_view text, std::int64_t number) {
+    const Json line = parse_json(text, fmt::format("'{}' line {}", path_.string(), number));
+    found = line.is_object() && line.value("event", Json()) == event &&
+            line.value("step", Json()) == step;
+    return !found;
+  });
+  return found;
 }
 
 void TrainLog::write(const Json& line) {
