@@ -178,7 +178,7 @@ def make_merges():
     save("merges", "no-merges", json.dumps(vocab) + "\0")
 
 
-# --- inputs and results ---------------------------------------------------------------------------
+# --- inputs ---------------------------------------------------------------------------------------
 
 
 def make_npy():
@@ -203,6 +203,97 @@ def make_pairs():
     save("pairs", "no-task", '{"sentence_good": "a", "sentence_bad": "b"}')
     save("pairs", "escapes", '{"sentence_good": "\\u00e9\\ud83d\\udc31", "sentence_bad": "\u00e9"}\n')
     save("pairs", "at-odds", json.dumps(pair) + "\n" + json.dumps(pair | {"field": "semantics"}))
+
+
+# --- lime-eval and --edit -------------------------------------------------------------------------
+
+
+def make_tasks():
+    own = "prompt: 'Q: {{q.text}}?'\nchoices: '{{c}}'\ngold: a\n"
+    rows = [{"q": {"text": "x"}, "c": ["1", "2"], "a": 1}, {"q": {"text": "y"}, "c": ["3", 4], "a": "0"}]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    save("task", "own", own + "\0" + lines)
+    save("task", "labels", own + "labels: [p, q]\n\0" + lines.replace('"a": 1', '"a": "q"'))
+    save("task", "yaml", own + "\0" + lines + "\0" +
+         "- &first {q: {text: x}, c: [&one '1', 2], a: 1}\n- *first\n- q: {text: |-\n    two\n    lines}\n"
+         "  c: [*one, no]\n  a: !!str 0\n")
+    save("task", "self-alias", "prompt: &a [*a]\nchoices: '{{c}}'\ngold: a\n\0" + lines + "\0- &a [*a]\n")
+    names = "abcdefghij"
+    save("task", "nested-aliases", own + "\0\0a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{name}: &{name} [{', '.join(['*' + before] * 10)}]\n" for before, name in zip(names, names[1:])))
+    save("task", "deep", own + "\0\0" + "[" * 600)
+    save("task", "deep-aliases", own + "\0\0- &a " + "[" * 400 + "]" * 400 + "\n- " + "[" * 200 + "*a" + "]" * 200)
+    save("task", "jinja", own.replace("{{q.text}}", "{% if q %}{{q|upper}}{{a~b}}{{c.99999999999999999999}}{{q")
+         + "\0" + lines)
+    save("task", "twice", own + "gold: b\n---\n" + own + "\0" + lines)
+    choices = {"text": ["water", "sand"], "label": ["A", "B"]}
+    of_harness = {
+        "arc_easy": {"question": "What is ice?", "choices": choices, "answerKey": "B"},
+        "commonsense_qa": {"id": 5, "question": {"stem": "Ice?", "choices": [{"text": "water", "label": "A"}] * 30},
+                           "answerKey": "A"},
+        "hellaswag": {"activity_label": "Cooking", "ctx_a": "Boil [step] it", "ctx_b": "the cook",
+                      "endings": ["eats", "sleeps"], "label": "1"},
+        "copa": {"premise": "Es regnet\u3002", "question": "effect", "choice1": "A.", "choice2": "B.", "label": 1},
+        "multirc": {"idx": 4, "passage": {"text": "A.", "questions": [{"question": "Q?", "answers": [
+            {"text": "x", "label": 1}]}]}},
+        "wic": {"sentence1": "Das \u00e4rmste Wort", "sentence2": "Wort", "start1": 4, "end1": 10, "label": False},
+        "winogrande": {"sentence": "It beat _ out.", "option1": "a", "option2": "b", "answer": "2"},
+        "qnli": {"question": "Q?", "sentence": "S.", "label": "entailment"},
+        "mmlu_anatomy": {"question": " 1+1? ", "choices": ["1", "2", "3", "4"], "answer": "B"},
+        "bigbench_x": {"inputs": "2+2?", "targets": ["4"], "multiple_choice_targets": ["5", "4"]},
+        "lambada_openai": {"text": "the last word"},
+        "gsm8k": {"question": "1+1?", "answer": "#### 2"},
+    }
+    for name, row in of_harness.items():
+        save("task", name, f"{name}\0" + json.dumps(row) + "\n")
+    save("task", "passage-without-questions", "multirc\0\0" + json.dumps([{"passage": {"text": "A", "questions": []}}]))
+    save("task", "big-bench", "bigbench_x\0\0" + json.dumps({
+        "task_prefix": "P", "append_choices_to_input": True, "examples": [
+            {"input": "2+2?", "target_scores": {"4": 1, "5": 0}}, {"input": "free"}]}))
+
+
+def make_samples():
+    line = {"doc_id": 0, "doc": {"answer": "1"}, "target": "1", "arguments": [["The cats", " are"], ["The cats", " is"]],
+            "filtered_resps": [["-1.5", "True"], ["-2.0", "False"]], "filter": "none", "acc": 0.0, "acc_norm": 1.0}
+    save("samples", "harness", json.dumps(line) + "\n" + json.dumps(line | {"doc_id": 1}) + "\n")
+    save("samples", "lime", json.dumps(line | {
+        "task": "choices", "gold": 1, "tokenizer_sha256": "00", "arguments": {
+            "gen_args_0": {"arg_0": "The cats", "arg_1": " are"}, "gen_args_1": {"arg_0": "The cats", "arg_1": " is"}},
+        "layers": [{"layer": 0, "log_likelihoods": [-1.0, -2.0], "probe": [-0.5, -1.5]}]}) + "\n")
+    text = {"doc_id": 0, "doc": {}, "target": "#### 2", "exact_match": 1.0, "arguments": {
+        "gen_args_0": {"arg_0": "1+1?", "arg_1": {"until": ["Question:"], "max_gen_toks": 8}}}}
+    save("samples", "text", "".join(json.dumps(text | {"filter": name}) + "\n" for name in ("strict", "flexible")))
+    save("samples", "bad-filter", json.dumps(line | {"filter": 5}) + "\n")
+
+
+def checked_line(text):
+    return f"{text}\t{hashlib.sha256(text.encode()).hexdigest()[:16]}\n"
+
+
+def make_parts():
+    lines = [checked_line(json.dumps({"doc_id": i, "resps": [[str(-1.5 * i), "True"]]})) for i in range(3)]
+    whole = "".join(lines)
+    save("part", "whole", whole)
+    save("part", "cut", whole[:-30])
+    save("part", "no-checksums", '{"doc_id": 0}\n{"doc_id": 1}\n')
+    save("part", "digit", whole.replace('"-1.5"', '"-4.5"'))
+    save("part", "not-json", checked_line("x") + checked_line(""))
+
+
+def make_edits():
+    texts = ["zero hidden layers=1", "mean hidden", "resample=sequences hidden seed=3", "skip mlp layers=0-1",
+             "scale=0.5 attn.hook_z heads=0,2 positions=1-3 tokens=5", "skip", "zero route layers=2 sources=0 heads=0",
+             "skip mlp layers=1 layers=2", "zero route layers=0-1023 heads=0-1023 sources=0-1023",
+             "zero route positions=3", "scale=nan hidden", "zero hidden layers=9999999999"]
+    for number, text in enumerate(texts):
+        save("edits", f"text-{number:02}", text)
+    save("edits", "direction", "project=FILE hidden\0" + json.dumps([0.5] * 24))
+    save("edits", "patch", "patch=FILE hidden\0")
+    save("edits", "file", "FILE\0" + json.dumps({"format": "lime-edit/1", "edits": texts[:2]}))
+    save("edits", "router", "FILE\0" + json.dumps({"format": "lime-router-edit/1", "edits": [{"layer": 1, "scale": 0}]}))
+
+
+# --- results --------------------------------------------------------------------------------------
 
 
 def of_model(**row):
@@ -488,5 +579,9 @@ if __name__ == "__main__":
     make_merges()
     make_npy()
     make_pairs()
+    make_tasks()
+    make_samples()
+    make_parts()
+    make_edits()
     make_results()
     make_captures()

@@ -38,6 +38,12 @@ class FailingDiskTest : public testing::ReliabilityTest {
     fs::create_directory(folder_ / "in");
     EXPECT_EQ(run(capture_command(40000), "in").status, 0);
     EXPECT_EQ(run(kEntropy + " -o e.json", "in").status, 0);
+    std::string items;
+    for (int i = 0; i < 40; ++i) {
+      items +=
+          fmt::format(R"({{"prompt": "Item {}", "choices": ["is", "are"], "gold": 0}})", i) + "\n";
+    }
+    testing::write_text(folder_ / "in/items.jsonl", items);
   }
 
   const std::string kEntropy =
@@ -54,6 +60,11 @@ class FailingDiskTest : public testing::ReliabilityTest {
              "test ! -e e.pdf || lime-figure "
              "--show-provenance e.pdf >/dev/null",
              "e.pdf"},
+            {"eval",
+             "lime-eval --checkpoint ../model --tasks choices --data ../in/items.jsonl --threads 1 "
+             "--quiet -o samples.jsonl --resume",
+             "test ! -e samples.jsonl || lime-metrics choices samples.jsonl --quiet >/dev/null",
+             "samples.jsonl"},
             {"train",
              "lime-train --task aet --operands 2 --max-value 20 --train-samples 40 "
              "--test-samples 4 --hidden-size 16 --num-hidden-layers 2 --num-attention-heads 2 "
@@ -87,6 +98,7 @@ class FailingDiskTest : public testing::ReliabilityTest {
   std::vector<std::string> visible_leftovers() const {
     std::vector<std::string> names = leftovers(folder_ / "out");
     std::erase(names, "e.json.part");
+    std::erase(names, "samples.jsonl.part");
     return names;
   }
 

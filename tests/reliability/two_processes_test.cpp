@@ -108,6 +108,14 @@ TEST_F(TwoProcessesTest, MetricsAreTold) {
   expect_refused(command + "f.json -o f.csv", ".f.csv.lock", command + "f.csv");
 }
 
+/// Also without --resume, though the first process has a journal.
+TEST_F(TwoProcessesTest, ASweepIsTold) {
+  const std::string command =
+      "lime-capture sweep --checkpoint ../model --text ../text.txt --seq-len 32 --max-sequences 64 "
+      "--batch-size 1 --over layers --bootstrap 0 --threads 1 --quiet -o s.json";
+  expect_refused(command, ".s.json.lock", command);
+}
+
 TEST_F(TwoProcessesTest, TrainingIsTold) {
   const std::string command =
       "lime-train --task aet --operands 2 --max-value 20 --train-samples 40 --test-samples 4 "
