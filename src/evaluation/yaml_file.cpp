@@ -23,7 +23,7 @@ namespace {
 
 /// That of yaml-cpp's parser, which aliases could exceed.
 constexpr int kMaxDepth = 500;
-constexpr std::size_t kMaxCopiedBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxCopiedBytes = std::size_t{16} << 20;
 
 /// A value and what bounds copies of it.
 struct YamlValue {

@@ -9,7 +9,7 @@ namespace lime {
 
 /// Parses a YAML file of one document. Unquoted scalars that JSON reads as numbers, true, false or
 /// null are these; all others are texts, also `yes` and `no`. Aliases become copies of what they
-/// refer to, of 64 MiB at most in total. Nesting is limited to 500 levels.
+/// refer to, of 16 MiB at most in total. Nesting is limited to 500 levels.
 /// @throws IoError      if it is not a regular file or cannot be read.
 /// @throws FormatError  if it is not such YAML, repeats a key, or has a tag other than !!str, a
 /// merge

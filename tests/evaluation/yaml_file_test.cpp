@@ -70,7 +70,7 @@ TEST_F(YamlFileTest, BoundsDepthAndExpansion) {
     bomb += "]\n";
   }
   EXPECT_THAT(testing::refusal_of<FormatError>([&] { read(bomb); }),
-              HasSubstr("anchors and aliases must expand to at most 64 MiB; write large values as "
+              HasSubstr("anchors and aliases must expand to at most 16 MiB; write large values as "
                         "JSON Lines"));
 }
 
