@@ -82,8 +82,8 @@ void EmbeddingsView::addSettings() {
       "layer",
       [this] {
         const std::vector<int>& layers = layers_->layers();
-        if (layers.empty()) return Json();
-        return Json(workspace().selection().layer.value_or(layers.front()));
+        if (const std::optional<int> layer = workspace().selection().layer) return Json(*layer);
+        return layers.empty() ? Json() : Json(layers.front());
       },
       [this](const Json& layer) {
         if (layer.is_number()) setLayer(layer.get<int>());

@@ -39,6 +39,23 @@ QString routesText(const RouterEdit& routes, int layer_base) {
   return u"%1 from %2"_s.arg(reader, nameOf(routes.source, routes.source_head, {}));
 }
 
+Json editsToJson(const EditsByCheckpoint& edits) {
+  Json json = Json::object();
+  for (const auto& [path, own] : edits) json[path] = router_edits_to_json(own).at("edits");
+  return json;
+}
+
+EditsByCheckpoint editsFromJson(const Json& json) {
+  throw_if<FormatError>(!json.is_object(), "session: edits must be an object, got {}",
+                        printable(json.dump()));
+  EditsByCheckpoint edits;
+  for (const auto& [path, own] : json.items()) {
+    if (own.empty()) continue;
+    edits[path] = parse_router_edits({{"format", "lime-router-edit/1"}, {"edits", own}}, "session");
+  }
+  return edits;
+}
+
 InterventionEdits::InterventionEdits() {
   using One = const RouterEdit&;
   const auto name = [this](One edit) { return routesText(edit, layer_base_); };
@@ -70,6 +87,25 @@ InterventionEdits::InterventionEdits() {
 
 void InterventionEdits::setEdits(std::vector<RouterEdit> edits) {
   if (edits != rows()) setRows(std::move(edits));
+}
+
+void InterventionEdits::setCheckpoint(const std::string& path) {
+  if (path == checkpoint_) return;
+  EditsByCheckpoint all = this->all();
+  checkpoint_ = path;
+  setAll(std::move(all));
+}
+
+EditsByCheckpoint InterventionEdits::all() const {
+  EditsByCheckpoint all = others_;
+  if (!edits().empty()) all[checkpoint_] = edits();
+  return all;
+}
+
+void InterventionEdits::setAll(EditsByCheckpoint all) {
+  auto own = all.extract(checkpoint_);
+  others_ = std::move(all);
+  setEdits(own.empty() ? std::vector<RouterEdit>() : std::move(own.mapped()));
 }
 
 void InterventionEdits::setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base) {

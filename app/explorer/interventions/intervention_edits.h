@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "checkpoint/router_layout.h"
 #include "core/options.h"
 #include "explorer/models/selection.h"
@@ -30,8 +33,16 @@ RouterEdit routesOf(RouteScope scope, const Selection& selection);
 /// Returns "head 1 of layer 5 from layer 2".
 QString routesText(const RouterEdit& routes, int layer_base);
 
-/// Lists the edits of a model, one per set of routes. Scales of different sets that share a route
-/// multiply, as in the file of --edit.
+/// The edits of each checkpoint, by its path.
+using EditsByCheckpoint = std::map<std::string, std::vector<RouterEdit>>;
+
+/// Serialises edits for sessions: {"/path": [edit, ...]}, each as in the file of --edit.
+Json editsToJson(const EditsByCheckpoint& edits);
+/// @throws FormatError  if `json` is no such object.
+EditsByCheckpoint editsFromJson(const Json& json);
+
+/// Lists the edits of a checkpoint, one per set of routes. Scales of different sets that share a
+/// route multiply, as in the file of --edit. Keeps those of other checkpoints, also of closed ones.
 class InterventionEdits : public TableModel<RouterEdit> {
   Q_OBJECT
 
@@ -42,6 +53,12 @@ class InterventionEdits : public TableModel<RouterEdit> {
 
   const std::vector<RouterEdit>& edits() const { return rows(); }
   void setEdits(std::vector<RouterEdit> edits);
+  /// Lists the edits of another checkpoint. @param path  empty: of none
+  void setCheckpoint(const std::string& path);
+  const std::string& checkpoint() const { return checkpoint_; }
+  /// Returns and sets the edits of all checkpoints that have any.
+  EditsByCheckpoint all() const;
+  void setAll(EditsByCheckpoint all);
   /// Sets the shape of the model: it gives the number of weights and the names of layers.
   void setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base);
 
@@ -58,6 +75,8 @@ class InterventionEdits : public TableModel<RouterEdit> {
   void scaleEntered(const lime::RouterEdit& edit);
 
  private:
+  std::string checkpoint_;
+  EditsByCheckpoint others_;
   std::int64_t num_layers_ = 0;
   std::int64_t num_heads_ = 0;
   int layer_base_ = 0;

@@ -12,11 +12,14 @@
 #include <QTextEdit>
 #include <QToolButton>
 
+#include "core/files/input_file.h"
 #include "explorer/interventions/intervention_figures.h"
 #include "explorer/widgets/figure_view.h"
 
 namespace lime::explorer {
 namespace {
+
+constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
 
 QString withSign(double value, int digits) {
   const QString number = QString::number(value, 'f', digits);
@@ -309,6 +312,15 @@ void TextEditor::setGenerated(const LineReading* before, const LineReading* afte
 bool TextEditor::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::FocusOut) Q_EMIT textTyped();
   return QWidget::eventFilter(watched, event);
+}
+
+QString readText(const QString& path) {
+  const MappedFile file(toPath(path));
+  throw_if(file.size() > kLargestText,
+           "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture --lines "
+           "--edit",
+           path.toStdString(), file.size());
+  return QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
 }
 
 std::vector<TextToken> scoredTokens(const LineReading& before, const LineReading& after) {

@@ -64,6 +64,9 @@ class ScoredLines : public TableModel<LineScore> {
   int rowOfLine(int line) const;  ///< -1: none
 };
 
+/// Reads a text file. @throws InvalidArgument  if it is larger than 4 MiB. @throws IoError
+QString readText(const QString& path);
+
 /// Edits the text that is run, and lists its lines with their losses.
 class TextEditor : public QWidget {
   Q_OBJECT

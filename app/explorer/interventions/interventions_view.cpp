@@ -17,8 +17,7 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kLivePauseMs = 300;                           // after the last edit, before it is run
-constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
+constexpr int kLivePauseMs = 300;  // after the last edit, before it is run
 const QString kEditFilter = u"Router edits (*.json);;All (*)"_s;
 
 }  // namespace
@@ -107,8 +106,10 @@ void InterventionsView::connectAll() {
           [this] { effect_->runBar().showProgress(run_); });
   connect(live_, &QTimer::timeout, this, &InterventionsView::run);
   connect(checkpoint_, &QComboBox::activated, this, [this] {
-    workspace().setCurrent(checkpoint_->currentData().toInt());
-    selectCheckpoint();
+    changeState(u"Select a checkpoint"_s, [this] {
+      workspace().setCurrent(checkpoint_->currentData().toInt());
+      selectCheckpoint();
+    });
   });
 }
 
@@ -154,6 +155,13 @@ const Document* InterventionsView::document() const {
 void InterventionsView::selectCheckpoint() {
   const Document* const selected = document();
   const int id = selected == nullptr ? 0 : selected->id;
+  const auto path = selected == nullptr ? std::filesystem::path() : selected->path;
+  if (path != edits_.checkpoint()) {
+    recordChange(u"Type a text"_s);
+    edits_.setCheckpoint(path.string());
+    edit_file_.clear();
+    rememberState();
+  }
   if (id != shown_) {
     shown_ = 0;
     clearRouters();
@@ -202,7 +210,7 @@ void InterventionsView::applyEdits() {
     check_router_edits(edits_.edits(), selected->checkpoint->config());
     problem_.clear();
   } catch (const Error& error) {
-    // The edits belong to another model, or to an earlier session.
+    // The checkpoint was rewritten.
     problem_ = u"%1; the edits were discarded"_s.arg(toQString(error));
     edits_.setEdits({});
   }
@@ -210,9 +218,8 @@ void InterventionsView::applyEdits() {
   edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
   routers_->set_edits(edits_.edits());
   draw();
-  effect_->showNote(note());  // the results have not changed
-  if (!std::exchange(runs_when_read_, false)) return;
-  run();
+  effect_->showNote(note());
+  if (std::exchange(runs_when_read_, false)) run();
 }
 
 void InterventionsView::setEdits(const QString& text, std::vector<RouterEdit> edits) {
@@ -234,8 +241,7 @@ void InterventionsView::scale(const RouterEdit& edit) {
   } catch (const Error& error) {
     problem_ = toQString(error);
     draw();  // the controls show the present scale
-    showAnswers();
-    return;
+    return showAnswers();
   }
   const QString routes = routesText(edit, preferences().layer_base);
   QString text = u"Scale %1"_s.arg(routes);
@@ -377,12 +383,7 @@ void InterventionsView::saveEdits(const QString& path) {
 
 void InterventionsView::loadText(const QString& path) {
   attempt([&] {
-    const MappedFile file(toPath(path));
-    throw_if(file.size() > kLargestText,
-             "'{}': text in the explorer is limited to 4 MiB, got {} bytes; use lime-capture "
-             "--lines --edit",
-             path.toStdString(), file.size());
-    const QString text = QString::fromUtf8(file.text().data(), static_cast<qsizetype>(file.size()));
+    const QString text = readText(path);
     recordChange(u"Type a text"_s);
     changeState(u"Load a text"_s, [&] { effect_->editor().setText(text); });
     rememberState();
@@ -415,8 +416,7 @@ void InterventionsView::run() {
   problem_.clear();
   if (!requested) {
     if (document() != nullptr) problem_ = u"Type a text or select a file first."_s;
-    showAnswers();
-    return;
+    return showAnswers();
   }
   // The line stays where the text does.
   const std::optional<InterventionRequest>& before = run_.request();
@@ -434,7 +434,8 @@ std::vector<Shortcut> InterventionsView::shortcuts() const {
 }
 
 Json InterventionsView::state() const {
-  return {{"edits", router_edits_to_json(edits_.edits()).at("edits")},
+  return {{"checkpoint", edits_.checkpoint()},
+          {"edits", editsToJson(edits_.all())},
           {"scope", enum_name(routes_->scope())},
           {"text", effect_->editor().text().toStdString()},
           {"lines", effect_->runBar().maxLines()},
@@ -444,16 +445,22 @@ Json InterventionsView::state() const {
           {"live", effect_->runBar().runsLive()}};
 }
 
+void InterventionsView::restoreEdits(const Json& state) {
+  const auto* const wanted = workspace().documentAt(state.value("checkpoint", std::string()));
+  if (wanted != nullptr && wanted != document()) {
+    selectData(*checkpoint_, wanted->id);
+    selectCheckpoint();
+  }
+  if (!state.contains("edits")) return;
+  const Json& edits = state.at("edits");
+  edits_.setAll(
+      editsFromJson(edits.is_array() ? Json::object({{edits_.checkpoint(), edits}}) : edits));
+  edit_file_.clear();
+}
+
 void InterventionsView::setState(const Json& state) {
   const std::vector<RouterEdit> before = edits_.edits();
-  if (state.contains("edits")) {
-    const Json& list = state.at("edits");
-    edits_.setEdits(
-        list.empty()
-            ? std::vector<RouterEdit>()
-            : parse_router_edits({{"format", "lime-router-edit/1"}, {"edits", list}}, "session"));
-    edit_file_.clear();
-  }
+  restoreEdits(state);
   const auto scope = find_enum<RouteScope>(state.value("scope", std::string()));
   if (scope) routes_->setScope(*scope);
   effect_->editor().setText(toQString(state.value("text", effect_->editor().text().toStdString())));

@@ -28,7 +28,9 @@ class InterventionsView : public View {
   QStringList commandLines() const override;
   std::vector<Shortcut> shortcuts() const override;
   Json state() const override;
+  /// Accepts edits as state() returns them, or as a list: those of the selected checkpoint.
   void setState(const Json& state) override;
+  std::string subjectName() const override { return "checkpoint"; }
   std::vector<std::string> furtherNames() const override { return {"run"}; }
   void showAll() override;
   /// Loads the text, and runs it at every edit.
@@ -55,6 +57,7 @@ class InterventionsView : public View {
   void connectWorkspace();
   void listCheckpoints();
   void selectCheckpoint();
+  void restoreEdits(const Json& state);
   void clearRouters();
   void readRouters();
   void setEdits(const QString& text, std::vector<RouterEdit> edits);

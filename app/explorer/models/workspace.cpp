@@ -21,9 +21,9 @@ constexpr int kRestMs = 200;
 constexpr int kReturnMs = 1000;  // between looks for files that are missing
 
 /// A document, or why it cannot be opened.
-using Opened = std::variant<Document, QString>;
+using Answered = std::variant<Document, QString>;
 
-Opened openOrRefuse(const QString& path, const CaptureLocator& locator) {
+Answered openOrRefuse(const QString& path, const CaptureLocator& locator) {
   try {
     return openDocument(toPath(path), locator);
   } catch (const std::exception& error) {
@@ -66,44 +66,55 @@ Workspace::Workspace(JobRunner& jobs)
 Workspace::~Workspace() = default;
 
 void Workspace::open(const QStringList& paths) {
-  QStringList unopened;
+  std::vector<StoredDocument> unopened;
   for (const QString& path : paths) {
     const QString whole = QFileInfo(path).absoluteFilePath();
-    const auto found = std::ranges::find(documents_, toPath(whole), &Document::path);
+    const Document* const known = documentAt(toPath(whole));
     if (QFileInfo(path).isFile() && path.endsWith(u".txt"_s)) {
       Q_EMIT textOpened(whole);
-    } else if (found == documents_.end()) {
-      unopened << path;
+    } else if (known == nullptr) {
+      unopened.push_back({path});
     } else {
-      setCurrent(found->id);
+      setCurrent(known->id);
     }
   }
-  openNext(unopened, {});
+  openNext(std::move(unopened), {}, [this](const QStringList& problems) {
+    if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
+  });
 }
 
-void Workspace::openNext(QStringList paths, QStringList problems) {
-  if (paths.isEmpty()) {
-    if (!problems.isEmpty()) Q_EMIT openFailed(problems.join(u'\n'));
+void Workspace::reopen(const std::vector<StoredDocument>& documents, const Opened& opened) {
+  openNext(documents, {}, opened);
+}
+
+void Workspace::openNext(std::vector<StoredDocument> files, QStringList problems,
+                         const Opened& opened) {
+  if (files.empty()) {
+    opened(problems);
     return;
   }
-  const QString path = paths.takeFirst();
-  jobs_.start<Opened>(
-      this, {.title = u"Opening %1"_s.arg(path)},
-      [path, locator = locator_](const JobContext&) { return openOrRefuse(path, locator); },
-      [this, paths, problems](Opened opened) mutable {
-        if (const auto* const problem = std::get_if<QString>(&opened)) {
+  const StoredDocument file = files.front();
+  files.erase(files.begin());
+  jobs_.start<Answered>(
+      this, {.title = u"Opening %1"_s.arg(file.path)},
+      [path = file.path, locator = locator_](const JobContext&) {
+        return openOrRefuse(path, locator);
+      },
+      [this, file, files, problems, opened](Answered answer) mutable {
+        if (const auto* const problem = std::get_if<QString>(&answer)) {
           problems << *problem;
         } else {
-          add(std::get<Document>(std::move(opened)));
+          auto& document = std::get<Document>(answer);
+          document.is_shown = file.is_shown;
+          add(std::move(document), file.label);
         }
-        openNext(paths, problems);
+        openNext(std::move(files), problems, opened);
       });
 }
 
-void Workspace::add(Document document) {
+void Workspace::add(Document document, const QString& label) {
   // A checkpoint may have been named by one of its files.
-  const auto known = std::ranges::find(documents_, document.path, &Document::path);
-  if (known != documents_.end()) {
+  if (const Document* const known = documentAt(document.path)) {
     setCurrent(known->id);
     return;
   }
@@ -111,8 +122,9 @@ void Workspace::add(Document document) {
     return one.kind == DocumentKind::kCheckpoint && one.label == document.label;
   });
   if (document.kind == DocumentKind::kCheckpoint && is_second) {
-    document.label = toQString(checkpoint_label(document.path, true));
+    document.label = shownText(checkpoint_label(document.path, true));
   }
+  if (!label.isEmpty()) document.label = label;
   document.id = next_id_++;
   if (document.results) {
     for (const ResultsInput& input : document.results->results.inputs) {
@@ -164,17 +176,17 @@ void Workspace::reload(int id) {
   const Document* const document = find(id);
   if (document == nullptr) return;
   const QString path = toQString(document->path);
-  jobs_.start<Opened>(
+  jobs_.start<Answered>(
       this, {.title = u"Opening %1"_s.arg(path)},
       [path, locator = locator_](const JobContext&) { return openOrRefuse(path, locator); },
-      [this, id](Opened opened) {
-        if (const auto* const problem = std::get_if<QString>(&opened)) {
+      [this, id](Answered answer) {
+        if (const auto* const problem = std::get_if<QString>(&answer)) {
           Q_EMIT openFailed(*problem);
           return;
         }
         const auto old = std::ranges::find(documents_, id, &Document::id);
         if (old == documents_.end()) return;
-        auto fresh = std::get<Document>(std::move(opened));
+        auto fresh = std::get<Document>(std::move(answer));
         fresh.id = id;
         fresh.colour = old->colour;
         fresh.label = old->label;
@@ -229,6 +241,11 @@ void Workspace::hide(const QString& label) {
 
 const Document* Workspace::find(int id) const {
   const auto found = std::ranges::find(documents_, id, &Document::id);
+  return found == documents_.end() ? nullptr : &*found;
+}
+
+const Document* Workspace::documentAt(const std::filesystem::path& path) const {
+  const auto found = std::ranges::find(documents_, path, &Document::path);
   return found == documents_.end() ? nullptr : &*found;
 }
 

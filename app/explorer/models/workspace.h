@@ -12,6 +12,13 @@ class QTimer;
 
 namespace lime::explorer {
 
+/// A document as a session stores it.
+struct StoredDocument {
+  QString path;
+  QString label = {};  ///< empty: that of a document that is opened for the first time
+  bool is_shown = true;
+};
+
 /// The open documents and the selection: the state that all views share.
 ///
 /// Documents are opened in a worker thread and appear when their outline is known. Lives on the GUI
@@ -25,6 +32,11 @@ class Workspace : public QObject {
 
   /// Opens these paths in this order; one that is open already only becomes current.
   void open(const QStringList& paths);
+  /// Called when all files have been opened. @param problems  a line per file that could not be
+  using Opened = std::function<void(const QStringList& problems)>;
+  /// Opens the documents of an earlier session likewise, with their labels, then calls `opened` in
+  /// place of openFailed().
+  void reopen(const std::vector<StoredDocument>& documents, const Opened& opened);
   void close(int id);
   void closeAll();
   /// Reloads the document, e.g. after it was rewritten; keeps id and colour.
@@ -43,6 +55,7 @@ class Workspace : public QObject {
 
   const std::vector<Document>& documents() const { return documents_; }  ///< as opened
   const Document* find(int id) const;
+  const Document* documentAt(const std::filesystem::path& path) const;  ///< null: not open
   /// Lists the documents of a kind that are shown, as opened.
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
   /// Returns the number of the colour that a model has in every view; -1 if no document names it.
@@ -89,9 +102,10 @@ class Workspace : public QObject {
  private:
   /// Opens the files in turn, a job each: the window is not blocked while views take them in.
   /// @param problems  of the files before
-  void openNext(QStringList paths, QStringList problems);
-  /// Adds what openDocument() opened, or makes it current where it is open already.
-  void add(Document document);
+  void openNext(std::vector<StoredDocument> files, QStringList problems, const Opened& opened);
+  /// Adds what openDocument() opened, or makes it current where it is open already. @param label
+  /// replaces its own if it is not empty
+  void add(Document document, const QString& label);
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
   /// Returns the colour of the model that has these names, paths and checksums: that of the first

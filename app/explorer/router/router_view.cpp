@@ -354,14 +354,12 @@ Json RouterView::state() const {
 }
 
 void RouterView::setCheckpoints(const Json& state) {
-  const std::string checkpoint = state.value("checkpoint", std::string());
-  const std::string minus = state.value("minus", std::string());
-  int other = 0;
-  for (const Document& document : workspace().documents()) {
-    if (document.path.string() == checkpoint) showCheckpoint(document.id);
-    if (document.path.string() == minus) other = document.id;
+  if (const auto* const shown = workspace().documentAt(state.value("checkpoint", std::string()))) {
+    if (shown->id != controls_->checkpoint()) showCheckpoint(shown->id);
   }
-  if (state.contains("minus")) controls_->setOther(other);
+  if (!state.contains("minus")) return;
+  const Document* const other = workspace().documentAt(state.at("minus").get<std::string>());
+  controls_->setOther(other == nullptr ? 0 : other->id);
 }
 
 void RouterView::setState(const Json& state) {

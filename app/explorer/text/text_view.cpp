@@ -444,7 +444,8 @@ QStringList TextView::commandLines() const {
 }
 
 Json TextView::state() const {
-  return {{"capture", capture_->currentText().toStdString()},
+  const Document* const shown = capture();
+  return {{"capture", shown == nullptr ? std::string() : shown->path.string()},
           {"site", site()},
           {"measure", measureName()},
           {"sequence", sequence_},
@@ -453,7 +454,9 @@ Json TextView::state() const {
 }
 
 void TextView::setState(const Json& state) {
-  selectText(*capture_, state.value("capture", std::string()));
+  if (const auto* const document = workspace().documentAt(state.value("capture", std::string()))) {
+    selectData(*capture_, document->id);
+  }
   sequence_ = std::max(0, state.value("sequence", sequence_));
   listSites();
   selectData(*site_, toQString(state.value("site", std::string())));

@@ -29,6 +29,7 @@ class TextView : public View {
   QStringList commandLines() const override;
   Json state() const override;
   void setState(const Json& state) override;
+  std::string subjectName() const override { return "capture"; }
   std::vector<Shortcut> shortcuts() const override;
 
  protected:

@@ -16,6 +16,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kPadding = 4;
+constexpr const char* kAwaited = "awaited";  // property of a box
 
 /// The label of a control, disabled with it.
 class BuddyLabel : public QLabel {
@@ -148,12 +149,18 @@ void addChoice(QComboBox& box, const QString& text, const QVariant& data, const 
 
 void setNames(QComboBox& box, const QStringList& names) {
   const QSignalBlocker quiet(&box);
-  const QVariant wanted = box.currentData();
+  const QVariant wanted = box.count() > 0 ? box.currentData() : awaitedName(box);
   box.clear();
   for (const QString& name : names) {
     if (box.findData(name) < 0) box.addItem(shownText(name.toStdString()), name);
   }
   selectData(box, wanted);
+}
+
+void awaitName(QComboBox& box, const QString& name) { box.setProperty(kAwaited, name); }
+
+QString awaitedName(const QComboBox& box) {
+  return box.count() > 0 ? QString() : box.property(kAwaited).toString();
 }
 
 std::string selectedName(const QComboBox& box) {
@@ -162,11 +169,6 @@ std::string selectedName(const QComboBox& box) {
 
 void selectData(QComboBox& box, const QVariant& data) {
   const int at = box.findData(data);
-  if (at >= 0) box.setCurrentIndex(at);
-}
-
-void selectText(QComboBox& box, const std::string& text) {
-  const int at = box.findText(toQString(text));
   if (at >= 0) box.setCurrentIndex(at);
 }
 

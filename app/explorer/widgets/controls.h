@@ -69,11 +69,14 @@ std::string selectedName(const QComboBox& box);
 /// Shows the entry with this data; leaves the box as it is where there is none.
 void selectData(QComboBox& box, const QVariant& data);
 
-/// Shows the entry with this text, likewise.
-void selectText(QComboBox& box, const std::string& text);
-
-/// Replaces the entries by `names`, which are their data too, each once. Keeps the selected one.
+/// Replaces the entries by `names`, which are their data too, each once. Keeps the selected one, or
+/// selects the awaited one.
 void setNames(QComboBox& box, const QStringList& names);
+
+/// Lets setNames() select `name` when it fills an empty box.
+void awaitName(QComboBox& box, const QString& name);
+/// Returns the name that an empty box awaits; empty: none.
+QString awaitedName(const QComboBox& box);
 
 /// Draws a cell with the roles of SentenceRole in one line, its token bold and centred.
 class SentenceDelegate : public QStyledItemDelegate {

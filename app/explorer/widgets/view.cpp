@@ -16,11 +16,11 @@ namespace {
 
 constexpr qint64 kOneStepMs = 1000;
 
-/// Removes what both states share: a step need not keep a long text twice.
-void keepDifferences(Json& a, Json& b) {
+/// Removes what both states share, except for `kept`: a step need not keep a long text twice.
+void keepDifferences(Json& a, Json& b, const std::string& kept) {
   for (auto part = a.begin(); part != a.end();) {
     const auto other = b.find(part.key());
-    if (other == b.end() || *other != *part) {
+    if (other == b.end() || *other != *part || part.key() == kept) {
       ++part;
     } else {
       b.erase(other);
@@ -45,6 +45,7 @@ class ViewCommand : public QUndoCommand {
       : QUndoCommand(text),
         view_(&view),
         workspace_(workspace),
+        subject_(view.subjectName()),
         before_(std::move(before)),
         after_(std::move(after)),
         parts_(std::move(parts)) {
@@ -52,7 +53,7 @@ class ViewCommand : public QUndoCommand {
     if (before_.state == after_.state) {
       before_.state = after_.state = nullptr;
     } else {
-      keepDifferences(before_.state, after_.state);
+      keepDifferences(before_.state, after_.state, subject_);
     }
   }
 
@@ -84,7 +85,7 @@ class ViewCommand : public QUndoCommand {
     }
     if (!after_.state.is_null()) after_.state.update(next.after_.state);
     after_.selection = next.after_.selection;
-    keepDifferences(before_.state, after_.state);
+    keepDifferences(before_.state, after_.state, subject_);
     for (const Part& part : next.parts_) {
       const auto own = std::ranges::find(parts_, part.name, &Part::name);
       if (own == parts_.end()) {
@@ -110,6 +111,7 @@ class ViewCommand : public QUndoCommand {
 
   QPointer<View> view_;
   Workspace& workspace_;
+  std::string subject_;
   ViewState before_;
   ViewState after_;
   std::vector<Part> parts_;
@@ -235,8 +237,11 @@ void View::addSetting(std::string name, QComboBox& box, const QString& text,
   };
   addSetting(
       std::move(name),
-      [&box, entry] { return box.count() == 0 ? Json("") : entry(box.currentIndex()); },
+      [&box, entry] {
+        return box.count() == 0 ? Json(awaitedName(box).toStdString()) : entry(box.currentIndex());
+      },
       [&box, entry](const Json& value) {
+        if (value.is_string()) awaitName(box, toQString(value.get<std::string>()));
         for (int i = 0; i < box.count(); ++i) {
           if (entry(i) == value) box.setCurrentIndex(i);
         }

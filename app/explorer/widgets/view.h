@@ -66,6 +66,9 @@ class View : public QWidget {
   /// Restores a state, also one of an earlier version: unknown names are ignored, missing ones stay
   /// as they are. Calls restored().
   virtual void setState(const Json& state);
+  /// Returns the name of the setting that tells which document the others are of: a step of undo
+  /// restores it with them. Empty: none.
+  virtual std::string subjectName() const { return {}; }
   /// Returns the names that setState() accepts and state() may omit.
   virtual std::vector<std::string> furtherNames() const { return {}; }
 
@@ -118,8 +121,8 @@ class View : public QWidget {
   /// Adds a setting to state(). Settings are restored in the order in which they are added.
   void addSetting(std::string name, std::function<Json()> get,
                   std::function<void(const Json&)> set);
-  /// Adds the selected entry of a box, by its data. If the user selects another one, a step of undo
-  /// called `text` is recorded, then `update` runs.
+  /// Adds the selected entry of a box, by its data. An empty box awaits a name that is restored. If
+  /// the user selects another entry, a step of undo called `text` is recorded, then `update` runs.
   void addSetting(std::string name, QComboBox& box, const QString& text,
                   const std::function<void()>& update);
   /// Shows the settings that setState() has restored.

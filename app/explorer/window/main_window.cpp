@@ -412,7 +412,9 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  saveSession(*this, views_->currentKind().id, views(), workspace_);
+  saveLayout(*this, workspace_);
+  // The stored session is the better one until it is restored.
+  if (!is_restoring_) saveSession(views_->currentKind().id, views(), workspace_);
   jobs_.cancelAll();
   QMainWindow::closeEvent(event);
 }
@@ -421,7 +423,12 @@ void MainWindow::restoreLayout() { loadLayout(*this, workspace_); }
 
 void MainWindow::restoreSession() {
   if (!preferences_.restore_session) return;
-  const QString view = loadSession(workspace_, views());
+  is_restoring_ = true;
+  const QString view = loadSession(workspace_, views(), [this](const QStringList& problems) {
+    is_restoring_ = false;
+    if (problems.isEmpty()) return;
+    notice_->showText(u"Not restored from the last session:\n%1"_s.arg(problems.join(u'\n')));
+  });
   keeps_view_ = !jobs_.isIdle();  // documents are being opened
   views_->showView(view);
 }

@@ -98,7 +98,8 @@ class MainWindow : public QMainWindow {
   QMenu* view_menu_ = nullptr;
   QAction* after_view_actions_ = nullptr;
   QList<QAction*> shown_view_actions_;
-  bool keeps_view_ = false;  ///< when the documents of the session come
+  bool keeps_view_ = false;    ///< when the documents of the session come
+  bool is_restoring_ = false;  ///< the session, whose documents are being opened
 };
 
 }  // namespace lime::explorer

@@ -14,7 +14,8 @@ namespace {
 
 const QString kPreferences = u"preferences/%1"_s;
 const QString kViewStates = u"session/views"_s;
-const QString kOpen = u"session/open"_s;
+const QString kDocuments = u"session/documents"_s;
+const QString kCurrent = u"session/current"_s;
 const QString kView = u"session/view"_s;
 const QString kTokens = u"session/tokens"_s;
 const QString kMoves = u"moved-captures"_s;
@@ -22,15 +23,80 @@ const QString kRecent = u"recent"_s;
 const QString kGeometry = u"window/geometry"_s;
 const QString kState = u"window/state"_s;
 
-/// Passes a stored JSON text to `use`, unless it is of another version.
-void restore(const QVariant& stored, const std::function<void(const Json&)>& use) {
-  const std::string text = stored.toString().toStdString();
-  if (text.empty()) return;
+/// Returns a stored JSON text; null where there is none.
+Json stored(const QSettings& settings, const QString& key) {
   try {
-    use(parse_json(text, "session"));
+    return parse_json(settings.value(key).toString().toStdString(), "session");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// Calls `use`, unless what is stored is of another version.
+void attempt(const std::function<void()>& use) {
+  try {
+    use();
   } catch (const std::exception&) {
     return;
   }
+}
+
+std::vector<StoredDocument> documentsOf(const Json& session) {
+  std::vector<StoredDocument> documents;
+  for (const Json& one : session) {
+    attempt([&] {
+      documents.push_back({.path = toQString(one.at("path").get<std::string>()),
+                           .label = toQString(one.at("label").get<std::string>()),
+                           .is_shown = one.at("shown").get<bool>()});
+    });
+  }
+  return documents;
+}
+
+/// Restores the state of a view. @return the names of the settings that it did not accept
+QStringList unrestored(View& view, const Json& state) {
+  attempt([&] { view.setState(state); });
+  QStringList names;
+  const Json now = view.state();
+  for (const auto& [name, value] : state.items()) {
+    const auto found = now.find(name);
+    if (found == now.end() || *found != value) names << toQString(name).replace(u'_', u' ');
+  }
+  return names;
+}
+
+/// What a session restores once its documents are open.
+struct StoredViews {
+  std::string current = {};
+  Json tokens = {};
+  std::map<int, Json> states = {};  ///< in the order of allViews()
+};
+
+StoredViews storedViews(QSettings& settings) {
+  StoredViews stored_views{.current = settings.value(kCurrent).toString().toStdString(),
+                           .tokens = stored(settings, kTokens)};
+  settings.beginGroup(kViewStates);
+  for (const QString& id : settings.childKeys()) {
+    const Json state = stored(settings, id);
+    if (indexOfView(id) >= 0 && state.is_object()) stored_views.states[indexOfView(id)] = state;
+  }
+  settings.endGroup();
+  return stored_views;
+}
+
+/// @return a line per view that differs from what is stored
+QStringList restoreViews(Workspace& workspace, const std::vector<View*>& views,
+                         const StoredViews& stored_views) {
+  attempt([&] { workspace.selectTokens(tokensFromJson(stored_views.tokens)); });
+  const Document* const current = workspace.documentAt(stored_views.current);
+  if (current != nullptr) workspace.setCurrent(current->id);
+  QStringList problems;
+  for (const auto& [index, state] : stored_views.states) {
+    View& view = *views[static_cast<std::size_t>(index)];
+    const QStringList names = unrestored(view, state);
+    if (!names.isEmpty()) problems << u"%1: %2"_s.arg(view.title(), names.join(u", "_s));
+  }
+  return problems;
 }
 
 }  // namespace
@@ -71,44 +137,45 @@ QString lastFolder() {
   return recent.isEmpty() ? QDir::currentPath() : QFileInfo(recent.front()).absolutePath();
 }
 
-void saveSession(const QMainWindow& window, const QString& view, const std::vector<View*>& views,
-                 const Workspace& workspace) {
+void saveLayout(const QMainWindow& window, const Workspace& workspace) {
   QSettings settings;
   settings.setValue(kGeometry, window.saveGeometry());
   settings.setValue(kState, window.saveState());
   settings.setValue(kRecent, workspace.recent());
   settings.setValue(kMoves, workspace.locator().moves);
-  QStringList paths;
-  for (const Document& document : workspace.documents()) paths << toQString(document.path);
-  settings.setValue(kOpen, paths);
-  settings.setValue(kTokens, toQString(tokensToJson(workspace.selection().tokens).dump()));
+}
+
+void saveSession(const QString& view, const std::vector<View*>& views, const Workspace& workspace) {
+  QSettings settings;
+  const auto store = [&settings](const QString& key, const Json& json) {
+    settings.setValue(key, toQString(dump_json(json)));
+  };
+  Json documents = Json::array();
+  for (const Document& document : workspace.documents()) {
+    documents.push_back({{"path", document.path.string()},
+                         {"label", document.label.toStdString()},
+                         {"shown", document.is_shown}});
+  }
+  store(kDocuments, documents);
+  const Document* const current = workspace.find(workspace.current());
+  settings.setValue(kCurrent, current == nullptr ? QString() : toQString(current->path));
+  store(kTokens, tokensToJson(workspace.selection().tokens));
   const std::vector<ViewKind>& kinds = allViews();
   settings.setValue(kView, view);
   settings.remove(kViewStates);
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    settings.setValue(kViewStates + u'/' + kinds[i].id, toQString(views[i]->state().dump()));
+    store(kViewStates + u'/' + kinds[i].id, views[i]->state());
   }
 }
 
-QString loadSession(Workspace& workspace, const std::vector<View*>& views) {
+QString loadSession(Workspace& workspace, const std::vector<View*>& views,
+                    const std::function<void(const QStringList& problems)>& restored) {
   QSettings settings;
-  QStringList present;
-  for (const QString& path : settings.value(kOpen).toStringList()) {
-    // Missing files are skipped without a notice at every start.
-    if (QFileInfo::exists(path)) present << path;
-  }
-  workspace.open(present);
-  restore(settings.value(kTokens),
-          [&](const Json& tokens) { workspace.selectTokens(tokensFromJson(tokens)); });
-  std::map<int, QVariant> states;  // in the order of allViews()
-  settings.beginGroup(kViewStates);
-  for (const QString& id : settings.childKeys()) states[indexOfView(id)] = settings.value(id);
-  settings.endGroup();
-  states.erase(-1);
-  for (const auto& [index, state] : states) {
-    View* const view = views[static_cast<std::size_t>(index)];
-    restore(state, [view](const Json& json) { view->setState(json); });
-  }
+  workspace.reopen(documentsOf(stored(settings, kDocuments)),
+                   [&workspace, views, restored,
+                    stored_views = storedViews(settings)](const QStringList& problems) {
+                     restored(problems + restoreViews(workspace, views, stored_views));
+                   });
   return settings.value(kView).toString();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "explorer/models/document.h"
 #include "explorer/models/preferences.h"
 
@@ -25,12 +27,18 @@ QString lastFolder();
 /// Restores the sizes of the window, and recent files.
 void loadLayout(QMainWindow& window, Workspace& workspace);
 
-/// Stores the layout, the open documents, the selection, and the states of the views, in the order
-/// of allViews(). @param view  id of the current one
-void saveSession(const QMainWindow& window, const QString& view, const std::vector<View*>& views,
-                 const Workspace& workspace);
-/// Opens the documents of the last session, and restores the selection and the states of the views.
+/// Stores the sizes of the window, recent files, and where captures were located.
+void saveLayout(const QMainWindow& window, const Workspace& workspace);
+
+/// Stores the open documents, the selection, and the states of the views, in the order of
+/// allViews(). @param view  id of the current one
+void saveSession(const QString& view, const std::vector<View*>& views, const Workspace& workspace);
+
+/// Opens the documents of the last session. When all are open, restores the selection and the
+/// states of the views, which name documents, and calls `restored` with a line for each document
+/// and view that could not be restored.
 /// @return id of the view that was current
-QString loadSession(Workspace& workspace, const std::vector<View*>& views);
+QString loadSession(Workspace& workspace, const std::vector<View*>& views,
+                    const std::function<void(const QStringList& problems)>& restored);
 
 }  // namespace lime::explorer

@@ -54,7 +54,7 @@ class InterventionsViewTest : public WorkspaceTest {
     QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.toPixel(0, QPointF(col, row)).toPoint());
   }
   const std::vector<RouterEdit>& edits() const { return view_.edits().edits(); }
-  Json lastEdit() const { return view_.state()["edits"].back(); }
+  Json lastEdit() const { return router_edits_to_json(edits()).at("edits").back(); }
   bool finishes() {
     return waitUntil([this] { return jobs_.isIdle() && !view_.interventions().isRunning(); });
   }

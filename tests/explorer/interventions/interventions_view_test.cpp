@@ -163,9 +163,61 @@ TEST_F(InterventionsViewTest, ExportsThePaneThatWasUsedLast) {
   }
 }
 
-TEST_F(InterventionsViewTest, StateReadsItselfBackAndForgetsEditsOfAnotherModel) {
-  open({checkpointFolder()});
-  const Json state = {{"edits", {{{"layer", 2}, {"head", 0}, {"scale", 0.5}}}},
+TEST_F(InterventionsViewTest, EachCheckpointHasItsOwnEdits) {
+  const QString first = checkpointFolder("first");
+  open({first, checkpointFolder("second")});
+  auto& box = childCalled<QComboBox>(view_, "Checkpoint");
+  const auto select = [&](const QString& name) {
+    box.setCurrentIndex(box.findText(name));
+    Q_EMIT box.activated(box.currentIndex());
+    ASSERT_TRUE(finishes());
+  };
+  select("first");
+  click(layers(), 0, 1);
+  button("Ablate").click();
+  select("second");
+  EXPECT_TRUE(edits().empty()) << "they are of the first";
+  click(layers(), 1, 0);
+  button("Ablate").click();
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"source", 0}, {"scale", 0.0}}));
+  workspace_.setCurrent(workspace_.documentAt(toPath(first))->id);
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 2}, {"source", 1}, {"scale", 0.0}}));
+  workspace_.close(workspace_.documentAt(toPath(first))->id);
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 1}, {"source", 0}, {"scale", 0.0}}));
+  open({first});
+  EXPECT_EQ(lastEdit(), (Json{{"layer", 2}, {"source", 1}, {"scale", 0.0}})) << "opened again";
+}
+
+TEST_F(InterventionsViewTest, UndoReturnsToTheCheckpointOfTheEdit) {
+  const QString first = checkpointFolder("first");
+  const QString second = checkpointFolder("second");
+  open({first, second});
+  const auto show = [&](const QString& path) {
+    workspace_.setCurrent(0);  // undo leaves the current document
+    workspace_.setCurrent(workspace_.documentAt(toPath(path))->id);
+    ASSERT_TRUE(finishes());
+  };
+  show(first);
+  click(layers(), 0, 1);
+  button("Ablate").click();
+  show(second);
+  undo_.undo();
+  EXPECT_EQ(view_.edits().checkpoint(), first.toStdString());
+  EXPECT_TRUE(edits().empty());
+  show(second);
+  undo_.redo();
+  EXPECT_EQ(view_.edits().checkpoint(), first.toStdString());
+  EXPECT_EQ(edits().size(), 1U);
+  show(second);
+  EXPECT_TRUE(edits().empty());
+}
+
+TEST_F(InterventionsViewTest, StateReadsItselfBackAndForgetsEditsThatDoNotFit) {
+  const QString path = checkpointFolder();
+  open({path});
+  const Json own = {{{"layer", 2}, {"head", 0}, {"scale", 0.5}}};
+  const Json state = {{"checkpoint", path.toStdString()},
+                      {"edits", {{path.toStdString(), own}}},
                       {"scope", "head"},
                       {"text", "the cat"},
                       {"lines", 1000},

@@ -401,6 +401,24 @@ TEST_F(TextViewTest, StateComesBack) {
   EXPECT_EQ(view_.state(), state);
 }
 
+TEST_F(TextViewTest, UndoReturnsToTheCaptureOfTheSequence) {
+  const QString first = captureFile("a.h5");
+  const QString second = captureFile("b.h5");
+  ASSERT_NO_FATAL_FAILURE(openAndWait({first, second}));
+  const auto show = [&](const QString& path) {
+    workspace_.setCurrent(workspace_.documentAt(toPath(path))->id);
+    ASSERT_NO_FATAL_FAILURE(settle());
+  };
+  show(first);
+  list().selectRow(2);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  ASSERT_EQ(view_.state().at("sequence"), 2);
+  show(second);
+  undo_.undo();
+  EXPECT_EQ(view_.state().at("capture"), first.toStdString());
+  EXPECT_EQ(view_.state().at("sequence"), 0);
+}
+
 TEST_F(TextViewTest, AClosedCaptureLeavesNothing) {
   ASSERT_NO_FATAL_FAILURE(openAndWait({patternsFile()}));
   ASSERT_NO_FATAL_FAILURE(showAttention());
