@@ -139,6 +139,21 @@ TEST(TextTableTest, ShowsWhatIsNotANumber) {
   EXPECT_THAT(results_to_text(results, {}), HasSubstr("0   nan \u00b1 0.125  \u00b7\u00b7"));
 }
 
+TEST(TextTableTest, SmallNumbersKeepTwoDigits) {
+  Results results = example_tables();
+  results.rows = {row("a", "values", 0, 1.23e-5), row("a", "values", 1, 0.01),
+                  row("a", "values", 2, 0.0)};
+  for (ResultRow& each : results.rows) each.set(col::kStd, 0.00042);
+  const std::string text = results_to_text(results, {});
+  EXPECT_THAT(text, HasSubstr("1.2e-05 \u00b1 0.00042"));
+  EXPECT_THAT(text, HasSubstr("0.010 \u00b1 0.00042"));
+  EXPECT_THAT(text, HasSubstr("0.000 \u00b1 0.00042"));
+  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$1.2 \\cdot 10^{-5} \\pm 0.00042$"));
+  const TableColumn percent = number_column(col::kMean, 1, "mean %", 100.0);
+  EXPECT_EQ(percent.cell(results.rows[0]), "0.0012");
+  EXPECT_EQ(percent.cell(results.rows[1]), "1.0");
+}
+
 TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
   EXPECT_EQ(results_to_latex(example_tables(), {}, {"alpha 0.5", "two\nlines"}),
             "% needs \\usepackage{booktabs}\n"
@@ -169,6 +184,12 @@ TEST(LatexTableTest, EscapesEveryInput) {
   const std::string text = results_to_latex(results, {});
   EXPECT_THAT(text, HasSubstr("layer & routed\\_values \\& 50\\% \\\\"));
   EXPECT_THAT(text, HasSubstr("\\emph{routed\\_values}"));
+}
+
+TEST(LatexTableTest, HasNoControlCharacters) {
+  const std::string name("a\x01\0\x1B", 4);
+  EXPECT_EQ(latex_escaped(name), "a\\textbackslash{}x01\\textbackslash{}x00\\textbackslash{}x1b");
+  EXPECT_THAT(latex_begin({name}, "r"), HasSubstr("% a\\x01\\x00\\x1b\n"));
 }
 
 TEST(LatexTableTest, WritesInfinitiesAsMathematics) {

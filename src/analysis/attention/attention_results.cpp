@@ -2,6 +2,7 @@
 #include "analysis/attention/attention_results.h"
 
 #include "analysis/report/map_text.h"
+#include "core/number_text.h"
 #include "metrics/attention/attention_profile.h"
 
 namespace lime {
@@ -204,7 +205,7 @@ std::string cell_of(const Results& results, const ResultRow& line, std::size_t m
   const auto row = std::ranges::find_if(results.rows, is_shown);
   if (row == results.rows.end()) return "";
   const auto number = [&](const Column& column) {
-    return fmt::format("{:.{}f}", kColumns[m].scale * row->number(column), kColumns[m].digits);
+    return decimal_text(kColumns[m].scale * row->number(column), kColumns[m].digits);
   };
   if (is_even) return number(col::kEven);
   return fmt::format("{} {} {}", number(col::kMean), unicode ? "\xC2\xB1" : "+-",

@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/parse_model_config.h"
+#include "core/number_text.h"
 #include "core/program/suggest.h"
 
 namespace lime {
@@ -154,12 +155,13 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
   }
 }
 
-std::string percent_cell(double fraction) { return fmt::format("{:.3f}%", fraction * 100.0); }
+std::string percent_cell(double fraction) { return decimal_text(fraction * 100.0, 3) + '%'; }
 
 /// 1348400000 -> "1.3484 G"; from `large` on in units of 1000 times `unit`.
 std::string operations_cell(double operations, double large, double unit, const char* names) {
   const bool is_large = operations >= large;
-  return fmt::format("{:.4f} {}", operations / (is_large ? 1000.0 * unit : unit), names[is_large]);
+  return fmt::format("{} {}", decimal_text(operations / (is_large ? 1000.0 * unit : unit), 4),
+                     names[is_large]);
 }
 
 std::string parameters_cell(std::int64_t parameters) {

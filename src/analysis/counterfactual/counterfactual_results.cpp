@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/number_text.h"
+
 namespace lime {
 namespace {
 
@@ -206,7 +208,7 @@ bool has_several_orders(const Rows& quantities) {
 /// Returns "0.123 [0.100, 0.150]", a mean with its interval, or a difference with its sign.
 std::string interval(double mean, double low, double high, bool with_sign) {
   const auto text = [&](double value) {
-    return with_sign ? fmt::format("{:+.3f}", value) : fmt::format("{:.3f}", value);
+    return (with_sign && value >= 0.0 ? "+" : "") + decimal_text(value, 3);
   };
   return std::isnan(low) ? text(mean)
                          : fmt::format("{} [{}, {}]", text(mean), text(low), text(high));

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/number_text.h"
+
 namespace lime {
 namespace {
 
@@ -30,7 +32,8 @@ std::string name_of(const ResultRow& row, const Column& first_value) {
 TableColumn interval_column(std::string header, const Column& low, const Column& high, int digits) {
   const auto cell = [low, high, digits](const ResultRow& row) -> std::string {
     if (!row.has(low) || std::isnan(row.number(low))) return "";
-    return fmt::format("[{:.{}f}, {:.{}f}]", row.number(low), digits, row.number(high), digits);
+    return fmt::format("[{}, {}]", decimal_text(row.number(low), digits),
+                       decimal_text(row.number(high), digits));
   };
   return {.header = std::move(header), .cell = cell};
 }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/number_text.h"
 #include "core/program/terminal.h"
 
 namespace lime {
@@ -65,8 +66,6 @@ std::vector<std::string> names_in(const RowPointers& rows, const Column& column)
   return names;
 }
 
-std::string fixed(double value, int digits) { return fmt::format("{:.{}f}", value, digits); }
-
 std::string bar(double share, bool unicode) {
   share = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
   if (!unicode) {
@@ -90,18 +89,20 @@ std::vector<std::string> parts_of(const ResultRow* row, const TableLayout& layou
                                   bool unicode) {
   if (row == nullptr) return {unicode ? kDash : "-"};
   const auto read = [&](const Column& column) { return number_or_nan(*row, column); };
-  std::vector<std::string> parts = {fixed(read(layout.value), layout.digits)};
+  std::vector<std::string> parts = {decimal_text(read(layout.value), layout.digits)};
   if (detail <= Detail::kSpread && !layout.spread.is_none()) {
     const double spread = read(layout.spread);
-    parts.push_back(
-        std::isnan(spread) ? "" : (unicode ? kPlusMinus : "+- ") + fixed(spread, layout.digits));
+    parts.push_back(std::isnan(spread)
+                        ? ""
+                        : (unicode ? kPlusMinus : "+- ") + decimal_text(spread, layout.digits));
   }
   if (detail <= Detail::kInterval && !layout.low.is_none()) {
     const double low = read(layout.low);
     const double high = read(layout.high);
     const bool none = std::isnan(low) && std::isnan(high);
-    parts.push_back(
-        none ? "" : fmt::format("[{}, {}]", fixed(low, layout.digits), fixed(high, layout.digits)));
+    parts.push_back(none ? ""
+                         : fmt::format("[{}, {}]", decimal_text(low, layout.digits),
+                                       decimal_text(high, layout.digits)));
   }
   if (detail == Detail::kBar && !layout.ceiling.is_none()) {
     parts.push_back(bar(read(layout.value) / read(layout.ceiling), unicode));
@@ -173,11 +174,12 @@ std::string left_out(const Results& results, const TableLayout& layout, Detail d
   return fmt::format("({} omitted, too wide for this terminal; see --format csv)\n", names);
 }
 
-/// Inside $...$: infinities and NaN are words there, and a minus sign is one.
+/// Inside $...$: infinities and NaN are words there, and powers of ten are written as such.
 std::string latex_number(double value, int digits) {
   if (std::isnan(value)) return "\\mathrm{nan}";
   if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
-  return fmt::format("{:.{}f}", value, digits);
+  const auto [number, exponent] = number_text(value, digits);
+  return exponent == 0 ? number : fmt::format("{} \\cdot 10^{{{}}}", number, exponent);
 }
 
 std::string latex_cell(const ResultRow* row, const TableLayout& layout) {
@@ -244,11 +246,14 @@ std::vector<std::vector<AlignedColumn>> blocks_of(const std::vector<AlignedColum
   return blocks;
 }
 
-std::string latex_comment(std::string text) {
+/// Returns `text` on one line, without control characters, at which LaTeX stops.
+std::string latex_line_of(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return "% " + text + "\n";
+  return escaped(text);
 }
+
+std::string latex_comment(const std::string& text) { return "% " + latex_line_of(text) + "\n"; }
 
 }  // namespace
 
@@ -328,7 +333,7 @@ TableColumn number_column(const Column& column, int digits, std::string header, 
   TableColumn table = table_column(column, std::move(header));
   table.cell = [column, digits, scale](const ResultRow& row) -> std::string {
     if (!row.has(column)) return "";
-    return fmt::format("{:.{}f}", row.number(column) * scale, digits);
+    return decimal_text(row.number(column) * scale, digits);
   };
   return table;
 }
@@ -441,21 +446,21 @@ std::string latex_line(const std::vector<std::string>& cells) {
 }
 
 std::string latex_escaped(const std::string& text) {
-  std::string escaped;
-  for (const char letter : text) {
+  std::string latex;
+  for (const char letter : latex_line_of(text)) {
     if (std::string_view("&%$#_{}").find(letter) != std::string_view::npos) {
-      escaped += {'\\', letter};
+      latex += {'\\', letter};
     } else if (letter == '~') {
-      escaped += "\\textasciitilde{}";
+      latex += "\\textasciitilde{}";
     } else if (letter == '^') {
-      escaped += "\\textasciicircum{}";
+      latex += "\\textasciicircum{}";
     } else if (letter == '\\') {
-      escaped += "\\textbackslash{}";
+      latex += "\\textbackslash{}";
     } else {
-      escaped += letter == '\n' || letter == '\r' ? ' ' : letter;
+      latex += letter;
     }
   }
-  return escaped;
+  return latex;
 }
 
 }  // namespace lime

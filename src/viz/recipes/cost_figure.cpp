@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/cost_figure.h"
 
+#include "core/number_text.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {
@@ -69,7 +70,7 @@ std::vector<CostColumn> columns() {
       {"MACs", count(col::kMultiplyAccumulates, "G")},
       {"mixing MACs",
        [](const FigureRow& row) {
-         return fmt::format("{:.2f}%", 100 * row.number(col::kMixingShare));
+         return decimal_text(100 * row.number(col::kMixingShare), 2) + '%';
        }},
       {"KV cache", [](const FigureRow& row) { return bytes_text(row.number(col::kCacheBytes)); }},
   };
