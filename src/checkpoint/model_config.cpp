@@ -41,6 +41,11 @@ void validate_rope(const RopeSpec& rope, std::int64_t rotary_dim, std::string_vi
   const std::string place = fmt::format("{}: 'rope_scaling'", where);
   require_positive(place, "factor", rope.factor);
   require_positive(place, "attention_factor", rope.attention_factor);
+  // Above it, factor - (factor - 1) is not 1 in double, and transformers computes other angles.
+  constexpr double kLargestFactor = 9007199254740992.0;
+  throw_if<FormatError>(rope.kind == RopeKind::kDynamic && rope.factor > kLargestFactor,
+                        "{}: 'factor' must be at most {:.0f} for type dynamic, got {}", place,
+                        kLargestFactor, rope.factor);
   if (rope.kind == RopeKind::kLlama3) {
     require_positive(place, "low_freq_factor", rope.low_freq_factor);
     require_positive(place, "high_freq_factor", rope.high_freq_factor);

@@ -127,6 +127,17 @@ TEST(ModelConfigTest, ReadsLinearScalingUnderItsOldKey) {
   EXPECT_EQ(config.spec.ropes[0].factor, 2.5);
 }
 
+TEST(ModelConfigTest, RefusesADynamicFactorThatLosesItsDifferenceToOne) {
+  const auto with = [](double factor) {
+    return changed_llama("rope_scaling", {{"rope_type", "dynamic"}, {"factor", factor}});
+  };
+  EXPECT_EQ(parse(with(9007199254740992.0)).spec.ropes[0].factor, 9007199254740992.0);
+  for (const double factor : {1e308, 18014398509481984.0}) {
+    EXPECT_THAT(error_of(with(factor)),
+                ::testing::HasSubstr("'factor' must be at most 9007199254740992 for type dynamic"));
+  }
+}
+
 TEST(ModelConfigTest, SlidesEveryLayerOfMistral) {
   Json json = small_config("mistral");
   EXPECT_EQ(parse(json).spec.layer(2).window, 4096) << "MistralConfig's default";
