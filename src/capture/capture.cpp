@@ -50,7 +50,6 @@ class CaptureRun {
   bool run(const ProgressFn& on_progress, const std::stop_token& stop) {
     const at::NoGradGuard no_grad;
     const PassThreads threads;  // sleep when idle: the writer needs a CPU
-    const Clock::time_point start = Clock::now();
     if (on_progress) on_progress(progress_);
     const auto next_batch = [this, steps = std::make_shared<CaptureSteps>(setup_, shards_)] {
       const std::optional<CaptureStep> step = steps->next();
@@ -72,7 +71,7 @@ class CaptureRun {
       if (on_progress) on_progress(progress_);
     }
     thread_.finish();
-    result_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     result_.num_tokens = progress_.done;
     result_.compute_waited_seconds = thread_.compute_waited_seconds();
     result_.writer_waited_seconds = thread_.writer_waited_seconds();
@@ -147,6 +146,7 @@ class CaptureRun {
   const CaptureSetup& setup_;
   const Decoder& decoder_;
   const std::vector<int> shards_;
+  const Clock::time_point start_ = Clock::now();  // before the writer, which waits from then on
   ShardWriterThread thread_;
   ActivationCollector collector_;
   LogitLens lens_;

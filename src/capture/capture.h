@@ -50,7 +50,7 @@ struct CapturePreview {
 
 struct CaptureResult {
   std::int64_t num_tokens = 0;          ///< processed in this run
-  double seconds = 0.0;                 ///< from the first pass to the last byte written
+  double seconds = 0.0;                 ///< from the loaded model to the last byte written
   double compute_waited_seconds = 0.0;  ///< the model waited for the disk
   double writer_waited_seconds = 0.0;   ///< the disk waited for the model
   std::int64_t bytes_written = 0;

@@ -69,6 +69,7 @@ TEST_F(CaptureTest, InterruptedRunsGoOnWithEqualBits) {
   options_.resume = true;
   const CaptureResult result = run_capture(options_, {}, {}, kSmallShards);
   EXPECT_TRUE(result.complete);
+  EXPECT_LE(result.writer_waited_seconds, result.seconds) << "the wait is part of the run";
   EXPECT_LT(result.num_tokens, single.num_rows()) << "finished shards are not computed again";
   expect_equal_captures(CaptureReader(options_.output), single);
   EXPECT_EQ(run_capture(options_, {}, {}, kSmallShards).num_tokens, 0) << "nothing is left";
