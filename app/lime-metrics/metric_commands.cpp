@@ -103,6 +103,12 @@ std::vector<fs::path> files_of(const Analysis& analysis) {
   return files;
 }
 
+/// Returns the unit of the progress of all units together: sequences are counted in each of them.
+std::string progress_unit(const MetricCommand& command, const Analysis& analysis) {
+  const std::string& unit = command.spec.progress_unit;
+  return unit == "sequences" && analysis.units.size() > 1 ? unit + " x layers" : unit;
+}
+
 /// Computes with a progress line and writes the files.
 /// @return nothing if other processes have to finish the rest.
 std::optional<Report> write_report(const MetricCommand& command, const HowToRun& how,
@@ -110,7 +116,7 @@ std::optional<Report> write_report(const MetricCommand& command, const HowToRun&
                                    OutputFiles& files, Journal& journal) {
   const OutputOptions& output = how.output;
   ProgressLine progress({.label = command.spec.name,
-                         .unit = command.spec.progress_unit,
+                         .unit = progress_unit(command, analysis),
                          .quiet = output.quiet || how.share().index > 0,
                          .log_interval = std::chrono::seconds(30)});
   std::optional<Report> report =
@@ -272,7 +278,7 @@ Results repeat(MetricCommand& command, const Results& before, const RerunOptions
       hash_inputs(analysis.inputs, command.run.num_threads(), interrupt_token());
   check_hashes(before, analysis.hashed_inputs, options.results);
   ProgressLine progress({.label = command.spec.name,
-                         .unit = command.spec.progress_unit,
+                         .unit = progress_unit(command, analysis),
                          .quiet = options.quiet,
                          .log_interval = std::chrono::seconds(30)});
   return run_analysis(analysis, command.run, progress.callback(), interrupt_token()).results;
@@ -292,7 +298,7 @@ void print_difference(const ResultsDifference& difference, const fs::path& path,
     if (column.largest == 0.0 && column.different == 0) continue;
     print_line(stdout, "  {}: {} of {} differ, largest difference {:.3g} at {}: {} before, {} now",
                column.column, column.different, column.values, column.largest, column.where,
-               column.before.dump(), column.after.dump());
+               dump_json(column.before), dump_json(column.after));
   }
 }
 
@@ -310,8 +316,8 @@ int run_rerun(const MetricCommands& commands, const RerunOptions& options, const
   const Results after = repeat(*command, before, options);
   const Json tool = before.provenance.value("tool", Json());
   if (tool != after.provenance.at("tool")) {
-    print_line(stdout, "originally computed by {}, now by {}", tool.dump(),
-               after.provenance.at("tool").dump());
+    print_line(stdout, "originally computed by {}, now by {}", dump_json(tool),
+               dump_json(after.provenance.at("tool")));
   }
   const ResultsDifference difference = compare_results(before, after, options.tolerance);
   print_difference(difference, options.results, before.rows.size());

@@ -89,6 +89,16 @@ TEST_F(LimeMetricsTest, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(run(command + "3").output, one.output);
 }
 
+TEST_F(LimeMetricsTest, TheProgressOfSeveralLayersCountsSequencesInEachOfThem) {
+  write_capture(folder_ / "a.h5", two_models().first);  // 7 sequences, 2 layers
+  const ProgramRun all = run("geometry a.h5 --measure massive", "LIME_PROGRESS=json");
+  EXPECT_EQ(all.status, 0) << all.errors;
+  EXPECT_THAT(all.errors, HasSubstr(R"("unit":"sequences x layers")"));
+  EXPECT_THAT(all.errors, HasSubstr(R"("total":14)"));
+  const ProgramRun one = run("geometry a.h5 --measure massive --layer 1", "LIME_PROGRESS=json");
+  EXPECT_THAT(one.errors, HasSubstr(R"("unit":"sequences",)"));
+}
+
 TEST_F(LimeMetricsTest, ShowsCapturesSideBySide) {
   write_golden_captures();
   const ProgramRun result =
