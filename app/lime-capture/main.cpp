@@ -138,10 +138,10 @@ void print_result(const CaptureOptions& options, const CaptureResult& result) {
                bottleneck(result), bytes_text(result.peak_memory_bytes));
   }
   if (result.complete) {
-    fmt::print("Wrote     {}\n", options.output.string());
+    fmt::print("Wrote     {}\n", escaped(options.output.string()));
   } else {
     fmt::print("Shards of other processes are missing; the process that finishes last writes {}\n",
-               options.output.string());
+               escaped(options.output.string()));
   }
 }
 
@@ -307,7 +307,7 @@ int verify(const FileCommand& command) {
   line.finish();
   for (const std::string& problem : problems) print_line(stderr, "lime-capture: {}", problem);
   if (!problems.empty()) return kExitFailed;
-  if (!command.quiet) fmt::print("'{}' is intact\n", command.capture.string());
+  if (!command.quiet) fmt::print("'{}' is intact\n", escaped(command.capture.string()));
   return kExitDone;
 }
 
@@ -319,7 +319,7 @@ int pack(const FileCommand& command, std::filesystem::path output) {
   ProgressLine line({.label = "pack", .unit = "bytes", .quiet = command.quiet});
   pack_capture(command.capture, output, line.callback(), interrupt_token());
   line.finish();
-  if (!command.quiet) fmt::print("Wrote {}\n", output.string());
+  if (!command.quiet) fmt::print("Wrote {}\n", escaped(output.string()));
   return kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include "core/files/atomic_file.h"
 #include "core/program/command_help.h"
 #include "core/program/program.h"
+#include "core/program/terminal.h"
 #include "core/utf8.h"
 #include "store/file_names.h"
 #include "viz/figure_file.h"
@@ -164,7 +165,7 @@ constexpr const char* kReportPage =
     "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<ul>\n{2}</ul>\n{3}</body>\n</html>\n";
 
 std::string html_text(const std::string& text) {
-  return QString::fromStdString(text).toHtmlEscaped().toStdString();
+  return QString::fromStdString(escaped_lines(text)).toHtmlEscaped().toStdString();
 }
 
 /// Returns the plotted numbers as a table, the first thousand lines of many.
@@ -192,7 +193,7 @@ std::string report_section(const DrawnFigure& drawn, const FigureStyle& style) {
       "<details><summary>Numbers</summary>\n{4}</details>\n"
       "<details><summary>Provenance</summary>\n<pre>{5}</pre></details>\n</figure>\n",
       html_text(drawn.name), figure_to_svg(drawn.figure, style), html_text(drawn.recipe.help),
-      html_text(note), report_table(drawn.figure), html_text(provenance.dump(1)));
+      html_text(note), report_table(drawn.figure), html_text(dump_json(provenance, 1)));
 }
 
 }  // namespace
@@ -268,7 +269,7 @@ int run_all(const AllCommand& command) {
       const fs::path path = command.output / fmt::format("{}.{}", drawn.name, enum_name(format));
       write_figure(path, drawn.figure, command.style, drawn.provenance);
       if (command.quiet) continue;
-      fmt::print("{:<32} {}\n", path.string(), drawn.recipe.help);
+      fmt::print("{:<32} {}\n", escaped(path.string()), drawn.recipe.help);
       flush_output();
     }
   });

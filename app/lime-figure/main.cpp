@@ -49,7 +49,7 @@ int run_figure(const FigureCommand& command) {
   if (command.list) return list_recipes();
   if (!command.show_provenance.empty()) {
     fmt::print("{}\n",
-               for_standard_output(read_figure_provenance(command.show_provenance).dump(2)));
+               for_standard_output(dump_json(read_figure_provenance(command.show_provenance), 2)));
     return kExitDone;
   }
   const FigureJob job{read_figure_sources(command.results), command.figure, command.style};

@@ -189,7 +189,7 @@ void print_next_tokens(const GenerateCommand& command, HookSet& hooks, const Dec
                   [&](const std::string& piece) { text += piece; });
     result["continuation"] = text;
   }
-  fmt::print("{}\n", dump_json(result, 2));
+  fmt::print("{}\n", for_standard_output(dump_json(result, 2)));
 }
 
 int run_generate(GenerateCommand command) {

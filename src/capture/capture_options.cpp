@@ -7,6 +7,7 @@
 #include "capture/sites.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/threads.h"
+#include "core/utf8.h"
 
 namespace lime {
 namespace {
@@ -157,6 +158,10 @@ void CaptureOptions::validate() const {
            "score: --score-after, --score-words and --score-positions select tokens of "
            "--log-likelihood; pass it too");
   check_threads(threads);
+  throw_if(first_invalid_utf8(output.filename().string()).has_value(),
+           "output: the name of a capture must be UTF-8, because the file names its shards, got "
+           "'{}'",
+           output.filename().string());
   find_sites(selected_sites());
   throw_if(blimp_preset && pairs.empty(),
            "blimp_preset: applies to --pairs only; omit --blimp-preset");

@@ -42,11 +42,12 @@ unsigned code_point(std::string_view character) {
   return code;
 }
 
-/// Whether a character beyond ASCII controls how the text around it is shown.
+/// Whether a character beyond ASCII controls how the text around it is shown, or is none.
 bool is_control(std::string_view character) {
   if (character.size() != 2 && character.size() != 3) return false;
   const unsigned code = code_point(character);
-  return code < 0xA0 || (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return code < 0xA0 || code == 0x061C || code == 0x200E || code == 0x200F ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code >= 0xFFFE;
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view text);
 void require_utf8(const std::filesystem::path& file, std::string_view text);
 
 /// Cuts `text` to at most `max_bytes` without splitting a character, and escapes line breaks, other
-/// control characters (C0, DEL, C1), and the characters that separate lines or change the direction
-/// of the text around them (U+2028 to U+202E, U+2066 to U+2069), for showing it inside one line.
+/// control characters (C0, DEL, C1), the characters that separate lines or change the direction of
+/// the text around them (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069), and U+FFFE
+/// and U+FFFF, which XML forbids, for showing it inside one line.
 std::string printable(std::string_view text, std::size_t max_bytes = 60);
 
 /// Returns a CSV cell as in RFC 4180: quoted if it contains a comma, a quote or a line end.

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "core/program/terminal.h"
+
 namespace lime {
 namespace {
 
@@ -17,6 +19,52 @@ void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
     known->style.colour = kMutedColour;
   }
 }
+
+/// Replaces texts by what escaped_lines() returns.
+struct Escape {
+  void operator()(std::string& text) const { text = escaped_lines(text); }
+  void operator()(std::vector<std::string>& texts) const {
+    for (std::string& text : texts) (*this)(text);
+  }
+  void operator()(std::vector<AxisTick>& ticks) const {
+    for (AxisTick& tick : ticks) (*this)(tick.label);
+  }
+  void operator()(FigureAxis& axis) const {
+    (*this)(axis.label);
+    (*this)(axis.ticks);
+    if (!axis.if_crowded) return;
+    (*this)(axis.if_crowded->addition);
+    (*this)(axis.if_crowded->ticks);
+  }
+  void operator()(CurvePanel& panel) const {
+    for (Curve& curve : panel.curves) {
+      (*this)(curve.label);
+      (*this)(curve.stars);
+      if (curve.legend) (*this)(*curve.legend);
+    }
+    for (ReferenceLine& line : panel.references) (*this)(line.label);
+  }
+  void operator()(HeatmapPanel& /*panel*/) const {}
+  void operator()(ScatterPanel& panel) const { (*this)(panel.class_names); }
+  void operator()(BarPanel& panel) const {
+    (*this)(panel.groups);
+    for (BarPanel::Series& series : panel.series) {
+      (*this)(series.label);
+      (*this)(series.stars);
+    }
+    if (panel.reference) (*this)(panel.reference->label);
+  }
+  void operator()(TablePanel& panel) const {
+    (*this)(panel.head);
+    for (std::vector<std::string>& row : panel.rows) (*this)(row);
+  }
+  void operator()(FigurePanel& panel) const {
+    (*this)(panel.title);
+    (*this)(panel.x);
+    (*this)(panel.y);
+    std::visit(*this, panel.content);
+  }
+};
 
 constexpr SeriesStyle kReferenceStyle = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
 
@@ -91,6 +139,16 @@ int fewer_columns(int columns, int most) {
 }
 
 }  // namespace
+
+Figure printable_figure(Figure figure) {
+  const Escape escape;
+  escape(figure.name);
+  escape(figure.title);
+  escape(figure.note);
+  escape(figure.colour_label);
+  for (FigurePanel& panel : figure.panels) escape(panel);
+  return figure;
+}
 
 int round_step(int count, int most) {
   int step = 1;

@@ -213,6 +213,10 @@ struct PanelExtents {
   Extent y;
 };
 
+/// Returns `figure` without control characters in its texts, see escaped_lines(): files of XML and
+/// LaTeX must not contain them.
+Figure printable_figure(Figure figure);
+
 /// Returns the extents of what curves, points and bars show, with room for stars.
 PanelExtents extents_of(const FigurePanel& panel);
 

@@ -74,7 +74,7 @@ std::optional<std::string> find_in_pdf(const QByteArray& pdf) {
 }
 
 void add_svg_comment(QByteArray& svg, const std::string& text) {
-  // "--" is forbidden inside a comment; JSON can escape it.
+  // "--" is forbidden inside a comment, and some characters in XML; JSON can escape them.
   QByteArray safe = QByteArray::fromStdString(text);
   safe.replace("--", "-\\u002d");
   const qsizetype line = svg.indexOf('\n');
@@ -112,7 +112,7 @@ QByteArray draw_pdf(FigureScene& scene, const Figure& figure, const FigureStyle&
     writer.setPageSize(QPageSize(QSizeF(scene.size()) * style.magnification() / kUnitsPerPoint,
                                  QPageSize::Point, QString(), QPageSize::ExactMatch));
     writer.setPageMargins(QMarginsF(0, 0, 0, 0));
-    writer.addFileAttachment(kProvenanceName, QByteArray::fromStdString(provenance.dump(1)),
+    writer.addFileAttachment(kProvenanceName, QByteArray::fromStdString(dump_json(provenance, 1)),
                              "application/json");
     scene.paint(writer, {}, style.magnification());
   });
@@ -136,7 +136,8 @@ QByteArray draw_svg(FigureScene& scene, const Figure& figure, const FigureStyle&
                             .arg(title_of(figure).toHtmlEscaped(),
                                  QString::fromStdString(figure.note).toHtmlEscaped());
   bytes.insert(bytes.indexOf('>', bytes.indexOf("<svg")) + 1, about.toUtf8());
-  add_svg_comment(bytes, provenance.dump());
+  constexpr bool kAsciiOnly = true;
+  add_svg_comment(bytes, provenance.dump(-1, ' ', kAsciiOnly, Json::error_handler_t::replace));
   return bytes;
 }
 
@@ -147,7 +148,7 @@ QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& pr
   image.setDotsPerMeterY(image.dotsPerMeterX());
   image.fill(Qt::white);
   scene.paint(image, {}, scale);
-  image.setText(kProvenanceName, QString::fromStdString(provenance.dump()));
+  image.setText(kProvenanceName, QString::fromStdString(dump_json(provenance)));
   return bytes_of([&](QBuffer& buffer) {
     if (!image.save(&buffer, "PNG")) throw IoError("figure: cannot encode the PNG");
   });
@@ -156,7 +157,7 @@ QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& pr
 /// Returns the figure that is drawn: the selected panels, in columns that fit.
 Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
   style.validate();
-  Figure drawn = figure;
+  Figure drawn = printable_figure(figure);
   if (!style.panel.empty()) {
     drawn.panels.clear();
     for (const int number : style.panel) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_layout.h"
 
+#include "core/program/terminal.h"
 #include "viz/plots/panel_builder.h"
 
 namespace lime {
@@ -90,7 +91,8 @@ FigureLayout::FigureLayout(QCustomPlot& plot, const Figure& figure, const PlotTh
   plot_.plotLayout()->setMargins(QMargins(units(2), units(3), units(2), units(2)));
   plot_.setBackground(theme_.ground());
   plot_.setAntialiasedElements(QCP::aeAll);
-  const std::string& title = theme_.style().title.empty() ? figure_.title : theme_.style().title;
+  const std::string title =
+      escaped_lines(theme_.style().title.empty() ? figure_.title : theme_.style().title);
   const int text_width = width_ - 2 * units(4);
   if (!title.empty()) {
     add_row(new_note(&plot_, title, theme_.title_font(), theme_.ink(), text_width));

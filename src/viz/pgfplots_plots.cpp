@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/pgfplots_plots.h"
 
+#include "core/program/terminal.h"
+
 namespace lime {
 namespace {
 
@@ -196,7 +198,8 @@ struct PgfPlots {
 
 }  // namespace
 
-std::string latex_text(const std::string& text) {
+std::string latex_text(const std::string& raw) {
+  const std::string text = escaped_lines(raw);
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = std::string_view(text).substr(i);

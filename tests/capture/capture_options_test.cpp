@@ -43,6 +43,8 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
   EXPECT_THAT(with([](auto& o) { o.max_sequences = 0; }), HasSubstr("max_sequences: "));
   EXPECT_THAT(with([](auto& o) { o.max_per_class = 0; }), HasSubstr("max_per_class: "));
   EXPECT_THAT(with([](auto& o) { o.threads = -1; }), HasSubstr("threads: "));
+  EXPECT_THAT(with([](auto& o) { o.output = "caf\xE9.h5"; }),
+              HasSubstr("output: the name of a capture must be UTF-8"));
   EXPECT_THAT(with([](auto& o) { o.sites = {"value"}; }), HasSubstr("unknown site 'value'"));
   EXPECT_THAT(with([](auto& o) {
                 o.only = {" is"};

@@ -82,6 +82,8 @@ TEST(Utf8Test, NamesTheFirstBadByte) {
 TEST(PrintableTest, EscapesControlCharactersAndBadBytes) {
   EXPECT_EQ(printable("a\nb\tc\x01\x7F\xFF"), "a\\nb\\tc\\x01\\x7f\\xff");
   EXPECT_EQ(printable("\xC3\xA9"), "\xC3\xA9");
+  EXPECT_EQ(printable("\u202e\u200f\u061c\u009b\uffff\ufffd"),
+            "\\u202e\\u200f\\u061c\\u009b\\uffff\ufffd");
 }
 
 TEST(PrintableTest, CutsBetweenCharacters) {

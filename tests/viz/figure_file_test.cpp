@@ -6,6 +6,7 @@
 
 #include <QFontDatabase>
 #include <QImage>
+#include <QXmlStreamReader>
 #include <filesystem>
 
 #include "core/errors.h"
@@ -50,6 +51,32 @@ TEST_F(FigureFileTest, ProvenanceComesBack) {
     EXPECT_EQ(read_figure_provenance(path), provenance_) << kind;
   }
   EXPECT_THROW(read_figure_provenance(write("figure.csv", entropy_)), FormatError);
+}
+
+TEST_F(FigureFileTest, NoFileHasTheControlCharactersOfALabel) {
+  // U+0001, NUL, an escape sequence, C1, right-to-left override, and U+FFFF, which is not XML.
+  const std::string label("L\x01M\0\x1B[31m\xC2\x9B\xE2\x80\xAE<&>\xEF\xBF\xBF", 20);
+  FigureSource source = sample_entropy(6);
+  for (ResultRow& row : source.results.rows) {
+    if (row.text(col::kLabel) == "LIMe") row.set(col::kLabel, label);
+  }
+  const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
+  provenance_["command"] = "lime-figure '" + label + "' caf\xE9.json";
+  const std::string raw("\x01\0\x1B\x9B\xAE\xBF", 6);
+  for (const char* const kind : {"svg", "csv", "tex"}) {
+    const FigureStyle style{.title = std::string(kind) == "csv" ? "" : label};
+    const std::string text = content_of(write(std::string("figure.") + kind, figure, style));
+    EXPECT_EQ(text.find_first_of(raw), std::string::npos) << kind;
+    EXPECT_THAT(text, HasSubstr("x1b")) << kind;
+    if (std::string(kind) != "svg") continue;
+    QXmlStreamReader xml(QByteArray::fromStdString(text));
+    while (!xml.atEnd()) xml.readNext();
+    EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
+  }
+  for (const char* const kind : {"svg", "pdf", "png"}) {
+    const Json stored = read_figure_provenance(write(std::string("again.") + kind, figure));
+    EXPECT_THAT(stored["command"].get<std::string>(), HasSubstr("caf\xEF\xBF\xBD.json")) << kind;
+  }
 }
 
 TEST_F(FigureFileTest, TextStaysTextAndFontsAreEmbedded) {

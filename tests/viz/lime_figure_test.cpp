@@ -95,6 +95,30 @@ TEST_F(LimeFigureTest, AllRefusesResultsWhoseFiguresWouldHaveTheSameNames) {
             "same names; rename one of the files, or write each to its own folder with -o\n");
 }
 
+TEST_F(LimeFigureTest, FilesMayHaveAnyName) {
+  const std::string latin = "caf\xE9.json";
+  const std::string red = "\x1B[31mred.json";
+  fs::copy_file(folder_ / "cost.json", folder_ / latin);
+  fs::copy_file(folder_ / "cost.json", folder_ / red);
+  const std::string both = "'" + latin + "' '" + red + "'";
+  for (const char* const kind : {"svg", "pdf", "png", "csv", "tex"}) {
+    const ProgramRun result = run(both + " -o figure." + kind);
+    EXPECT_EQ(result.status, 0) << kind << ": " << result.errors;
+  }
+  const ProgramRun all = run("all " + both + " -o figures --format csv");
+  EXPECT_EQ(all.status, 0) << all.errors;
+  EXPECT_THAT(all.output, HasSubstr("figures/cost-\\x1b[31mred.csv"));
+  EXPECT_THAT(all.output, HasSubstr("figures/cost-caf\\xe9.csv"));
+  const ProgramRun report = run("report " + both + " -o report.html");
+  EXPECT_EQ(report.status, 0) << report.errors;
+  const std::string page = read_text(folder_ / "report.html");
+  EXPECT_EQ(page.find('\x1B'), std::string::npos);
+  EXPECT_THAT(page, HasSubstr("x1b[31mred"));
+  for (const ProgramRun& run : {all, report}) {
+    EXPECT_EQ((run.output + run.errors).find('\x1B'), std::string::npos);
+  }
+}
+
 TEST_F(LimeFigureTest, ProvenanceSaysHowAFigureWasMadeWhateverItsName) {
   ASSERT_EQ(run("entropy.json --site hidden --layer-base 1 -o a.pdf -o a.png -o a.svg").status, 0);
   ASSERT_EQ(run("entropy.json --site hidden --layer-base 1 -o b.pdf").status, 0);

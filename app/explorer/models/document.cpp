@@ -64,7 +64,7 @@ Document openCheckpoint(const fs::path& folder) {
   const ModelConfig& config = checkpoint->config();
   Document document{.kind = DocumentKind::kCheckpoint,
                     .path = folder,
-                    .label = toQString(checkpoint_label(folder))};
+                    .label = shownText(checkpoint_label(folder))};
   document.outline = {
       {u"decoder"_s, toQString(config.name())},
       {u"layers"_s, count(config.num_hidden_layers)},
@@ -75,7 +75,7 @@ Document openCheckpoint(const fs::path& folder) {
       {u"router"_s, routerWords(config)},
   };
   for (const std::string& warning : checkpoint->warnings()) {
-    document.outline.push_back({u"warning"_s, toQString(warning)});
+    document.outline.push_back({u"warning"_s, shownText(warning)});
   }
   document.checkpoint = std::move(checkpoint);
   return document;
@@ -85,7 +85,7 @@ Document openCapture(const fs::path& path) {
   auto capture = std::make_shared<const CaptureReader>(path);
   const CaptureInfo& info = capture->info();
   Document document{
-      .kind = DocumentKind::kCapture, .path = path, .label = toQString(capture_stem(path))};
+      .kind = DocumentKind::kCapture, .path = path, .label = shownText(capture_stem(path))};
   document.outline = {
       {u"rows"_s,
        u"%1 (%2)"_s.arg(count(capture->num_rows())).arg(toQString(enum_name(info.rows)))},
@@ -117,7 +117,7 @@ Document openResults(const fs::path& path, const CaptureLocator& locator) {
   auto source = std::make_shared<const FigureSource>(read_figure_source(path));
   // Logs of all runs have the same name.
   const bool is_log = path.filename() == "training_log.jsonl";
-  const QString label = toQString(fs::is_directory(path) ? checkpoint_label(path)
+  const QString label = shownText(fs::is_directory(path) ? checkpoint_label(path)
                                   : is_log               ? checkpoint_label(path.parent_path())
                                                          : path.stem().string());
   Document document{.kind = DocumentKind::kResults, .path = path, .label = label};

@@ -281,7 +281,7 @@ std::string difference_to_result(const Results& finished, const Analysis& analys
   Results now = begin_results(analysis, run);
   now.inputs = analysis.hashed_inputs;
   // As it comes back from a file, where whole numbers have no width.
-  const Json identity = parse_json(identity_of(now, tool_version()).dump(), "identity");
+  const Json identity = parse_json(dump_json(identity_of(now, tool_version())), "identity");
   const auto difference =
       first_difference(identity_of(finished, finished.provenance.value("tool", Json())), identity,
                        KeyOrder::kCounts);

@@ -144,7 +144,7 @@ int run_program(CommandLine& line, int argc, const char* const* argv) {
 
 void print_warnings(std::span<const std::string> texts) {
   for (const std::string& text : texts) {
-    print_error(fmt::format("{}: warning: {}\n", invocation().name, text));
+    print_error(fmt::format("{}: warning: {}\n", invocation().name, escaped(text)));
   }
 }
 
