@@ -18,6 +18,7 @@
 #include "core/program/command_line.h"
 #include "core/program/program.h"
 #include "core/program/progress.h"
+#include "core/program/terminal.h"
 #include "core/threads/threads.h"
 #include "model/kernels/compute_type.h"
 #include "train/processes/process_group.h"
@@ -137,7 +138,7 @@ struct TrainCommand {
 
 void print_summary(const TrainCommand& command, const TrainingOutcome& outcome) {
   const auto new_steps = outcome.steps - outcome.resumed_from;
-  fmt::print("trained '{}': {} steps", command.setup.run.output.string(), outcome.steps);
+  fmt::print("trained '{}': {} steps", escaped(command.setup.run.output.string()), outcome.steps);
   if (outcome.resumed_from > 0) fmt::print(" ({} in this run)", new_steps);
   fmt::print(" in {}", human_duration(outcome.seconds));
   if (outcome.validation_loss) {

@@ -203,7 +203,7 @@ bool TrainLog::holds(std::string_view event, std::int64_t step) const {
 
 void TrainLog::write(const Json& line) {
   errno = 0;
-  stream_ << line.dump() << '\n' << std::flush;
+  stream_ << dump_json(line) << '\n' << std::flush;
   if (!stream_) {
     throw IoError("'{}': cannot be written: {}", path_.string(),
                   describe_errno(errno != 0 ? errno : EIO));

@@ -37,6 +37,8 @@ class Run {
         state_path_(options_.output / kStateFile) {
     description_["model"] = model_config_to_json(job.decoder.config());
     description_["training"] = options_to_json(job.setup.training);
+    // As it comes back from a file: names of files need not be UTF-8.
+    description_ = parse_json(dump_json(description_), "options");
   }
 
   TrainingOutcome run() {

@@ -244,7 +244,7 @@ TokenizedText tokenize_text(const TextSource& source, const Tokenizer& tokenizer
   description["shards"] = files.size();
   description["documents"] = documents;
   description["tokens"] = num_tokens;
-  write_file_atomically(description_path, description.dump(2) + "\n");
+  write_file_atomically(description_path, dump_json(description, 2) + "\n");
   return open_tokens(folder, description, tokenizer);
 }
 

@@ -177,7 +177,9 @@ Json tokenizer_json_of(const SentencePieceModel& model) {
 fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
                            const fs::path& folder) {
   const fs::path description_path = folder / kTrainingFile;
-  const Json description = describe_training(source, vocab_size);
+  // As it comes back from a file: names of files need not be UTF-8.
+  const Json description =
+      parse_json(dump_json(describe_training(source, vocab_size)), kTrainingFile);
   if (fs::exists(description_path) && read_json_file(description_path) == description) {
     return folder;
   }
