@@ -7,6 +7,8 @@
 #include <system_error>
 
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/gguf/gguf_files.h"
+#include "checkpoint/gguf/gguf_model.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/float_reader.h"
 #include "core/files/atomic_file.h"
@@ -31,32 +33,39 @@ std::string position_text(std::size_t index, const Shape& shape) {
   return shape_text(position);
 }
 
+/// Adds a number to each element, in float32 as transformers does.
+template <typename T> void add_to_each(float added, std::span<T> values) {
+  if (added == 0.0F) return;
+  for (T& value : values) value = static_cast<T>(static_cast<float>(value) + added);
+}
+
 /// Converts all elements. @return the first element that is not finite.
 template <typename T>
 std::optional<std::size_t> convert_source(const TensorSource& source, std::span<T> to) {
   const Dtype dtype = source.info.dtype;
   const StoredPlace& place = source.place;
-  if (to.size() * dtype_size(dtype) == source.bytes.size() && place.heads == 1 &&
+  if (storage_bytes(dtype, to.size()) == source.bytes.size() && place.heads * place.parts == 1 &&
       place.column_stride == 1) {
     return convert_weights(dtype, source.bytes, to);
   }
   const std::int64_t rows = source.info.shape.front();
   const std::int64_t columns = static_cast<std::int64_t>(to.size()) / rows;
-  const std::int64_t rows_per_head = rows / place.heads;
+  const std::int64_t rows_per_part = rows / (place.heads * place.parts);
   // Runs along whichever dimension is dense in the file.
   const bool by_row = place.column_stride == 1;
-  const std::int64_t length = by_row ? columns : rows_per_head;
+  const std::int64_t length = by_row ? columns : rows_per_part;
   std::vector<T> run(static_cast<std::size_t>(length));
   std::optional<std::size_t> first_bad;
-  for (std::int64_t head = 0; head < place.heads; ++head) {
-    for (std::int64_t i = 0; i < (by_row ? rows_per_head : columns); ++i) {
-      const std::int64_t from = place.offset + head * place.head_stride +
-                                i * (by_row ? place.row_stride : place.column_stride);
-      const std::size_t size = dtype_size(dtype);
-      const auto bad = convert_weights(
-          dtype, source.bytes.subspan(static_cast<std::size_t>(from) * size, run.size() * size),
-          std::span<T>(run));
-      const std::int64_t first = head * rows_per_head * columns + i * (by_row ? columns : 1);
+  for (std::int64_t part = 0; part < rows; part += rows_per_part) {
+    for (std::int64_t i = 0; i < (by_row ? rows_per_part : columns); ++i) {
+      const std::int64_t from = by_row ? place.row_start(part + i, rows)
+                                       : place.row_start(part, rows) + i * place.column_stride;
+      const auto bad =
+          convert_weights(dtype,
+                          source.bytes.subspan(storage_bytes(dtype, static_cast<std::size_t>(from)),
+                                               storage_bytes(dtype, run.size())),
+                          std::span<T>(run));
+      const std::int64_t first = part * columns + i * (by_row ? columns : 1);
       const std::int64_t step = by_row ? 1 : columns;
       for (std::int64_t k = 0; k < length; ++k) to[first + k * step] = run[k];
       if (!bad) continue;
@@ -78,10 +87,8 @@ void pack(const TensorView& from, const ParameterSpec& spec, std::vector<std::by
   const std::size_t size = dtype_size(from.dtype);
   const std::int64_t rows = spec.shape.front();
   const std::int64_t columns = element_count(spec.shape) / rows;
-  const std::int64_t rows_per_head = rows / place.heads;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t first = place.offset + row / rows_per_head * place.head_stride +
-                               row % rows_per_head * place.row_stride;
+    const std::int64_t first = place.row_start(row, rows);
     for (std::int64_t column = 0; column < columns; ++column) {
       const auto target = static_cast<std::size_t>(first + column * place.column_stride);
       const auto source = static_cast<std::size_t>(row * columns + column);
@@ -165,8 +172,10 @@ Checkpoint Checkpoint::open(const fs::path& folder, const CheckpointOptions& opt
   checkpoint.files_ = find_checkpoint(folder);
   checkpoint.config_ = read_model_config(checkpoint.files_.config);
   checkpoint.weights_ = open_weight_files(checkpoint.files_.weights);
-  checkpoint.sources_ =
-      locate_tensors(checkpoint.weights_.tensors, checkpoint.config_, folder.string());
+  const std::vector<TensorView>& stored = checkpoint.weights_.tensors;
+  checkpoint.sources_ = checkpoint.weights_.is_gguf
+                            ? locate_gguf_tensors(stored, checkpoint.config_, folder.string())
+                            : locate_tensors(stored, checkpoint.config_, folder.string());
   checkpoint.sources_.warnings.insert(checkpoint.sources_.warnings.begin(),
                                       checkpoint.config_.warnings.begin(),
                                       checkpoint.config_.warnings.end());
@@ -187,6 +196,7 @@ template <typename T> void Checkpoint::read_into(std::string_view name, std::spa
   throw_if(to.size() != count, "'{}': tensor '{}' {} has {} elements, got a buffer of {}",
            folder_.string(), name, shape_text(from.info.shape), count, to.size());
   const auto bad = convert_source(from, to);
+  add_to_each(from.added, to);
   release_pages(from.bytes);
   if (!bad || options_.allow_nan) return;
   throw FormatError(
@@ -210,7 +220,8 @@ MatrixF Checkpoint::read_matrix(std::string_view name) const {
 
 const std::string& Checkpoint::sha256() const {
   if (!sha256_.empty()) return sha256_;
-  std::string lines = hash_line(sha256_of_file(files_.config), files_.config);
+  std::string lines;
+  if (!weights_.is_gguf) lines = hash_line(sha256_of_file(files_.config), files_.config);
   if (weights_.index) lines += hash_line(sha256_of_file(*weights_.index), *weights_.index);
   for (const WeightFile& file : weights_.files) {
     Sha256 hash;
@@ -229,7 +240,7 @@ const std::string& Checkpoint::sha256() const {
 std::vector<std::int64_t> stop_token_ids(const Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config();
   const fs::path file = checkpoint.files().config.parent_path() / "generation_config.json";
-  if (!path_exists(file)) return config.eos_token_ids;
+  if (is_gguf_file(checkpoint.files().config) || !path_exists(file)) return config.eos_token_ids;
   const Json json = read_json_file(file);
   const KeyReader keys(json, "'" + file.string() + "'");
   const std::vector<std::int64_t> ids = keys.integers("eos_token_id");

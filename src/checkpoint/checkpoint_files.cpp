@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "checkpoint/gguf/gguf_files.h"
 #include "checkpoint/weights/torch_file.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
@@ -20,8 +21,6 @@ namespace fs = std::filesystem;
 constexpr const char* kConfigFile = "config.json";
 constexpr const char* kAdapterFile = "adapter_config.json";
 constexpr std::string_view kCachedModel = "models--";  // of Hugging Face's cache
-constexpr const char* kNoGguf =
-    "GGUF is not supported; use the model's Hugging Face folder (config.json, model.safetensors)";
 
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
@@ -104,14 +103,44 @@ std::optional<fs::path> snapshot_of(const fs::path& root) {
       root.string(), snapshots.size(), list, snapshots.size() > kShown ? ", ..." : "");
 }
 
-/// Returns the checkpoint in an existing folder, if there is one.
+/// Returns the GGUF models in a folder by their first parts, without those of image encoders, which
+/// llama.cpp names mmproj.
+std::vector<fs::path> gguf_models_in(const fs::path& folder) {
+  std::vector<fs::path> models;
+  for (const std::string& name : names_in(folder)) {
+    if (!name.ends_with(".gguf") || name.starts_with("mmproj")) continue;
+    const fs::path first = first_gguf_part(folder / name);
+    if (is_gguf_file(first) && (models.empty() || models.back() != first)) models.push_back(first);
+  }
+  return models;
+}
+
+/// Returns the checkpoint in an existing folder, or in a GGUF file, if there is one.
 std::optional<CheckpointFiles> locate(const fs::path& folder) {
+  if (is_gguf_file(folder)) {
+    const fs::path first = first_gguf_part(folder);
+    return CheckpointFiles{first, first};
+  }
   if (path_exists(folder / kConfigFile) && has_weights(folder)) {
     return CheckpointFiles{folder / kConfigFile, folder};
   }
   if (const auto released = released_files(folder)) return released;
   if (path_exists(folder / kConfigFile)) return CheckpointFiles{folder / kConfigFile, folder};
+  if (const auto models = gguf_models_in(folder); models.size() == 1) {
+    return CheckpointFiles{models.front(), models.front()};
+  }
   return std::nullopt;
+}
+
+void refuse_gguf_models(const fs::path& folder) {
+  const std::vector<fs::path> models = gguf_models_in(folder);
+  if (models.empty()) return;
+  std::string list;
+  for (std::size_t i = 0; i < std::min<std::size_t>(models.size(), 5); ++i) {
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", printable(models[i].filename().string(), 120));
+  }
+  throw IoError("'{}': the folder contains {} GGUF models, pass one of them: {}{}", folder.string(),
+                models.size(), list, models.size() > 5 ? ", ..." : "");
 }
 
 bool has_tokenizer(const fs::path& folder) {
@@ -127,13 +156,13 @@ CheckpointFiles find_checkpoint(const fs::path& folder) {
     throw IoError("'{}': the checkpoint folder does not exist{}", folder.string(),
                   hub_hint(folder));
   }
-  throw_if<IoError>(!is_folder(folder), "'{}': is a file, expected a checkpoint folder{}",
+  if (is_gguf_file(folder)) return *locate(folder);
+  throw_if<IoError>(!is_folder(folder), "'{}': is a file, expected a checkpoint folder or GGUF{}",
                     folder.string(),
-                    folder.extension() == ".gguf" ? fmt::format("; {}", kNoGguf)
-                    : folder.extension() == ".h5" ? "; give a capture after the checkpoint"
-                                                  : "");
+                    folder.extension() == ".h5" ? "; give a capture after the checkpoint" : "");
   refuse_adapter(folder);
   if (const auto files = locate(folder)) return *files;
+  refuse_gguf_models(folder);
   if (const auto snapshot = snapshot_of(folder)) return find_checkpoint(*snapshot);
   const std::vector<fs::path> snapshots = snapshots_in(folder);
   if (!snapshots.empty()) refuse_snapshots(folder, snapshots);
@@ -150,6 +179,7 @@ std::string checkpoint_label(const fs::path& folder, bool with_revision) {
   std::error_code ignored;
   fs::path whole = fs::weakly_canonical(folder, ignored);
   if (!whole.has_filename()) whole = whole.parent_path();
+  if (is_gguf_file(whole)) return whole.stem().string();
   const bool is_snapshot = whole.parent_path().filename() == "snapshots";
   std::string name = (is_snapshot ? whole.parent_path().parent_path() : whole).filename().string();
   if (!name.starts_with(kCachedModel)) return whole.filename().string();
@@ -163,6 +193,7 @@ TokenizerFiles find_tokenizer(const fs::path& folder) {
   std::optional<CheckpointFiles> files = locate(folder);
   if (const auto snapshot = snapshot_of(folder); !files && snapshot) files = locate(*snapshot);
   if (!files) return {folder, folder / kConfigFile};
+  if (is_gguf_file(files->config)) return {files->config, files->config};
   const fs::path beside = files->config.parent_path();
   std::vector<fs::path> places = {folder, beside};
   if (beside != files->weights) {
@@ -194,7 +225,11 @@ std::string other_weights_hint(const fs::path& folder) {
           name,
           "download config.json and model*.safetensors of the same model in Hugging Face format");
     }
-    if (name.ends_with(".gguf")) return hint(name, kNoGguf);
+    if (name.ends_with(".gguf")) {
+      return hint(name, is_gguf_file(folder / name)
+                            ? "it is one of several GGUF models, pass the file itself"
+                            : "it is not a complete GGUF file, download it again");
+    }
     if (name.starts_with(kCachedModel)) {
       return hint(name,
                   fmt::format("it is a Hugging Face Hub cache, pass the folder of a model: {}",
@@ -313,14 +348,28 @@ WeightFiles open_shards(const fs::path& folder, const char* index) {
   return weights;
 }
 
+WeightFiles open_gguf_weights(const fs::path& path) {
+  GgufFiles opened = open_gguf(path);
+  WeightFiles weights;
+  weights.tensors = std::move(opened.header.tensors);
+  weights.is_gguf = true;
+  for (std::size_t i = 0; i < opened.files.size(); ++i) {
+    weights.files.push_back(
+        {.path = opened.paths[i], .file = std::move(opened.files[i]), .tensors = {}});
+  }
+  return weights;
+}
+
 }  // namespace
 
 bool has_weights(const fs::path& folder) {
+  if (is_gguf_file(folder)) return true;
   return std::ranges::any_of(kWeightFiles,
                              [&](const char* name) { return path_exists(folder / name); });
 }
 
 WeightFiles open_weight_files(const fs::path& folder) {
+  if (is_gguf_file(folder)) return open_gguf_weights(folder);
   for (const char* const name : kWeightFiles) {
     if (!path_exists(folder / name)) continue;
     if (fs::path(name).extension() == ".json") return open_shards(folder, name);

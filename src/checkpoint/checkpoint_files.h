@@ -14,13 +14,15 @@ namespace lime {
 
 /// Contains the paths of a checkpoint's files.
 struct CheckpointFiles {
-  std::filesystem::path config;   ///< config.json
-  std::filesystem::path weights;  ///< folder of model.safetensors or its shards
+  std::filesystem::path config;   ///< config.json, or a GGUF file, which contains everything
+  std::filesystem::path weights;  ///< folder of model.safetensors or its shards, or the same file
 };
 
 /// Finds config.json and the weights of the checkpoint that `folder` names:
 ///
 ///   folder                                           config.json       weights
+///   a GGUF file, or a part of one                    the first part    the first part
+///   a folder with one GGUF file, no config.json      that file         that file
 ///   a Hugging Face folder                            in it             in it
 ///   SAVE of the released LIMe code's train.py,       in SAVE/config    in SAVE/final
 ///     or SAVE/final, or SAVE/config
@@ -28,8 +30,8 @@ struct CheckpointFiles {
 ///     with refs/main or with one snapshot            in the snapshot   in the snapshot
 ///
 /// Opens only refs/main.
-/// @throws IoError      if there is no such folder, or it contains no config.json; names what it
-///                      contains instead, and the remedy.
+/// @throws IoError      if there is no such folder, or it contains no config.json or several GGUF
+///                      files; names what it contains instead, and the remedy.
 /// @throws FormatError  if it contains a LoRA adapter, which transformers would load.
 CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 
@@ -37,12 +39,13 @@ CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 bool seems_checkpoint(const std::filesystem::path& folder);
 
 /// Returns the name of a checkpoint: the last component of `folder`, or ORG/NAME in a Hub cache.
+/// That of a GGUF file has no extension.
 /// @param with_revision  append `@COMMIT`, seven digits, to the name of a snapshot.
 std::string checkpoint_label(const std::filesystem::path& folder, bool with_revision = false);
 
 /// Contains the paths of a tokenizer's files.
 struct TokenizerFiles {
-  std::filesystem::path folder;  ///< of tokenizer.json, tokenizer_config.json, ...
+  std::filesystem::path folder;  ///< of tokenizer.json, tokenizer_config.json, ...; or a GGUF file
   std::filesystem::path config;  ///< config.json of the checkpoint; it need not exist
 };
 
@@ -73,14 +76,15 @@ struct WeightFiles {
   std::vector<WeightFile> files;    ///< by name
   std::vector<TensorView> tensors;  ///< what they contain, under the names in the files
   std::optional<std::filesystem::path> index;
+  bool is_gguf = false;
 };
 
 /// Returns true if `folder` contains files that open_weight_files() opens.
 bool has_weights(const std::filesystem::path& folder);
 
-/// Opens the first of these that exists: `model.safetensors`, the shards of its index,
-/// `pytorch_model.bin`, the shards of its index. Of a shard only the tensors that the index assigns
-/// to it count.
+/// Opens a GGUF file, or in a folder the first of these that exists: `model.safetensors`, the shards
+/// of its index, `pytorch_model.bin`, the shards of its index. Of a shard only the tensors that the
+/// index assigns to it count.
 /// @throws IoError, FormatError  if there are no weights, a file is broken, a shard is missing or
 /// outside the folder, or lacks a tensor of the index.
 WeightFiles open_weight_files(const std::filesystem::path& folder);

@@ -44,16 +44,27 @@ enum class Part {
   kHead         ///< output projection
 };
 
-/// Locates a parameter [heads * rows, columns] in a stored tensor: element (h * rows + r, c) is at
-/// `offset + h * head_stride + r * row_stride + c * column_stride`, counted in elements.
+/// Locates a parameter [heads * parts * rows, columns] in a stored tensor: element
+/// ((h * parts + p) * rows + r, c) is at `offset + h * head_stride + p * part_stride +
+/// r * row_stride + c * column_stride`, counted in elements.
 struct StoredPlace {
   std::string name;
   Shape shape;  ///< of the stored tensor
   std::int64_t offset = 0;
   std::int64_t heads = 1;
   std::int64_t head_stride = 0;
+  std::int64_t parts = 1;  ///< of a head whose rows are stored in turn, part by part
+  std::int64_t part_stride = 0;
   std::int64_t row_stride = 0;
   std::int64_t column_stride = 1;
+
+  /// Returns the place of the first element of `row`, one of `num_rows`.
+  std::int64_t row_start(std::int64_t row, std::int64_t num_rows) const {
+    const std::int64_t rows = num_rows / (heads * parts);
+    const std::int64_t part = row / rows;
+    return offset + part / parts * head_stride + part % parts * part_stride +
+           row % rows * row_stride;
+  }
 };
 
 /// Describes a parameter: purpose, name, shape, and its place in the files of the family.

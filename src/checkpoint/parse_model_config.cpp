@@ -7,6 +7,8 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/gguf/gguf_files.h"
+#include "checkpoint/gguf/gguf_model.h"
 #include "core/files/atomic_file.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
@@ -317,9 +319,9 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
 
 ModelConfig read_model_config(const std::filesystem::path& path) {
   std::error_code ignored;
-  const bool is_file = path_exists(path) && !std::filesystem::is_directory(path, ignored) &&
-                       path.extension() != ".gguf";
+  const bool is_file = path_exists(path) && !std::filesystem::is_directory(path, ignored);
   const std::filesystem::path file = is_file ? path : find_checkpoint(path).config;
+  if (is_gguf_file(file)) return gguf_model_config(open_gguf(file).header, file.string());
   return parse_model_config(read_json_file(file), "'" + file.string() + "'");
 }
 

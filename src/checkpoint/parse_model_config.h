@@ -28,7 +28,8 @@ ModelConfig make_model_config(const std::string& decoder, const Json& sizes,
 ///                      (unknown family, activation or RoPE type).
 ModelConfig parse_model_config(const Json& json, std::string_view where);
 
-/// Reads the config.json that find_checkpoint() finds; `path` may also name the file itself. An
+/// Reads the config.json or GGUF file that find_checkpoint() finds; `path` may also name the file
+/// itself. An
 /// official LIMe folder is read as `llama`: only Checkpoint::open() reads the tensors.
 /// @throws IoError, FormatError  as find_checkpoint() and parse_model_config().
 ModelConfig read_model_config(const std::filesystem::path& path);

@@ -2,6 +2,8 @@
 #include "checkpoint/tokenizer.h"
 
 #include "checkpoint/checkpoint_files.h"
+#include "checkpoint/gguf/gguf_files.h"
+#include "checkpoint/gguf/gguf_tokenizer.h"
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "checkpoint/tokenizer/special_tokens.h"
 #include "checkpoint/tokenizer/tokenizer_json.h"
@@ -133,10 +135,13 @@ std::string StreamingDecoder::finish() {
 }
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& checkpoint_folder) {
-  throw_if<IoError>(!fs::is_directory(checkpoint_folder), "tokenizer: '{}' must be a folder{}",
-                    checkpoint_folder.string(),
-                    path_exists(checkpoint_folder) ? "" : hub_hint(checkpoint_folder));
   const TokenizerFiles files = find_tokenizer(checkpoint_folder);
+  if (is_gguf_file(files.folder)) {
+    return read_gguf_tokenizer(open_gguf(files.folder).header, files.folder.string());
+  }
+  throw_if<IoError>(!fs::is_directory(checkpoint_folder),
+                    "tokenizer: '{}' must be a folder or a GGUF file{}", checkpoint_folder.string(),
+                    path_exists(checkpoint_folder) ? "" : hub_hint(checkpoint_folder));
   const auto has = [&](const char* name) { return path_exists(files.folder / name); };
   const bool gpt2 = has("vocab.json") && has("merges.txt");
   throw_if<IoError>(

@@ -138,8 +138,8 @@ class StreamingDecoder {
   std::string pending_;
 };
 
-/// Reads the tokenizer that find_tokenizer() finds: tokenizer.json, else tokenizer.model
-/// (SentencePiece), else vocab.json with merges.txt (GPT-2).
+/// Reads the tokenizer that find_tokenizer() finds: that of a GGUF file, or tokenizer.json, else
+/// tokenizer.model (SentencePiece), else vocab.json with merges.txt (GPT-2).
 /// @throws IoError, FormatError  if there is none, or a file is broken or not supported.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& checkpoint_folder);
 

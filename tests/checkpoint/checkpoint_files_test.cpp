@@ -129,9 +129,7 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
   const std::vector<std::pair<std::string, std::string>> remedies = {
       {"consolidated.safetensors",
        "download config.json and model*.safetensors of the same model in Hugging Face format"},
-      {"model-q4.gguf",
-       "GGUF is not supported; use the model's Hugging Face folder (config.json, "
-       "model.safetensors)"},
+      {"model-q4.gguf", "it is not a complete GGUF file, download it again"},
       {"model.fp16.safetensors", "rename it to model.safetensors"},
       {"model.safetensors.index.fp16.json", "rename it to model.safetensors.index.json"}};
   write_text(file("model.fp16-00001-of-00002.safetensors"), "");
@@ -151,11 +149,10 @@ TEST_F(CheckpointFilesTest, SaysWhatToDoWithOtherFormats) {
     fs::remove(file("config.json"));
   }
   EXPECT_FALSE(seems_checkpoint(path())) << "a shard alone";
-  write_text(file("model.gguf"), "GGUF");
-  EXPECT_EQ(refusal(file("model.gguf").string()),
-            "'" + file("model.gguf").string() +
-                "': is a file, expected a checkpoint folder; GGUF is not supported; use the "
-                "model's Hugging Face folder (config.json, model.safetensors)");
+  write_text(file("model.gguf"), "PK");
+  EXPECT_EQ(
+      refusal(file("model.gguf").string()),
+      "'" + file("model.gguf").string() + "': is a file, expected a checkpoint folder or GGUF");
 }
 
 TEST_F(CheckpointFilesTest, AsksForTheConfigOfWeights) {
@@ -182,7 +179,7 @@ TEST_F(CheckpointFilesTest, SaysHowToDownloadAModelOfTheHub) {
   EXPECT_EQ(refusal("Qwen/Qwen2.5-0.5B"),
             "'Qwen/Qwen2.5-0.5B': the checkpoint folder does not exist" + hint);
   EXPECT_EQ(refusal_of<IoError>([] { load_tokenizer("Qwen/Qwen2.5-0.5B"); }),
-            "tokenizer: 'Qwen/Qwen2.5-0.5B' must be a folder" + hint);
+            "tokenizer: 'Qwen/Qwen2.5-0.5B' must be a folder or a GGUF file" + hint);
   for (const char* path : {"/a/b", "./b", "../b", "~/b", "a/", "a/b/c", "a", "a/config.json"}) {
     EXPECT_EQ(hub_hint(path), "") << path;
   }

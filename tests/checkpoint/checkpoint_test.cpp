@@ -222,8 +222,9 @@ TEST_F(CheckpointTest, NamesWhatTheFolderLacks) {
   EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("nowhere")); }),
             "'" + file("nowhere").string() + "': the checkpoint folder does not exist");
   write_text(file("config.json"), small_config("llama").dump());
-  EXPECT_EQ(refusal_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
-            "'" + file("config.json").string() + "': is a file, expected a checkpoint folder");
+  EXPECT_EQ(
+      refusal_of<IoError>([&] { Checkpoint::open(file("config.json")); }),
+      "'" + file("config.json").string() + "': is a file, expected a checkpoint folder or GGUF");
   EXPECT_EQ(error_of_folder<IoError>(),
             "the folder contains no weights, expected model.safetensors, "
             "model.safetensors.index.json, pytorch_model.bin or pytorch_model.bin.index.json");

@@ -46,6 +46,77 @@ def make_safetensors():
          "e": ("F8_E4M3", [3], 3), "f": ("BOOL", [1, 1, 1], 1)}, {"format": "pt", "note": "\u00e9"}))
 
 
+# --- GGUF ----------------------------------------------------------------------------------------
+
+
+def gguf_text(text):
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def gguf_value(value):
+    """A value with its type: a number, a boolean, a text, or a list of one of these."""
+    if isinstance(value, bool):
+        return struct.pack("<IB", 7, value)
+    if isinstance(value, int):
+        return struct.pack("<II", 4, value)
+    if isinstance(value, float):
+        return struct.pack("<If", 6, value)
+    if isinstance(value, str):
+        return struct.pack("<I", 8) + gguf_text(value)
+    items = [gguf_value(item) for item in value]
+    return struct.pack("<I", 9) + items[0][:4] + struct.pack("<Q", len(items)) + b"".join(
+        item[4:] for item in items)
+
+
+def gguf(metadata, tensors, version=3):
+    """@param tensors  by name: type of ggml, shape with the innermost size first, bytes"""
+    head = b"GGUF" + struct.pack("<IQQ", version, len(tensors), len(metadata))
+    for key, value in metadata.items():
+        head += gguf_text(key) + gguf_value(value)
+    data = b""
+    for name, (kind, shape, size) in tensors.items():
+        data += bytes(-len(data) % 32)
+        head += gguf_text(name) + struct.pack("<I", len(shape)) + struct.pack(f"<{len(shape)}Q", *shape)
+        head += struct.pack("<IQ", kind, len(data))
+        data += bytes(size)
+    return head + bytes(-len(head) % 32) + data
+
+
+def gguf_model(architecture, eps):
+    sizes = {"block_count": 1, "embedding_length": 8, "feed_forward_length": 6, "attention.head_count": 2,
+             "attention.head_count_kv": [1], "context_length": 16, eps: 1e-5, "rope.freq_base": 1e4}
+    metadata = {"general.architecture": architecture}
+    metadata |= {f"{architecture}.{key}": value for key, value in sizes.items()}
+    tensors = {"token_embd.weight": (0, [8, 5], 160), "output_norm.weight": (0, [8], 32),
+               "blk.0.attn_norm.weight": (0, [8], 32), "blk.0.ffn_norm.weight": (0, [8], 32),
+               "blk.0.attn_q.weight": (0, [8, 8], 256), "blk.0.attn_k.weight": (0, [8, 4], 128),
+               "blk.0.attn_v.weight": (0, [8, 4], 128), "blk.0.attn_output.weight": (0, [8, 8], 256),
+               "blk.0.ffn_gate.weight": (1, [8, 6], 96), "blk.0.ffn_up.weight": (30, [8, 6], 96),
+               "blk.0.ffn_down.weight": (0, [6, 8], 192)}
+    return metadata, tensors
+
+
+def make_gguf():
+    metadata, tensors = gguf_model("llama", "attention.layer_norm_rms_epsilon")
+    letters = ["<s>", "a", "b", "ab", "<0x41>"]
+    sentencepiece = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": letters,
+                     "tokenizer.ggml.scores": [0.0, -1.0, -2.0, -3.0, -4.0],
+                     "tokenizer.ggml.token_type": [3, 1, 1, 1, 6], "tokenizer.ggml.bos_token_id": 0}
+    bpe = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "llama-bpe", "tokenizer.ggml.tokens": letters,
+           "tokenizer.ggml.merges": ["a b"], "tokenizer.ggml.add_bos_token": True,
+           "tokenizer.ggml.bos_token_id": 0}
+    save("gguf", "llama", gguf(metadata | sentencepiece, tensors))
+    save("gguf", "version-2", gguf(metadata | bpe, tensors, version=2))
+    save("gguf", "phi3", gguf(*gguf_model("phi3", "attention.layer_norm_rms_epsilon")))
+    save("gguf", "gptneox", gguf(*gguf_model("gptneox", "attention.layer_norm_epsilon")))
+    blocks = {2: 18, 3: 20, 6: 22, 7: 24, 8: 34, 20: 18, 39: 17, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210,
+              23: 136}
+    save("gguf", "types", gguf({"general.alignment": 32}, {
+        f"t{kind}": (kind, [256 if kind in (10, 11, 12, 13, 14, 23) else 32], size)
+        for kind, size in blocks.items()}))
+    save("gguf", "split", gguf({"general.architecture": "llama", "split.count": 2, "split.no": 0}, {}))
+
+
 # --- config.json and the index ------------------------------------------------------------------
 
 LLAMA = {
@@ -573,6 +644,7 @@ def make_captures():
 
 if __name__ == "__main__":
     make_safetensors()
+    make_gguf()
     make_config()
     make_tokenizer_json()
     make_sentencepiece()

@@ -245,8 +245,8 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
   if (bytes.starts_with("\x89HDF\r\n\x1a\n")) return openCapture(whole);
   if (isSafetensors(bytes)) return openCheckpoint(whole.parent_path());
   if (first != std::string::npos && bytes[first] == '{') return openJson(whole, locator);
-  // The error names the alternative.
-  if (whole.extension() == ".gguf") return openCheckpoint(whole);
+  // If it is not GGUF after all, the error names the alternative.
+  if (bytes.starts_with("GGUF") || whole.extension() == ".gguf") return openCheckpoint(whole);
   throw FormatError(
       "'{}': must be a checkpoint, a capture, results of lime-metrics or a training log, is none "
       "of them",

@@ -125,7 +125,7 @@ void FileMenu::updateRecent() {
 void FileMenu::openFiles() {
   workspace_.open(QFileDialog::getOpenFileNames(
       this, u"Open"_s, lastFolder(),
-      u"Captures, results, logs, texts (*.h5 *.hdf5 *.json *.jsonl *.safetensors *.txt);;All (*)"_s));
+      u"Captures, results, logs, texts (*.h5 *.hdf5 *.json *.jsonl *.safetensors *.gguf *.txt);;All (*)"_s));
 }
 
 void FileMenu::openFolder() {

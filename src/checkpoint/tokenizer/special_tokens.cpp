@@ -225,11 +225,7 @@ void read_added_decoder(const KeyReader& fields, SpecialTokens& result) {
   }
 }
 
-void read_tokenizer_config(const fs::path& folder, SpecialTokens& result) {
-  const fs::path path = folder / "tokenizer_config.json";
-  const auto json = read_if_present(path);
-  if (!json) return;
-  const KeyReader fields(*json, "'" + path.string() + "'", KeyStyle::kDotted);
+void read_tokenizer_config(const KeyReader& fields, SpecialTokens& result) {
   read_roles(fields, result);
   read_added_decoder(fields, result);
   for (const auto& [key, flag] :
@@ -287,10 +283,19 @@ std::optional<std::int32_t> SpecialTokens::eos_id(const Find& token_id,
   return resolve(eos, config_eos_id, token_id, vocab_size);
 }
 
+SpecialTokens parse_tokenizer_config(const Json& json, std::string_view where) {
+  SpecialTokens result;
+  read_tokenizer_config(KeyReader(json, std::string(where), KeyStyle::kDotted), result);
+  return result;
+}
+
 SpecialTokens read_special_tokens(const TokenizerFiles& files) {
   const fs::path& folder = files.folder;
   SpecialTokens result;
-  read_tokenizer_config(folder, result);
+  const fs::path config_path = folder / "tokenizer_config.json";
+  if (const auto json = read_if_present(config_path)) {
+    result = parse_tokenizer_config(*json, "'" + config_path.string() + "'");
+  }
   const fs::path map_path = folder / "special_tokens_map.json";
   if (const auto json = read_if_present(map_path)) {
     read_roles(KeyReader(*json, "'" + map_path.string() + "'", KeyStyle::kDotted), result);

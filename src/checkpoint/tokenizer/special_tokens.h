@@ -112,4 +112,7 @@ struct SpecialTokens {
 /// @throws FormatError  if a file is there but broken.
 SpecialTokens read_special_tokens(const TokenizerFiles& files);
 
+/// Returns what the content of a tokenizer_config.json says. @throws FormatError
+SpecialTokens parse_tokenizer_config(const Json& json, std::string_view where);
+
 }  // namespace lime

@@ -79,21 +79,17 @@ class VocabularyFilter {
 };
 
 /// @param member_path  where the vocabulary is: {"model", "vocab"}, or {} for the whole file.
-VocabularyJson read_vocabulary_json(const fs::path& path,
-                                    const std::vector<std::string_view>& member_path) {
-  const MappedFile file(path);
-  refuse_lfs_pointer(file.text(), path.string());
-  const std::string where = "'" + path.string() + "'";
+VocabularyJson parse_vocabulary_json(std::string_view content, const std::string& where,
+                                     const std::vector<std::string_view>& member_path) {
   VocabularyJson result;
   std::string vocabulary = where;
   for (std::size_t i = 0; i < member_path.size(); ++i) {
     vocabulary += (i == 0 ? ": " : ".") + std::string(member_path[i]);
   }
   VocabularyFilter filter(member_path, vocabulary, result);
-  result.rest =
-      parse_json(file.text(), where, [&](int depth, Json::parse_event_t event, Json& value) {
-        return filter(depth, event, value);
-      });
+  result.rest = parse_json(content, where, [&](int depth, Json::parse_event_t event, Json& value) {
+    return filter(depth, event, value);
+  });
   return result;
 }
 
@@ -299,9 +295,16 @@ std::vector<BpeModel::MergePair> read_merges_txt(const fs::path& path) {
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const SpecialTokens& special) {
-  VocabularyJson json = read_vocabulary_json(path, {"model", "vocab"});
+  const MappedFile file(path);
+  refuse_lfs_pointer(file.text(), path.string());
+  return parse_tokenizer_json(file.text(), "'" + path.string() + "'", special);
+}
+
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view content, std::string_view where,
+                                                const SpecialTokens& special) {
   TokenizerParts parts;
-  parts.where = "'" + path.string() + "'";
+  parts.where = std::string(where);
+  VocabularyJson json = parse_vocabulary_json(content, parts.where, {"model", "vocab"});
   const KeyReader file(json.rest, parts.where, KeyStyle::kDotted);
   const auto component = [&](std::string_view name) {
     const Json* definition = file.find(name);
@@ -320,7 +323,7 @@ std::unique_ptr<Tokenizer> read_tokenizer_json(const fs::path& path, const Speci
   read_added_tokens(file, parts);
   add_special_tokens(special, parts);
   resolve_ends(special, parts);
-  parts.sha256 = sha256_of_file(path);
+  parts.sha256 = sha256_of(content);
   return make_hugging_face_tokenizer(std::move(parts));
 }
 
@@ -328,7 +331,9 @@ std::unique_ptr<Tokenizer> read_gpt2_files(const fs::path& vocab_json, const fs:
                                            const SpecialTokens& special) {
   TokenizerParts parts;
   parts.where = "'" + vocab_json.string() + "'";
-  VocabularyJson json = read_vocabulary_json(vocab_json, {});
+  const MappedFile file(vocab_json);
+  refuse_lfs_pointer(file.text(), vocab_json.string());
+  VocabularyJson json = parse_vocabulary_json(file.text(), parts.where, {});
   if (!json.rest.is_object()) throw FormatError("{} must be an object", parts.where);
   parts.vocabulary = std::move(json.entries);
   parts.merges = read_merges_txt(merges_txt);

@@ -15,6 +15,10 @@ namespace lime {
 std::unique_ptr<Tokenizer> read_tokenizer_json(const std::filesystem::path& path,
                                                const SpecialTokens& special);
 
+/// Reads the content of a tokenizer.json; sha256() is its digest. @param where  named in errors.
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view content, std::string_view where,
+                                                const SpecialTokens& special);
+
 /// Reads GPT-2's vocab.json and merges.txt: byte-level BPE with GPT-2's pattern.
 /// @throws FormatError  if a file is broken.
 std::unique_ptr<Tokenizer> read_gpt2_files(const std::filesystem::path& vocab_json,

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/errors.h"
+#include "checkpoint/weights/quantized_blocks.h"
 #include "core/half.h"
 
 namespace lime {
@@ -17,7 +17,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors are little-endian");
 
-/// Elements per step: converted elements are checked while they are in the L1 cache.
+/// Elements per step, whole blocks of every quantised type: converted elements are checked while
+/// they are in the L1 cache.
 constexpr std::size_t kBlock = 2048;
 
 /// True if all values are finite: their exponents are not all ones.
@@ -65,8 +66,7 @@ void convert_block(Dtype dtype, std::span<const std::byte> from, std::span<float
                      [](double value) { return static_cast<float>(value); });
       return;
     }
-    default:
-      throw InvalidArgument("weights must be F64, F32, F16 or BF16, got {}", dtype_name(dtype));
+    default: convert_blocks(dtype, from, to); return;
   }
 }
 
@@ -83,13 +83,13 @@ void convert_block(Dtype dtype, std::span<const std::byte> from, std::span<doubl
 
 template <typename T>
 std::optional<std::size_t> convert(Dtype dtype, std::span<const std::byte> from, std::span<T> to) {
-  const std::size_t width = dtype_size(dtype);
-  assert(from.size() == to.size() * width);
+  assert(from.size() == storage_bytes(dtype, to.size()));
   std::optional<std::size_t> first_bad;
   for (std::size_t start = 0; start < to.size(); start += kBlock) {
     const std::size_t count = std::min(kBlock, to.size() - start);
     const std::span<T> block = to.subspan(start, count);
-    convert_block(dtype, from.subspan(start * width, count * width), block);
+    convert_block(dtype, from.subspan(storage_bytes(dtype, start), storage_bytes(dtype, count)),
+                  block);
     if (!first_bad && !all_finite(std::span<const T>(block))) {
       first_bad = start + first_not_finite(std::span<const T>(block));
     }

@@ -2,7 +2,6 @@
 #include "checkpoint/weights/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,30 +16,6 @@
 
 namespace lime {
 namespace {
-
-struct DtypeEntry {
-  std::string_view name;
-  std::size_t size;
-};
-
-/// In the order of the enumerators.
-constexpr std::array<DtypeEntry, 15> kDtypes = {{{"F64", 8},
-                                                 {"F32", 4},
-                                                 {"F16", 2},
-                                                 {"BF16", 2},
-                                                 {"I64", 8},
-                                                 {"I32", 4},
-                                                 {"I16", 2},
-                                                 {"I8", 1},
-                                                 {"U64", 8},
-                                                 {"U32", 4},
-                                                 {"U16", 2},
-                                                 {"U8", 1},
-                                                 {"BOOL", 1},
-                                                 {"F8_E4M3", 1},
-                                                 {"F8_E5M2", 1}}};
-
-const DtypeEntry& entry_of(Dtype dtype) { return kDtypes.at(static_cast<std::size_t>(dtype)); }
 
 constexpr std::size_t kAlignment = 8;
 
@@ -94,45 +69,6 @@ std::string header_of(const std::vector<const TensorView*>& order,
 }
 
 }  // namespace
-
-std::string_view dtype_name(Dtype dtype) { return entry_of(dtype).name; }
-
-std::size_t dtype_size(Dtype dtype) { return entry_of(dtype).size; }
-
-std::optional<Dtype> find_dtype(std::string_view name) {
-  for (std::size_t i = 0; i < kDtypes.size(); ++i) {
-    if (kDtypes[i].name == name) return static_cast<Dtype>(i);
-  }
-  return std::nullopt;
-}
-
-bool is_weight_dtype(Dtype dtype) {
-  return dtype == Dtype::kF64 || dtype == Dtype::kF32 || dtype == Dtype::kF16 ||
-         dtype == Dtype::kBF16;
-}
-
-std::string shape_text(const Shape& shape) {
-  // Not fmt::join: GCC 12 warns of an overflow inside fmt 9 there.
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  }
-  return text + "]";
-}
-
-std::int64_t element_count(const Shape& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) count *= size;
-  return count;
-}
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) {
-    value = value << 8U | std::to_integer<std::uint64_t>(bytes[i]);
-  }
-  return value;
-}
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : path_(path), file_(path) {
   SafetensorsHeader header = parse_safetensors_header(file_.bytes(), path.string());

@@ -2,65 +2,17 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/weights/tensor_view.h"
 #include "core/files/input_file.h"
 
 namespace lime {
-
-/// Lists the element types of a safetensors file. Weights use only the first four.
-enum class Dtype {
-  kF64,
-  kF32,
-  kF16,
-  kBF16,
-  kI64,
-  kI32,
-  kI16,
-  kI8,
-  kU64,
-  kU32,
-  kU16,
-  kU8,
-  kBool,
-  kF8E4M3,
-  kF8E5M2,
-};
-
-/// Returns the name in the file, e.g. "BF16".
-std::string_view dtype_name(Dtype dtype);
-/// Returns the dtype with this name in files, or nothing.
-std::optional<Dtype> find_dtype(std::string_view name);
-/// Returns the bytes per element.
-std::size_t dtype_size(Dtype dtype);
-/// Returns true for F64, F32, F16 and BF16.
-bool is_weight_dtype(Dtype dtype);
-
-/// Sizes of a tensor, outermost first; empty for a scalar.
-using Shape = std::vector<std::int64_t>;
-
-/// Returns e.g. "[97, 48]".
-std::string shape_text(const Shape& shape);
-/// Returns the number of elements; the product of the sizes must not overflow.
-std::int64_t element_count(const Shape& shape);
-
-/// Returns the unsigned number that bytes spell, at most 8, the least significant first.
-std::uint64_t little_endian(std::span<const std::byte> bytes);
-
-/// A named tensor in another object's memory, little-endian, row-major, perhaps unaligned.
-struct TensorView {
-  std::string name;
-  Dtype dtype = Dtype::kF32;
-  Shape shape;
-  std::span<const std::byte> bytes;
-};
 
 /// Maps a safetensors file into memory.
 ///

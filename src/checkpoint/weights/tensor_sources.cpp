@@ -47,7 +47,8 @@ std::string list_names(const std::vector<std::string>& names) {
 /// The steps of locate_tensors(), which share the tensors not yet accounted for.
 class Locator {
  public:
-  Locator(ModelConfig& config, std::string_view where) : config_(config), where_(where) {}
+  Locator(ModelConfig& config, std::string_view where, std::string_view described_in)
+      : config_(config), where_(where), described_in_(described_in) {}
 
   void collect(std::span<const TensorView> stored) {
     const TensorNames& names = config_.spec.names;
@@ -62,7 +63,8 @@ class Locator {
                     .dtype = tensor.dtype,
                     .shape = tensor.shape},
            .bytes = tensor.bytes,
-           .place = {}});
+           .place = {},
+           .added = 0.0F});
     }
   }
 
@@ -196,7 +198,7 @@ class Locator {
     std::vector<std::string> unexpected;
     for (const auto& [name, source] : stored_) unexpected.push_back(source.info.stored_name);
     if (missing.empty() && unexpected.empty()) return found;
-    throw FormatError("'{}': the tensors must be those of config.json, got{}{}{}", where_,
+    throw FormatError("'{}': the tensors must be those of {}, got{}{}{}", where_, described_in_,
                       missing.empty() ? "" : " missing " + list_names(missing),
                       missing.empty() || unexpected.empty() ? "" : " and",
                       unexpected.empty() ? "" : " unexpected " + list_names(unexpected));
@@ -233,8 +235,8 @@ class Locator {
 
   void check_shape(const TensorSource& source, const Shape& expected) const {
     if (source.info.shape == expected) return;
-    throw FormatError("'{}': tensor '{}' must have the shape {} according to config.json, got {}{}",
-                      where_, printable(source.info.stored_name, 120), shape_text(expected),
+    throw FormatError("'{}': tensor '{}' must have the shape {} according to {}, got {}{}", where_,
+                      printable(source.info.stored_name, 120), shape_text(expected), described_in_,
                       shape_text(source.info.shape), head_hint(source));
   }
 
@@ -248,12 +250,13 @@ class Locator {
     if (!separate && !is_fused(name)) return "";
     const std::int64_t per_head = (is_fused(name) ? 2 : 1) * config_.head_dim;
     if (shape.front() % per_head != 0) return "";
-    return fmt::format("; it would fit num_key_value_heads = {}, config.json has {}",
-                       shape.front() / per_head, config_.num_key_value_heads);
+    return fmt::format("; it would fit num_key_value_heads = {}, {} has {}",
+                       shape.front() / per_head, described_in_, config_.num_key_value_heads);
   }
 
   ModelConfig& config_;
   std::string_view where_;
+  std::string_view described_in_;
   StoredTensors stored_;
   bool has_fused_values_ = false;
   std::vector<std::string> warnings_;
@@ -276,8 +279,8 @@ std::string canonical_tensor_name(std::string_view stored_name) {
 }
 
 TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& config,
-                             std::string_view where) {
-  Locator locator(config, where);
+                             std::string_view where, std::string_view described_in) {
+  Locator locator(config, where, described_in);
   locator.collect(stored);
   locator.complete_prefixes();
   locator.recognise_lime();

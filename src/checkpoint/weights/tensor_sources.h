@@ -27,6 +27,7 @@ struct TensorSource {
   TensorInfo info;
   std::span<const std::byte> bytes;  ///< of the whole stored tensor
   StoredPlace place;
+  float added = 0.0F;  ///< what the parameter has more than the stored one
 };
 
 /// Contains the tensors of a decoder, located among those of its files.
@@ -48,8 +49,9 @@ std::string canonical_tensor_name(std::string_view stored_name);
 ///                baseline with Hyper-Connections, `tie_word_embeddings` where lm_head differs from
 ///                the embedding, `has_head` without lm_head.
 /// @param where   path of the folder, for errors.
+/// @param described_in  what the config was read from, for errors.
 /// @throws FormatError  that names the tensors which are missing, unexpected or misshapen.
 TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& config,
-                             std::string_view where);
+                             std::string_view where, std::string_view described_in = "config.json");
 
 }  // namespace lime

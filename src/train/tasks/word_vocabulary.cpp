@@ -72,7 +72,7 @@ std::map<std::string, std::string> WordVocabulary::files() const {
       {"added_tokens", added},
       {"normalizer", nullptr},
       {"pre_tokenizer", {{"type", "WhitespaceSplit"}}},
-      {"post_processor", bos_template_json(kBos, tokens_[kBos])},
+      {"post_processor", template_json(NamedToken{kBos, tokens_[kBos]}, std::nullopt)},
       {"decoder", nullptr},
       {"model", {{"type", "WordLevel"}, {"vocab", vocabulary}, {"unk_token", "<unk>"}}}};
   const Json config = {{"tokenizer_class", "PreTrainedTokenizerFast"},

@@ -2,6 +2,8 @@
 #include "train/text/tokenizer_files.h"
 
 #include "checkpoint/families/family.h"
+#include "checkpoint/gguf/gguf_files.h"
+#include "checkpoint/gguf/gguf_tokenizer.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 
@@ -9,6 +11,7 @@ namespace lime {
 
 std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder) {
   const std::filesystem::path place = find_tokenizer(folder).folder;
+  if (is_gguf_file(place)) return gguf_tokenizer_files(open_gguf(place).header, place.string());
   std::map<std::string, std::string> files;
   for (const char* const name :
        {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
@@ -36,79 +39,7 @@ std::map<std::string, std::string> files_for_transformers(std::map<std::string, 
   return files;
 }
 
-Json special_token_json(std::int32_t id, const std::string& token) {
-  return {{"id", id},        {"content", token},    {"single_word", false}, {"lstrip", false},
-          {"rstrip", false}, {"normalized", false}, {"special", true}};
-}
-
-Json bos_template_json(std::int32_t id, const std::string& token) {
-  const Json bos_piece = {{"SpecialToken", {{"id", token}, {"type_id", 0}}}};
-  const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
-  return {{"type", "TemplateProcessing"},
-          {"single", Json::array({bos_piece, first})},
-          {"pair", Json::array({bos_piece, first, second})},
-          {"special_tokens",
-           {{token, {{"id", token}, {"ids", Json::array({id})}, {"tokens", {token}}}}}}};
-}
-
 namespace {
-
-constexpr const char* kSpaceMark = "\u2581";
-
-bool is_inside_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-
-bool is_learned(const SentencePieceModel& model, std::int32_t id) {
-  return !model.is_control(id) && !model.is_unknown(id) && !model.is_byte(id);
-}
-
-bool is_learned(const SentencePieceModel& model, std::string_view piece) {
-  return is_learned(model, model.id_of(piece));
-}
-
-Json merges_of(const SentencePieceModel& model) {
-  Json merges = Json::array();
-  for (std::int32_t id = 0; id < model.num_pieces(); ++id) {
-    if (!is_learned(model, id)) continue;
-    const std::string_view piece = model.piece(id);
-    for (std::size_t cut = 1; cut < piece.size(); ++cut) {
-      const std::string_view left = piece.substr(0, cut);
-      const std::string_view right = piece.substr(cut);
-      if (is_inside_character(right.front())) continue;
-      if (!is_learned(model, left) || !is_learned(model, right)) continue;
-      merges.push_back(std::string(left) + ' ' + std::string(right));
-    }
-  }
-  return merges;
-}
-
-Json bpe_json(const SentencePieceModel& model) {
-  Json vocabulary = Json::object();
-  for (std::int32_t id = 0; id < model.num_pieces(); ++id) vocabulary[model.piece(id)] = id;
-  return {{"type", "BPE"},
-          {"dropout", nullptr},
-          {"unk_token", "<unk>"},
-          {"continuing_subword_prefix", nullptr},
-          {"end_of_word_suffix", nullptr},
-          {"fuse_unk", true},
-          {"byte_fallback", true},
-          {"ignore_merges", false},
-          {"vocab", std::move(vocabulary)},
-          {"merges", merges_of(model)}};
-}
-
-Json special_tokens_json(const SentencePieceModel& model) {
-  Json tokens = Json::array();
-  for (std::int32_t id = 0; id < model.num_pieces(); ++id) {
-    if (!model.is_control(id) && !model.is_unknown(id)) continue;
-    tokens.push_back(special_token_json(id, model.piece(id)));
-  }
-  return tokens;
-}
-
-Json replace(const char* from, const char* to) {
-  return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
-}
 
 namespace fs = std::filesystem;
 
@@ -146,30 +77,18 @@ Json tokenizer_config() {
           {"split_special_tokens", true}};
 }
 
-/// Returns the tokenizer.json that gives the ids of a model of train_sentencepiece_model(), with
-/// BOS before every text, for transformers, which converts a tokenizer.model differently from
-/// version to version.
-///
-/// SentencePiece joins the neighbours whose joint piece was learned first. Pieces are numbered in
-/// that order, so a piece's merges are all its splits into two pieces, ordered by its id.
-Json tokenizer_json_of(const SentencePieceModel& model) {
-  const Json prepend = {{"type", "Prepend"}, {"prepend", kSpaceMark}};
-  const Json strip = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
-  return {
-      {"version", "1.0"},
-      {"truncation", nullptr},
-      {"padding", nullptr},
-      {"added_tokens", special_tokens_json(model)},
-      {"normalizer",
-       {{"type", "Sequence"}, {"normalizers", Json::array({prepend, replace(" ", kSpaceMark)})}}},
-      {"pre_tokenizer", nullptr},
-      {"post_processor", bos_template_json(model.bos_id(), model.piece(model.bos_id()))},
-      {"decoder",
-       {{"type", "Sequence"},
-        {"decoders",
-         Json::array(
-             {replace(kSpaceMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}, strip})}}},
-      {"model", bpe_json(model)}};
+/// Returns the pieces of a model of train_sentencepiece_model(), which numbers them in the order in
+/// which they were learned.
+std::vector<VocabularyPiece> pieces_of(const SentencePieceModel& model) {
+  std::vector<VocabularyPiece> pieces;
+  for (std::int32_t id = 0; id < model.num_pieces(); ++id) {
+    const PieceType type = model.is_control(id)   ? PieceType::kControl
+                           : model.is_unknown(id) ? PieceType::kUnknown
+                           : model.is_byte(id)    ? PieceType::kByte
+                                                  : PieceType::kNormal;
+    pieces.push_back({.text = model.piece(id), .type = type, .score = -double{id}});
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -200,7 +119,9 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
   // The description must not outlive the files it describes.
   fs::remove(description_path);
   write_file_atomically(folder / "tokenizer.model", model);
-  const Json json = tokenizer_json_of(*parse_sentencepiece_model(model));
+  // For transformers, which converts a tokenizer.model differently from version to version.
+  const auto trained = parse_sentencepiece_model(model);
+  const Json json = piece_tokenizer_json(pieces_of(*trained), {.bos_id = trained->bos_id()});
   write_file_atomically(folder / "tokenizer.json", json.dump() + "\n");
   write_file_atomically(folder / "tokenizer_config.json", tokenizer_config().dump(2) + "\n");
   write_file_atomically(description_path, description.dump(2) + "\n");

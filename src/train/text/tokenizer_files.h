@@ -7,6 +7,7 @@
 #include <string>
 
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
+#include "checkpoint/tokenizer/piece_tokenizer_json.h"
 #include "core/json.h"
 #include "train/text/tokenized_text.h"
 
@@ -17,11 +18,6 @@ namespace lime {
 /// added_tokens.json, if they exist. @throws IoError
 std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder);
 
-/// Returns an entry of `added_tokens` in tokenizer.json.
-Json special_token_json(std::int32_t id, const std::string& token);
-/// Returns the post-processor of tokenizer.json that prepends a token to every text.
-Json bos_template_json(std::int32_t id, const std::string& token);
-
 /// Returns the files in the form that transformers' AutoTokenizer expects for a model of this
 /// family. transformers 5 loads every tokenizer of a `qwen2` as Qwen2Tokenizer (see
 /// Family::assumed_tokenizer), which cuts numbers into digits; a null `auto_map` of another class
@@ -30,7 +26,7 @@ std::map<std::string, std::string> files_for_transformers(std::map<std::string, 
                                                           const std::string& family);
 
 /// Returns the folder of a SentencePiece tokenizer (tokenizer.model, and the same as tokenizer.json
-/// with tokenizer_config.json for transformers, see tokenizer_json_of()) trained on the training
+/// with tokenizer_config.json for transformers, see piece_tokenizer_json()) trained on the training
 /// part of the text, see train_sentencepiece_model(). Reuses `folder` if it contains one for the
 /// same text and size, otherwise trains into it.
 /// @throws InvalidArgument  if the text is blank, or too short for `vocab_size` pieces.

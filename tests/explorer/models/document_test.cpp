@@ -66,8 +66,16 @@ TEST_F(DocumentTest, OpensTheFoldersOfTheReleasedTraining) {
 }
 
 TEST_F(DocumentTest, SaysWhatOtherFormatsNeed) {
-  EXPECT_THAT(refusalOf(write("model.gguf", "GGUF")), HasSubstr("GGUF is not supported"));
+  EXPECT_THAT(refusalOf(write("model.gguf", "PK")), HasSubstr("expected a checkpoint folder"));
   EXPECT_THAT(refusalOf(folder_.path()), HasSubstr("it contains model.gguf"));
+}
+
+TEST_F(DocumentTest, OpensGgufFiles) {
+  for (const char* const name : {"gguf/llama.gguf", "gguf/gemma3.gguf"}) {
+    const Document document = openDocument(lime::testing::golden_file(name));
+    EXPECT_EQ(document.kind, DocumentKind::kCheckpoint) << name;
+    EXPECT_EQ(document.label, toQString(std::filesystem::path(name).stem()));
+  }
 }
 
 TEST_F(DocumentTest, OutlineOfACaptureNamesItsSites) {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// One model per architecture by tests/golden/gguf/make_gguf.py, as GGUF and as a Hugging Face
+// folder.
+#include "checkpoint/gguf/gguf_model.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "checkpoint/checkpoint_fixture.h"
+#include "checkpoint/gguf/gguf_builder.h"
+#include "checkpoint/parse_model_config.h"
+#include "core/files/sha256.h"
+
+namespace lime {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::GgufBuilder;
+using testing::golden_file;
+using ::testing::HasSubstr;
+using testing::refusal_of;
+
+class GgufGoldenTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(GgufGoldenTest, IsTheModelOfTheFolder) {
+  const Checkpoint folder = Checkpoint::open(golden_file("gguf/" + GetParam()));
+  const Checkpoint file = Checkpoint::open(golden_file("gguf/" + GetParam() + ".gguf"));
+  EXPECT_TRUE(file.warnings().empty());
+
+  ModelConfig config = file.config();
+  // GGUF stores the epsilon in float32 and does not say in which type the model was saved.
+  EXPECT_NEAR(config.spec.norm.eps, folder.config().spec.norm.eps, 1e-12);
+  config.spec.norm.eps = folder.config().spec.norm.eps;
+  config.torch_dtype = folder.config().torch_dtype;
+  EXPECT_TRUE(config == folder.config()) << model_config_to_json(config) << "\n"
+                                         << model_config_to_json(folder.config());
+
+  for (const ParameterSpec& spec : parameter_specs(folder.config())) {
+    ASSERT_TRUE(file.has(spec.name)) << spec.name;
+    EXPECT_EQ(file.tensor(spec.name).shape, spec.shape) << spec.name;
+    EXPECT_EQ(testing::read(file, spec.name), testing::read(folder, spec.name)) << spec.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, GgufGoldenTest, ::testing::ValuesIn(gguf_architectures()),
+                         [](const auto& test) { return test.param; });
+
+/// A LLaMA of one layer: 8 dimensions, 2 heads, 5 tokens.
+GgufBuilder tiny_llama(const std::string& architecture = "llama") {
+  const std::string a = architecture + ".";
+  GgufBuilder file;
+  file.add("general.architecture", architecture)
+      .add(a + "block_count", 1U)
+      .add(a + "embedding_length", 8U)
+      .add(a + "feed_forward_length", 6U)
+      .add(a + "attention.head_count", 2U)
+      .add(a + "context_length", 16U)
+      .add(a + "attention.layer_norm_rms_epsilon", 1e-5F);
+  return file;
+}
+
+std::string zero_floats(std::size_t count) { return std::string(count * sizeof(float), '\0'); }
+
+void add_llama_tensors(GgufBuilder& file) {
+  file.tensor("token_embd.weight", 0, {8, 5}, zero_floats(40))
+      .tensor("output_norm.weight", 0, {8}, zero_floats(8));
+  for (const char* const name : {"attn_norm", "ffn_norm"}) {
+    file.tensor(fmt::format("blk.0.{}.weight", name), 0, {8}, zero_floats(8));
+  }
+  for (const char* const name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+    file.tensor(fmt::format("blk.0.{}.weight", name), 0, {8, 8}, zero_floats(64));
+  }
+  file.tensor("blk.0.ffn_gate.weight", 0, {8, 6}, zero_floats(48))
+      .tensor("blk.0.ffn_up.weight", 0, {8, 6}, zero_floats(48))
+      .tensor("blk.0.ffn_down.weight", 0, {6, 8}, zero_floats(48));
+}
+
+class GgufModelTest : public testing::CheckpointTest {
+ protected:
+  fs::path write(const std::string& name, const GgufBuilder& builder) const {
+    testing::write_text(file(name), builder.build());
+    return file(name);
+  }
+  std::string error_of(const GgufBuilder& builder) const {
+    const fs::path path = write("m.gguf", builder);
+    const std::string error = refusal_of<FormatError>([&] { Checkpoint::open(path); });
+    return error.substr(error.find("': ") + 3);
+  }
+};
+
+TEST_F(GgufModelTest, IsFoundByPathAndInItsFolder) {
+  GgufBuilder builder = tiny_llama();
+  add_llama_tensors(builder);
+  const fs::path path = write("tiny-Q8.gguf", builder);
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  EXPECT_TRUE(checkpoint.config().tie_word_embeddings);
+  EXPECT_EQ(checkpoint.config().vocab_size, 5);
+  EXPECT_EQ(checkpoint.sha256(),
+            sha256_of(fmt::format("{}  tiny-Q8.gguf\n", sha256_of_file(path))));
+  EXPECT_EQ(Checkpoint::open(this->path()).sha256(), checkpoint.sha256());
+  EXPECT_EQ(checkpoint_label(path), "tiny-Q8");
+  EXPECT_TRUE(seems_checkpoint(this->path()));
+  EXPECT_EQ(read_model_config(path), checkpoint.config());
+
+  write("mmproj-tiny.gguf", builder);
+  EXPECT_EQ(Checkpoint::open(this->path()).sha256(), checkpoint.sha256()) << "an image encoder";
+  write("tiny-Q4.gguf", builder);
+  EXPECT_THAT(error_of_folder<IoError>(),
+              HasSubstr("contains 2 GGUF models, pass one of them: tiny-Q4.gguf, tiny-Q8.gguf"));
+}
+
+TEST_F(GgufModelTest, OpensAllPartsOfASplitFile) {
+  GgufBuilder whole = tiny_llama();
+  add_llama_tensors(whole);
+  GgufBuilder first = tiny_llama();
+  first.add("split.count", 2U).add("split.tensors.count", 11U);
+  first.tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
+  GgufBuilder second;
+  second.add("split.count", 2U);
+  second.tensor("output_norm.weight", 0, {8}, zero_floats(8));
+  for (const char* const name : {"attn_norm", "ffn_norm"}) {
+    second.tensor(fmt::format("blk.0.{}.weight", name), 0, {8}, zero_floats(8));
+  }
+  for (const char* const name : {"attn_q", "attn_k", "attn_v", "attn_output"}) {
+    second.tensor(fmt::format("blk.0.{}.weight", name), 0, {8, 8}, zero_floats(64));
+  }
+  second.tensor("blk.0.ffn_gate.weight", 0, {8, 6}, zero_floats(48))
+      .tensor("blk.0.ffn_up.weight", 0, {8, 6}, zero_floats(48))
+      .tensor("blk.0.ffn_down.weight", 0, {6, 8}, zero_floats(48));
+  const fs::path one = write("m-00001-of-00002.gguf", first);
+  EXPECT_THAT(refusal_of<IoError>([&] { Checkpoint::open(one); }),
+              HasSubstr("is one of 2 parts, but 'm-00002-of-00002.gguf' is missing; put all parts "
+                        "into one folder"));
+  const fs::path two = write("m-00002-of-00002.gguf", second);
+  EXPECT_EQ(Checkpoint::open(one).config(), Checkpoint::open(two).config());
+  EXPECT_EQ(Checkpoint::open(path()).files().config, one) << "its folder";
+  write("m-00001-of-00002.gguf", first.tensor("extra.weight", 0, {1}, zero_floats(1)));
+  EXPECT_THAT(refusal_of<FormatError>([&] { Checkpoint::open(one); }),
+              HasSubstr("its 2 parts must have 11 tensors together, got 12"));
+  fs::rename(one, file("renamed.gguf"));
+  EXPECT_THAT(refusal_of<FormatError>([&] { Checkpoint::open(file("renamed.gguf")); }),
+              HasSubstr("whose names must end in -00001-of-00002.gguf"));
+}
+
+TEST_F(GgufModelTest, NamesWhatIsNotSupported) {
+  EXPECT_THAT(error_of(tiny_llama("lama")),
+              HasSubstr("the architecture 'lama' is not supported (supported: llama, qwen2,"));
+  EXPECT_THAT(error_of(tiny_llama("lama")), HasSubstr("; the nearest is 'llama'"));
+  EXPECT_THAT(error_of(tiny_llama("mamba")), Not(HasSubstr("nearest")));
+  EXPECT_THAT(error_of(GgufBuilder()), HasSubstr("'general.architecture' is missing"));
+  EXPECT_EQ(error_of(tiny_llama()),
+            "must have a tensor 'token_embd.weight' with two dimensions; the file contains no "
+            "language model");
+  GgufBuilder experts = tiny_llama();
+  add_llama_tensors(experts);
+  experts.tensor("blk.0.ffn_gate_exps.weight", 0, {8, 6, 4}, zero_floats(192));
+  EXPECT_EQ(error_of(experts),
+            "the tensors must be those of its metadata, got unexpected 1 "
+            "('blk.0.ffn_gate_exps.weight')");
+  GgufBuilder sizes;
+  sizes.add("general.architecture", "llama")
+      .add("llama.embedding_length", 8U)
+      .add("llama.feed_forward_length", std::vector<std::int32_t>{6, 8});
+  sizes.tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
+  EXPECT_THAT(error_of(sizes), HasSubstr("'llama.feed_forward_length' must be the same for all "
+                                         "layers"));
+}
+
+TEST_F(GgufModelTest, AcceptsSizesPerLayerThatAreEqual) {
+  GgufBuilder builder = tiny_llama();
+  builder.add("llama.attention.head_count_kv", std::vector<std::int32_t>{2});
+  add_llama_tensors(builder);
+  EXPECT_EQ(Checkpoint::open(write("m.gguf", builder)).config().num_key_value_heads, 2);
+}
+
+TEST_F(GgufModelTest, ReadsTheRescaledFrequenciesOfLlama3) {
+  GgufBuilder builder = tiny_llama();
+  add_llama_tensors(builder);
+  builder.tensor("rope_freqs.weight", 0, {2},
+                 GgufBuilder::bytes_of(1.0F) + GgufBuilder::bytes_of(8.0F));
+  const RopeSpec rope = Checkpoint::open(write("m.gguf", builder)).config().spec.ropes.front();
+  EXPECT_EQ(rope.kind, RopeKind::kLongRope);
+  EXPECT_EQ(rope.short_factor, (std::vector<double>{1.0, 8.0}));
+  EXPECT_EQ(rope.long_factor, rope.short_factor);
+  EXPECT_EQ(rope.attention_factor, 1.0);
+}
+
+}  // namespace
+}  // namespace lime
