@@ -2,7 +2,7 @@
 #include "store/capture_tables.h"
 
 #include <algorithm>
-#include <ranges>
+#include <functional>
 
 namespace lime {
 namespace {
@@ -96,17 +96,18 @@ std::vector<std::string> read_texts(const Hdf5File& file) {
   return std::vector<std::string>(offsets == 0 ? 0 : offsets - 1);
 }
 
-/// Checks that the column's values are in [-1, num_names), where -1 stands for none.
-void check_indices(const auto& values, std::size_t num_names, const char* column,
-                   const std::filesystem::path& path) {
+/// Checks that `index` of every entry is in [-1, num_names), where -1 stands for none.
+template <typename Index = std::identity>
+void check_indices(const auto& entries, std::size_t num_names, const char* column,
+                   const std::filesystem::path& path, Index index = {}) {
   const auto end = static_cast<std::int64_t>(num_names);
-  const auto wrong =
-      std::ranges::find_if(values, [&](std::int64_t value) { return value < -1 || value >= end; });
-  if (wrong == values.end()) return;
+  const auto is_wrong = [&](std::int64_t value) { return value < -1 || value >= end; };
+  const auto wrong = std::ranges::find_if(entries, is_wrong, index);
+  if (wrong == entries.end()) return;
   throw FormatError(
       "store: '{}': entry {} of '{}' must be in [-1, {}), got {}; restore the file or capture it "
       "again",
-      path.string(), wrong - values.begin(), column, end, *wrong);
+      path.string(), wrong - entries.begin(), column, end, std::invoke(index, *wrong));
 }
 
 /// Returns true if exactly rows [offsets[s], offsets[s + 1]) are of sequence first_sequence + s.
@@ -228,10 +229,9 @@ std::vector<Sequence> read_sequences(const Hdf5File& file) {
   read("sequences/label", &Sequence::label);
   read("sequences/pair", &Sequence::pair);
   read("sequences/task", &Sequence::task);
-  check_indices(sequences | std::views::transform(&Sequence::label), 2, "sequences/label",
-                file.path());
-  check_indices(sequences | std::views::transform(&Sequence::task),
-                texts_of(file, "sequences/task", "names").size(), "sequences/task", file.path());
+  check_indices(sequences, 2, "sequences/label", file.path(), &Sequence::label);
+  check_indices(sequences, texts_of(file, "sequences/task", "names").size(), "sequences/task",
+                file.path(), &Sequence::task);
   read("sequences/log_likelihood", &Sequence::log_likelihood);
   read("sequences/scored_tokens", &Sequence::scored_tokens);
   return sequences;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/recipe.h"
 
-#include <ranges>
 #include <set>
 
 #include "core/program/command_help.h"
@@ -62,8 +61,9 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
 }
 
 std::string names_of_fitting(const std::string& metric) {
-  return fmt::format("{}",
-                     fmt::join(recipes_of(metric) | std::views::transform(&Recipe::name), ", "));
+  std::vector<std::string> names;
+  for (const Recipe* const recipe : recipes_of(metric)) names.push_back(recipe->name);
+  return join_words(names);
 }
 
 std::string known_metrics() {
