@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "checkpoint/families/family.h"
+
 namespace lime {
 namespace {
 
@@ -35,10 +37,34 @@ void require_factors(std::string_view where, const char* key, const std::vector<
   for (const double factor : factors) require_positive(where, key, factor);
 }
 
-void validate_rope(const RopeSpec& rope, std::int64_t rotary_dim, std::string_view where) {
+/// Names the sizes as config.json of the family does.
+void validate_sizes(const ModelConfig& config, std::string_view where) {
+  const Family* const family = find_family(config.family);
+  const SizeKeys usual;
+  const SizeKeys& keys = family == nullptr ? usual : family->keys;
+  const auto require = [&](const char* key, const char* otherwise, std::int64_t value,
+                           std::int64_t maximum = kMaxSize) {
+    require_size(where, key == nullptr ? otherwise : key, value, maximum);
+  };
+  const std::int64_t heads = config.num_attention_heads;
+  const std::int64_t kv_heads = config.num_key_value_heads;
+  require_size(where, "vocab_size", config.vocab_size);
+  require_size(where, keys.hidden_size, config.hidden_size);
+  require_size(where, keys.intermediate_size, config.intermediate_size);
+  require_size(where, keys.num_hidden_layers, config.num_hidden_layers, kMaxLayers);
+  require_size(where, keys.num_attention_heads, heads, kMaxHeads);
+  require(keys.num_key_value_heads, usual.num_key_value_heads, kv_heads, heads);
+  require(keys.head_dim, usual.head_dim, config.head_dim);
+  require_size(where, keys.max_position_embeddings, config.max_position_embeddings);
+  throw_if<FormatError>(heads % kv_heads != 0, "{}: '{}' must be a multiple of {} = {}, got {}",
+                        where, keys.num_attention_heads, keys.num_key_value_heads, kv_heads, heads);
+}
+
+/// @param place  of the RoPE object
+void validate_rope(const RopeSpec& rope, std::int64_t rotary_dim, std::string_view where,
+                   std::string_view place) {
   require_positive(where, "rope_theta", rope.theta);
   if (rope.kind == RopeKind::kDefault) return;
-  const std::string place = fmt::format("{}: 'rope_scaling'", where);
   require_positive(place, "factor", rope.factor);
   require_positive(place, "attention_factor", rope.attention_factor);
   // Above it, factor - (factor - 1) is not 1 in double, and transformers computes other angles.
@@ -73,7 +99,10 @@ void validate_positions(const ModelConfig& config, std::string_view where) {
                         "{}: '{}' must be even for rotary embeddings, got {}", where,
                         spec.rotary_dim == 0 ? "head_dim" : "head_dim * partial_rotary_factor",
                         rotated);
-  for (const RopeSpec& rope : spec.ropes) validate_rope(rope, rotated, where);
+  for (std::size_t i = 0; i < spec.ropes.size(); ++i) {
+    const std::string place = fmt::format("{}: {}", where, rope_place(config, i));
+    validate_rope(spec.ropes[i], rotated, where, place);
+  }
 }
 
 void validate_layers(const ModelConfig& config, std::string_view where) {
@@ -207,18 +236,7 @@ std::int64_t ModelConfig::rotary_dim() const {
 }
 
 void ModelConfig::validate(std::string_view where) const {
-  require_size(where, "vocab_size", vocab_size);
-  require_size(where, "hidden_size", hidden_size);
-  require_size(where, "intermediate_size", intermediate_size);
-  require_size(where, "num_hidden_layers", num_hidden_layers, kMaxLayers);
-  require_size(where, "num_attention_heads", num_attention_heads, kMaxHeads);
-  require_size(where, "num_key_value_heads", num_key_value_heads, num_attention_heads);
-  require_size(where, "head_dim", head_dim);
-  require_size(where, "max_position_embeddings", max_position_embeddings);
-  throw_if<FormatError>(num_attention_heads % num_key_value_heads != 0,
-                        "{}: 'num_attention_heads' must be a multiple of num_key_value_heads = {}, "
-                        "got {}",
-                        where, num_key_value_heads, num_attention_heads);
+  validate_sizes(*this, where);
   validate_spec(*this, where);
   validate_routing(*this, where);
 }

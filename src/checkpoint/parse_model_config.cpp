@@ -7,6 +7,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/families/transformers_names.h"
 #include "checkpoint/gguf/gguf_files.h"
 #include "checkpoint/gguf/gguf_model.h"
 #include "core/files/atomic_file.h"
@@ -19,24 +20,19 @@ namespace {
 /// `model_type` of the open implementation of Attention Residuals.
 constexpr std::string_view kOpenAttnRes = "qwen3_attnres";
 
-/// Returns "; did you mean 'X'" for a typo, or the family with the longest common beginning.
-std::string nearest_decoder(const std::string& name) {
+/// Returns "; did you mean 'X'" for a typo. The name of another architecture is none, nor is
+/// another generation.
+std::string suggest_decoder(const std::string& name) {
+  if (is_transformers_name(name)) return "";
   const auto digits_of = [](std::string text) {
     std::erase_if(text, [](char letter) { return letter < '0' || letter > '9'; });
     return text;
   };
-  const std::vector<std::string> names = decoder_names();
+  std::vector<std::string> names = decoder_names();
+  std::erase_if(names,
+                [&](const std::string& other) { return digits_of(other) != digits_of(name); });
   const std::string typed = closest_word(name, names);
-  if (!typed.empty() && digits_of(typed) == digits_of(name)) {
-    return fmt::format("; did you mean '{}'", typed);
-  }
-  const auto common = [&](const std::string& other) {
-    return std::mismatch(name.begin(), name.end(), other.begin(), other.end()).first - name.begin();
-  };
-  const auto nearest = std::ranges::max_element(
-      names, [&](const std::string& a, const std::string& b) { return common(a) < common(b); });
-  if (common(*nearest) < 3) return "";
-  return fmt::format("; '{}' is the nearest, but computes something else", *nearest);
+  return typed.empty() ? "" : fmt::format("; did you mean '{}'?", typed);
 }
 
 const Family& read_family(const KeyReader& keys, ModelConfig& config) {
@@ -53,9 +49,10 @@ const Family& read_family(const KeyReader& keys, ModelConfig& config) {
   const Family* const family = find_family(blocks);
   if (family == nullptr) {
     throw FormatError(
-        "{}: unknown decoder '{}' in model_type (supported: {}){}; record other models from Python "
-        "with lime_toolkit.Recorder",
-        keys.where(), printable(*name), join_words(decoder_names()), nearest_decoder(*name));
+        "{}: {} decoder '{}' in model_type (supported: {}){}; record other models from Python with "
+        "lime_toolkit.Recorder",
+        keys.where(), is_transformers_name(*name) ? "unsupported" : "unknown", printable(*name),
+        join_words(decoder_names()), suggest_decoder(*name));
   }
   config.family = family->model_type;
   return *family;
@@ -179,15 +176,17 @@ void read_routing(const KeyReader& keys, ModelConfig& config) {
 }
 
 /// Asked before the sizes are validated, so it must hold for any numbers.
-std::int64_t derived_head_dim(const KeyReader& keys, const ModelConfig& config) {
+std::int64_t derived_head_dim(const KeyReader& keys, const SizeKeys& names,
+                              const ModelConfig& config) {
   if (config.num_attention_heads < 1) return 0;
   if (config.hidden_size % config.num_attention_heads == 0) {
     return config.hidden_size / config.num_attention_heads;
   }
-  throw FormatError(
-      "{}: 'hidden_size' must be a multiple of num_attention_heads = {} if head_dim is absent, got "
-      "{}",
-      keys.where(), config.num_attention_heads, config.hidden_size);
+  keys.fail(
+      names.hidden_size,
+      fmt::format("a multiple of {} = {}{}", names.num_attention_heads, config.num_attention_heads,
+                  names.head_dim == nullptr ? "" : fmt::format(" if {} is absent", names.head_dim)),
+      config.hidden_size);
 }
 
 void read_sizes(const KeyReader& keys, const Family& family, ModelConfig& config) {
@@ -211,9 +210,10 @@ void read_sizes(const KeyReader& keys, const Family& family, ModelConfig& config
   std::optional<std::int64_t> head_dim;
   if (names.head_dim != nullptr) {
     head_dim = keys.integer(names.head_dim);
-    if (!head_dim && family.head_dim > 0) head_dim = family.head_dim;
+    const bool silent = !keys.contains(names.head_dim) && family.head_dim > 0;
+    if (silent) head_dim = family.head_dim;
   }
-  config.head_dim = head_dim ? *head_dim : derived_head_dim(keys, config);
+  config.head_dim = head_dim ? *head_dim : derived_head_dim(keys, names, config);
   config.max_position_embeddings =
       keys.integer(names.max_position_embeddings).value_or(family.max_position_embeddings);
 }

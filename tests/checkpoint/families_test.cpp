@@ -12,6 +12,7 @@
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
 #include "support/refusal.h"
+#include "support/test_data.h"
 
 namespace lime {
 namespace {
@@ -71,6 +72,56 @@ TEST(FamiliesTest, HaveTheDefaultsOfTransformers) {
   EXPECT_EQ(parse("gpt2").max_position_embeddings, 1024);
   EXPECT_EQ(parse("gpt_neox").spec.rotary_dim, 2);
   EXPECT_EQ(parse("granite").spec.layer(0).attention_scale, 1.0);
+}
+
+TEST(FamiliesTest, ReadLlamaUnderOtherNames) {
+  const ModelConfig intern = parse("internlm3", {{"qkv_bias", true}, {"bias", true}});
+  EXPECT_TRUE(intern.spec.qkv_bias && intern.spec.o_bias && intern.spec.mlp_bias);
+  EXPECT_EQ(intern.head_dim, 128);
+  EXPECT_EQ(intern.spec.norm.eps, 1e-5);
+  EXPECT_EQ(parse("internlm3", {{"head_dim", nullptr}}).head_dim, 4);
+  EXPECT_EQ(error_of("internlm3", {{"qkv_bias", true}}),
+            "'config.json': 'mlp_bias' must be true, as the bias of attention, got false");
+  EXPECT_EQ(error_of("internlm3", {{"qkv_bias", true}, {"attention_bias", false}}),
+            "'config.json': 'qkv_bias' must be false, as 'attention_bias', got true");
+  EXPECT_TRUE(parse("iquestcoder", {{"mlp_bias", true}}).spec.mlp_bias);
+  EXPECT_EQ(error_of("iquestcoder", {{"clip_qkv", 8.0}}),
+            "'config.json': 'clip_qkv' must be null, as in the released models, got 8.0");
+  EXPECT_EQ(error_of("iquestcoder", {{"use_sliding_window", true}}),
+            "'config.json': 'use_sliding_window' must be false, as in the released models, got "
+            "true");
+}
+
+TEST(FamiliesTest, NameKeysAsTheFileDoes) {
+  const auto wrong_rope = [](const char* key, const Json& changes) {
+    Json rope = {{"rope_type", "linear"}, {"factor", -2}};
+    rope.update(changes);
+    return error_of("llama", {{key, rope}});
+  };
+  EXPECT_EQ(wrong_rope("rope_parameters", {}),
+            "'config.json': 'rope_parameters': 'factor' must be a positive number, got -2");
+  EXPECT_EQ(wrong_rope("rope_scaling", {}),
+            "'config.json': 'rope_scaling': 'factor' must be a positive number, got -2");
+  EXPECT_EQ(wrong_rope("rope_parameters", {{"rope_theta", 0}}),
+            "'config.json': 'rope_parameters': 'rope_theta' must be a positive number, got 0");
+  const Json linear = {{"rope_type", "linear"}, {"factor", 0.0}};
+  EXPECT_EQ(error_of("gemma3_text", {{"rope_parameters", {{"sliding_attention", linear}}}}),
+            "'config.json': 'rope_parameters': 'sliding_attention': 'factor' must be a positive "
+            "number, got 0");
+  EXPECT_EQ(error_of("gemma3_text", {{"rope_scaling", {{"rope_type", "linear"}}}}),
+            "'config.json': 'rope_scaling': 'factor' is missing");
+  EXPECT_EQ(error_of("gpt_neox", {{"rotary_emb_base", -1}}),
+            "'config.json': 'rotary_emb_base' must be a positive number, got -1");
+  EXPECT_EQ(error_of("gpt2", {{"n_layer", 0}}),
+            "'config.json': 'n_layer' must be from 1 to 10000, got 0");
+  EXPECT_EQ(error_of("gpt2", {{"n_head", 3}}),
+            "'config.json': 'n_embd' must be a multiple of n_head = 3, got 16");
+  EXPECT_EQ(error_of("gpt2", {{"layer_norm_epsilon", -1.0}}),
+            "'config.json': 'layer_norm_epsilon' must be at least 0, got -1.0");
+  EXPECT_EQ(error_of("opt", {{"ffn_dim", 0}}),
+            "'config.json': 'ffn_dim' must be from 1 to 2147483647, got 0");
+  EXPECT_EQ(error_of("granite", {{"attention_multiplier", 0.0}}),
+            "'config.json': 'attention_multiplier' must be a positive number, got 0.0");
 }
 
 TEST(FamiliesTest, SlideInTheLayersOfTransformers) {
@@ -186,9 +237,32 @@ TEST(FamiliesTest, RefuseWhatNoFamilyComputes) {
               ::testing::HasSubstr("use the unquantised checkpoint"));
 }
 
+TEST(FamiliesTest, KnowEveryKeyThatTransformersWrites) {
+  const Json file =
+      parse_json(testing::read_text(testing::golden_file("transformers_configs.json")), "golden");
+  EXPECT_GE(file.at("configs").size(), 17u);
+  for (const auto& [family, config] : file.at("configs").items()) {
+    Json json = config;
+    for (const Json& key : file.at("generation")) {
+      if (!json.contains(key)) json[key.get<std::string>()] = 1;
+    }
+    EXPECT_THAT(parse_model_config(json, family).warnings, ::testing::IsEmpty()) << family;
+  }
+}
+
 TEST(FamiliesTest, WarnOfUnknownKeysInOneLine) {
   EXPECT_THAT(parse("llama", {{"use_cache", true}, {"id2label", {}}}).warnings,
               ::testing::IsEmpty());
+  EXPECT_THAT(parse("llama", {{"_model_name_or_path", "SmolLM2"},
+                              {"unk_token_id", 0},
+                              {"min_p", 0.1},
+                              {"rope_interleaved", false},
+                              {"scale_embeddings", nullptr}})
+                  .warnings,
+              ::testing::IsEmpty());
+  EXPECT_THAT(
+      parse("llama", {{"rope_interleaved", true}}).warnings,
+      ::testing::ElementsAre("'config.json': unknown keys are ignored: 'rope_interleaved'"));
   EXPECT_THAT(parse("llama", {{"embedding_multiplier", 12.0}, {"alibi", true}}).warnings,
               ::testing::ElementsAre(
                   "'config.json': unknown keys are ignored: 'embedding_multiplier', 'alibi'"));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/families/family.h"
+#include "checkpoint/families/transformers_names.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/test_model.h"
 #include "core/errors.h"
@@ -308,18 +310,36 @@ TEST(ModelConfigTest, AddsARoutingToTheBlocksOfAFamily) {
 
 TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
   EXPECT_EQ(error_of(small_config("bert")),
-            "'config.json': unknown decoder 'bert' in model_type (supported: " +
+            "'config.json': unsupported decoder 'bert' in model_type (supported: " +
                 join_words(decoder_names()) +
                 "); record other models from Python with lime_toolkit.Recorder");
   EXPECT_THAT(error_of(small_config("lllama")),
-              ::testing::HasSubstr(", mudd); did you mean 'llama'; record other models"));
-  EXPECT_THAT(
-      error_of(small_config("mistral5")),
-      ::testing::HasSubstr("; 'mistral' is the nearest, but computes something else; record"));
+              ::testing::AllOf(::testing::HasSubstr("unknown decoder 'lllama'"),
+                               ::testing::HasSubstr(", mudd); did you mean 'llama'?; record")));
   Json json = small_config("llama");
   json.erase("model_type");
   EXPECT_EQ(error_of(json), "'config.json': 'model_type' is missing, expected one of " +
                                 join_words(decoder_names()));
+}
+
+TEST(ModelConfigTest, SuggestsNoOtherArchitecture) {
+  for (const char* const name :
+       {"mixtral", "mpt", "granitemoe", "gpt_neo", "gemma3n_text", "gptj", "phi", "olmo", "mllama",
+        "mistral3", "molmo2", "reformer", "llava", "qwen3_5", "mistral5", "llama5"}) {
+    EXPECT_THAT(error_of(small_config(name)),
+                ::testing::HasSubstr(", mudd); record other models from Python"))
+        << name;
+  }
+  EXPECT_THAT(error_of(small_config("gptneox")), ::testing::HasSubstr("did you mean 'gpt_neox'?"));
+  EXPECT_THAT(error_of(small_config("gemma3text")),
+              ::testing::HasSubstr("did you mean 'gemma3_text'?"));
+}
+
+TEST(ModelConfigTest, KnowsTheFamiliesOfTransformersByName) {
+  for (const Family* const family : all_families()) {
+    EXPECT_EQ(is_transformers_name(family->model_type), !family->model_type.starts_with("mudd"))
+        << family->model_type;
+  }
 }
 
 TEST(ModelConfigTest, NamesTheFirstKeyAtFault) {

@@ -143,6 +143,16 @@ BRANCHES = {
         [dict(layer_norm_elementwise_affine=True), dict(layer_norm_elementwise_affine=False)],
         [dict(num_attention_heads=4), dict(num_attention_heads=2)],
         [dict(activation_function=name) for name in ("relu", "gelu", "gelu_new")]]),
+    "internlm3": (LLAMA, [
+        HEADS, TIED, HEAD_DIM, activations("hidden_act"),
+        [dict(rms_norm_eps=1e-2), dict()],
+        [dict(qkv_bias=False, bias=False), dict(qkv_bias=True, bias=True),
+         dict(attention_bias=True, mlp_bias=True), dict(head_dim=None)],
+        [dict(rope=kind) for kind in ("default", "dynamic", "yarn")]]),
+    "iquestcoder": (LLAMA, [
+        HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM, activations("hidden_act"),
+        [dict(rms_norm_eps=1e-2), dict()],
+        [dict(rope=kind) for kind in ("default", "linear", "llama3")]]),
 }
 
 

@@ -208,7 +208,8 @@ INSTANTIATE_TEST_SUITE_P(
     Families, FamilyGoldenTest,
     ::testing::Combine(::testing::Values("llama", "mistral", "qwen2", "qwen3", "smollm3", "olmo2",
                                          "olmo3", "phi3", "gemma", "gemma2", "gemma3_text",
-                                         "granite", "gpt_neox", "gpt2", "opt"),
+                                         "granite", "gpt_neox", "gpt2", "opt", "internlm3",
+                                         "iquestcoder"),
                        ::testing::Values(ComputeType::kFloat32, ComputeType::kFloat64)),
     [](const auto& test) {
       return std::get<0>(test.param) + "_" + std::string(enum_name(std::get<1>(test.param)));

@@ -24,6 +24,7 @@ namespace {
 
 constexpr const char* kRopeTheta = "rope_theta";
 constexpr const char* kPartialRotation = "partial_rotary_factor";
+constexpr std::array kLayerTypes = {"full_attention", "sliding_attention"};
 constexpr const char* kOriginalContext = "original_max_position_embeddings";
 
 /// Null is none here, unlike elsewhere: transformers has no default in its place, and fails.
@@ -31,7 +32,7 @@ double read_theta(const KeyReader& keys, const char* key, double otherwise) {
   if (keys.contains(key) && keys.find(key) == nullptr) {
     keys.fail(key, fmt::format("a positive number, or be absent for {}", otherwise), nullptr);
   }
-  return keys.number(key).value_or(otherwise);
+  return keys.positive(key, otherwise);
 }
 
 /// Returns the object with the scaling and its key, or null.
@@ -141,8 +142,8 @@ std::array<Json, 2> layer_type_objects(const KeyReader& keys) {
   std::array<Json, 2> objects = {Json::object(), Json::object()};
   if (const Json* const given = keys.find("rope_parameters")) {
     const KeyReader types(*given, fmt::format("{}: 'rope_parameters'", keys.where()));
-    const Json* const full = types.find("full_attention");
-    const Json* const sliding = types.find("sliding_attention");
+    const Json* const full = types.find(kLayerTypes[0]);
+    const Json* const sliding = types.find(kLayerTypes[1]);
     if (full == nullptr && sliding == nullptr && !given->empty()) {
       throw FormatError("{}: must have the objects full_attention and sliding_attention, got {}",
                         types.where(), printable(given->dump()));
@@ -185,7 +186,6 @@ RopeSpec read_rope(const KeyReader& keys, ModelConfig& config, const RopeReading
 
 std::array<RopeSpec, 2> read_ropes_by_layer_type(const KeyReader& keys, ModelConfig& config,
                                                  const LayerTypeThetas& thetas) {
-  constexpr std::array kNames = {"full_attention", "sliding_attention"};
   const std::array<const char*, 2> theta_keys = {kRopeTheta, thetas.sliding_theta_key};
   for (const char* const key : theta_keys) {
     if (key != nullptr) keys.find(key);
@@ -193,8 +193,7 @@ std::array<RopeSpec, 2> read_ropes_by_layer_type(const KeyReader& keys, ModelCon
   std::array<RopeSpec, 2> ropes;
   const std::array<Json, 2> objects = layer_type_objects(keys);
   for (std::size_t i = 0; i < ropes.size(); ++i) {
-    const KeyReader rope(objects[i],
-                         fmt::format("{}: 'rope_parameters': '{}'", keys.where(), kNames[i]));
+    const KeyReader rope(objects[i], fmt::format("{}: {}", keys.where(), rope_place(config, i)));
     refuse_partial_rotation(rope);
     if (!rope.boolean("truncate", true)) {
       rope.fail("truncate", "true, because transformers does not read it per layer type", false);
@@ -233,6 +232,18 @@ void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, Mo
   config.spec.rotary_dim = rotated == config.head_dim ? 0 : rotated;
 }
 
+std::string rope_place(const ModelConfig& config, std::size_t index) {
+  if (!config.raw.is_object()) return "'rope_scaling'";
+  const KeyReader keys(config.raw, "");
+  const Json* const parameters = keys.find("rope_parameters");
+  const char* const type = kLayerTypes.at(index);
+  if (parameters != nullptr && parameters->is_object() && parameters->contains(type)) {
+    return fmt::format("'rope_parameters': '{}'", type);
+  }
+  const auto [object, key] = rope_object(keys);
+  return fmt::format("'{}'", object == nullptr ? "rope_scaling" : key);
+}
+
 void write_rope(const RopeSpec& rope, Json& json) {
   json["rope_theta"] = rope.theta;
   json["rope_scaling"] = nullptr;
@@ -267,10 +278,10 @@ void refuse_partial_rotation(const KeyReader& keys) {
 }
 
 std::span<const Family* const> all_families() {
-  static constexpr std::array kFamilies = {&kLlama,   &kMistral,    &kMinistral, &kQwen2,   &kQwen3,
-                                           &kSmolLm3, &kOlmo2,      &kOlmo3,     &kPhi3,    &kGemma,
-                                           &kGemma2,  &kGemma3Text, &kGranite,   &kGptNeoX, &kGpt2,
-                                           &kOpt,     &kMuddFormer, &kMuddPythia};
+  static constexpr std::array kFamilies = {
+      &kLlama,   &kInternLm3, &kIQuestCoder, &kMistral, &kMinistral,  &kQwen2,     &kQwen3,
+      &kSmolLm3, &kOlmo2,     &kOlmo3,       &kPhi3,    &kGemma,      &kGemma2,    &kGemma3Text,
+      &kGranite, &kGptNeoX,   &kGpt2,        &kOpt,     &kMuddFormer, &kMuddPythia};
   return kFamilies;
 }
 
@@ -278,6 +289,12 @@ const Family* find_family(std::string_view model_type) {
   const auto families = all_families();
   const auto found = std::ranges::find(families, model_type, &Family::model_type);
   return found == families.end() ? nullptr : *found;
+}
+
+double read_norm_eps(const KeyReader& keys, const char* key, double otherwise) {
+  const double eps = keys.number(key).value_or(otherwise);
+  if (eps < 0.0) keys.fail(key, "at least 0", eps);
+  return eps;
 }
 
 void read_attention_bias(const KeyReader& keys, ModelConfig& config, bool otherwise) {

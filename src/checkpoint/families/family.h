@@ -59,6 +59,9 @@ void write_llama_basics(const ModelConfig& config, Json& json);
 /// Reads the keys of a `llama`.
 void read_llama(const KeyReader& keys, ModelConfig& config);
 
+/// Reads the epsilon of the norms. @throws FormatError  if it is negative.
+double read_norm_eps(const KeyReader& keys, const char* key, double otherwise);
+
 /// Reads `attention_bias`, of the projections before and after attention.
 void read_attention_bias(const KeyReader& keys, ModelConfig& config, bool otherwise = false);
 
@@ -117,6 +120,10 @@ void set_ropes_by_window(ModelConfig& config, const std::array<RopeSpec, 2>& rop
 /// Sets the number of rotated dimensions: `partial_rotary_factor` of the RoPE object, or `key`.
 /// @throws FormatError  if the number is odd or the two keys differ.
 void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config);
+
+/// Returns the place in config.json that errors about `config.spec.ropes[index]` name, e.g.
+/// "'rope_scaling'" or "'rope_parameters': 'sliding_attention'".
+std::string rope_place(const ModelConfig& config, std::size_t index);
 
 /// Writes `rope_theta` and `rope_scaling`.
 void write_rope(const RopeSpec& rope, Json& json);

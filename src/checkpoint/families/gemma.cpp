@@ -10,7 +10,7 @@ namespace {
 void read_gemma_basics(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
   spec.norm = {.kind = NormKind::kRmsPlusOne,
-               .eps = keys.number("rms_norm_eps").value_or(1e-6),
+               .eps = read_norm_eps(keys, "rms_norm_eps", 1e-6),
                .rounds_after_weight = true};
   spec.embedding_multiplier = std::sqrt(static_cast<double>(config.hidden_size));
   read_attention_bias(keys, config);
@@ -39,9 +39,8 @@ void read_gemma2_blocks(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
   spec.norm_placement = NormPlacement::kBoth;
   spec.names.mlp_norm = "pre_feedforward_layernorm";
-  const double scalar = keys.number("query_pre_attn_scalar").value_or(256.0);
-  if (!(scalar > 0.0)) keys.fail("query_pre_attn_scalar", "a positive number", scalar);
-  spec.layers.front().attention_scale = 1.0 / std::sqrt(scalar);
+  spec.layers.front().attention_scale =
+      1.0 / std::sqrt(keys.positive("query_pre_attn_scalar", 256.0));
   keys.find("hidden_act");  // in some files, but transformers reads hidden_activation
 }
 

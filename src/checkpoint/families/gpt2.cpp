@@ -25,7 +25,7 @@ void read_gpt2(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
   spec.norm = {.kind = NormKind::kLayerNorm,
                .has_bias = true,
-               .eps = keys.number("layer_norm_epsilon").value_or(1e-5)};
+               .eps = read_norm_eps(keys, "layer_norm_epsilon", 1e-5)};
   spec.ropes.clear();
   spec.layers.front().rope = std::nullopt;
   spec.learned_position_offset = 0;

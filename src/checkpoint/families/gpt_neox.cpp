@@ -8,7 +8,7 @@ void read_gpt_neox(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
   spec.norm = {.kind = NormKind::kLayerNorm,
                .has_bias = true,
-               .eps = keys.number("layer_norm_eps").value_or(1e-5)};
+               .eps = read_norm_eps(keys, "layer_norm_eps", 1e-5)};
   spec.qkv_layout = QkvLayout::kPerHead;
   read_attention_bias(keys, config, true);
   spec.gated_mlp = false;

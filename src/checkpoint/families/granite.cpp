@@ -7,10 +7,10 @@ namespace {
 void read_granite(const KeyReader& keys, ModelConfig& config) {
   read_llama(keys, config);
   DecoderSpec& spec = config.spec;
-  spec.embedding_multiplier = keys.number("embedding_multiplier").value_or(1.0);
-  spec.residual_multiplier = keys.number("residual_multiplier").value_or(1.0);
-  spec.logits_divisor = keys.number("logits_scaling").value_or(1.0);
-  spec.layers.front().attention_scale = keys.number("attention_multiplier").value_or(1.0);
+  spec.embedding_multiplier = keys.positive("embedding_multiplier", 1.0);
+  spec.residual_multiplier = keys.positive("residual_multiplier", 1.0);
+  spec.logits_divisor = keys.positive("logits_scaling", 1.0);
+  spec.layers.front().attention_scale = keys.positive("attention_multiplier", 1.0);
 }
 
 }  // namespace

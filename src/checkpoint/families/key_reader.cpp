@@ -24,21 +24,35 @@ bool is_int64(const Json& value) {
 constexpr std::array kHarmless = std::to_array<std::string_view>({
     // Provenance and the classes of transformers.
     " _attn_implementation _attn_implementation_autoset _commit_hash _flash_attn_2_enabled "
-    "_name_or_path architectures attn_implementation auto_map custom_pipelines name_or_path "
-    "tokenizer_class transformers_version ",
+    "_model_name_or_path _name_or_path architectures attn_implementation auto_map "
+    "custom_pipelines is_llama_config keys_to_ignore_at_inference name_or_path tokenizer_class "
+    "transformers_version unsloth_fixed unsloth_version ",
     // Training: dropout, initialization, checkpointing.
-    " attention_dropout attn_pdrop classifier_dropout dropout embd_pdrop gradient_checkpointing "
-    "hidden_dropout init_std initializer_factor layerdrop pretraining_tp resid_pdrop ",
+    " activation_dropout attention_dropout attn_pdrop classifier_dropout dropout embd_pdrop "
+    "gradient_checkpointing hidden_dropout init_std initializer_factor layerdrop pretraining_tp "
+    "resid_pdrop ",
     // Kernels and memory: the numbers agree up to rounding.
     " cache_implementation chunk_size_feed_forward reorder_and_upcast_attn torchscript "
     "use_bfloat16 use_cache ",
-    // Special tokens and generation.
-    " bad_words_ids begin_suppress_tokens decoder_start_token_id diversity_penalty do_sample "
-    "early_stopping encoder_no_repeat_ngram_size exponential_decay_length_penalty "
-    "forced_bos_token_id forced_eos_token_id length_penalty max_length min_length "
-    "no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_scores "
-    "pad_token_id prefix remove_invalid_values repetition_penalty return_dict_in_generate "
-    "sep_token_id suppress_tokens temperature top_k top_p typical_p ",
+    // Special tokens.
+    " cls_token_id decoder_start_token_id mask_token_id pad_token_id prefix sep_token_id "
+    "unk_token_id ",
+    // Generation, as in transformers' GenerationConfig.
+    " _from_model_config assistant_confidence_threshold assistant_early_exit "
+    "assistant_ensemble_weight assistant_lookbehind bad_words_ids begin_suppress_tokens "
+    "cache_config compile_config constraints continuous_batching_config disable_compile "
+    "diversity_penalty do_sample dola_layers early_stopping "
+    "encoder_no_repeat_ngram_size encoder_repetition_penalty epsilon_cutoff eta_cutoff "
+    "exponential_decay_length_penalty force_words_ids forced_bos_token_id forced_eos_token_id "
+    "guidance_scale is_assistant length_penalty low_memory max_cache_len max_length "
+    "max_matching_ngram_size max_new_tokens max_time min_length min_new_tokens min_p "
+    "no_repeat_ngram_size "
+    "num_assistant_tokens num_assistant_tokens_schedule num_beam_groups num_beams "
+    "num_return_sequences output_logits output_scores penalty_alpha prefill_chunk_size "
+    "prompt_lookup_num_tokens remove_invalid_values renormalize_logits repetition_penalty "
+    "return_dict_in_generate sequence_bias speculation_type stop_strings suppress_tokens "
+    "target_lookbehind "
+    "temperature token_healing top_h top_k top_p typical_p use_mtp watermarking_config ",
     // Heads for classification and summaries, outputs of the Python call.
     " finetuning_task id2label is_decoder label2id num_labels output_attentions "
     "output_hidden_states problem_type return_dict summary_activation summary_first_dropout "
@@ -47,10 +61,19 @@ constexpr std::array kHarmless = std::to_array<std::string_view>({
     " _sliding_window_pattern cross_attention_hidden_size n_ctx tie_encoder_decoder ",
 });
 
-bool is_harmless(const std::string& key) {
-  return std::ranges::any_of(kHarmless, [&](std::string_view keys) {
-    return keys.find(fmt::format(" {} ", key)) != std::string_view::npos;
-  });
+/// Switches that some conversions write, and that no family here has: harmless if they are off.
+constexpr std::string_view kHarmlessIfFalse =
+    " alibi lm_head_bias rope_interleaved use_mrope use_sliding_window ";
+
+bool is_listed(std::string_view keys, const std::string& key) {
+  return keys.find(fmt::format(" {} ", key)) != std::string_view::npos;
+}
+
+bool is_harmless(const std::string& key, const Json* value) {
+  if (value == nullptr) return true;
+  if (*value == false && is_listed(kHarmlessIfFalse, key)) return true;
+  return std::ranges::any_of(kHarmless,
+                             [&](std::string_view keys) { return is_listed(keys, key); });
 }
 
 /// Keys that must be absent, null, false or empty.
@@ -118,6 +141,12 @@ std::optional<std::int64_t> KeyReader::integer(std::string_view key) const {
 
 std::optional<double> KeyReader::number(std::string_view key) const {
   return find_as<double>(key, &Json::is_number, "a number");
+}
+
+double KeyReader::positive(std::string_view key, double otherwise) const {
+  const auto value = number(key);
+  if (value && !(*value > 0.0)) fail(key, "a positive number", *find(key));
+  return value.value_or(otherwise);
 }
 
 bool KeyReader::boolean(std::string_view key, bool otherwise) const {
@@ -198,7 +227,7 @@ void refuse_unsupported_keys(const KeyReader& keys) {
 
 void warn_of_unknown_keys(const KeyReader& keys, std::vector<std::string>& warnings) {
   std::vector<std::string> unknown = keys.unread();
-  std::erase_if(unknown, is_harmless);
+  std::erase_if(unknown, [&](const std::string& key) { return is_harmless(key, keys.find(key)); });
   if (unknown.empty()) return;
   std::string names;
   for (const std::string& key : unknown) {

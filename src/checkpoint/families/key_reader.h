@@ -36,6 +36,8 @@ class KeyReader {
 
   std::optional<std::int64_t> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
+  /// Returns a number that must be positive, or `otherwise` if it is absent.
+  double positive(std::string_view key, double otherwise) const;
   bool boolean(std::string_view key, bool otherwise) const;
   std::optional<std::string> text(std::string_view key) const;
   /// Returns a list of integers, which may be given as one number; empty if absent.
@@ -69,8 +71,8 @@ class KeyReader {
 /// @throws FormatError  that names the key and what to do.
 void refuse_unsupported_keys(const KeyReader& keys);
 
-/// Adds one line to `warnings` if the object has keys that nobody has read and that are not in the
-/// table of harmless keys: settings of training and generation, provenance.
+/// Adds one line to `warnings` if the object has keys that nobody has read, that are not null, and
+/// that are not in the table of harmless keys: settings of training and generation, provenance.
 void warn_of_unknown_keys(const KeyReader& keys, std::vector<std::string>& warnings);
 
 }  // namespace lime

@@ -57,14 +57,14 @@ void read_mudd_blocks(const KeyReader& keys, ModelConfig& config) {
 
 void read_muddformer(const KeyReader& keys, ModelConfig& config) {
   read_mudd_blocks(keys, config);
-  config.spec.norm.eps = keys.number("norm_eps").value_or(1e-6);
+  config.spec.norm.eps = read_norm_eps(keys, "norm_eps", 1e-6);
   config.spec.ropes = {read_rope(keys, config, {.theta_key = "rope_base"})};
 }
 
 void read_muddpythia(const KeyReader& keys, ModelConfig& config) {
   read_mudd_blocks(keys, config);
   DecoderSpec& spec = config.spec;
-  const double eps = keys.number("norm_eps").value_or(1e-5);
+  const double eps = read_norm_eps(keys, "norm_eps", 1e-5);
   spec.norm = {.kind = NormKind::kLayerNorm, .has_bias = true, .eps = eps};
   spec.head_norm = NormSpec{.eps = eps};
   spec.qkv_bias = true;

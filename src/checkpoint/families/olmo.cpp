@@ -7,7 +7,7 @@ namespace {
 /// Sets what both have in common: norms and biases.
 void read_olmo2_blocks(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
-  spec.norm = {.eps = keys.number("rms_norm_eps").value_or(1e-5), .rounds_after_weight = true};
+  spec.norm = {.eps = read_norm_eps(keys, "rms_norm_eps", 1e-5), .rounds_after_weight = true};
   spec.norm_placement = NormPlacement::kAfter;
   spec.qk_norm = QkNorm::kWholeProjection;
   read_attention_bias(keys, config);

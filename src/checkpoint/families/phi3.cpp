@@ -6,7 +6,7 @@ namespace {
 
 void read_phi3(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
-  spec.norm.eps = keys.number("rms_norm_eps").value_or(1e-5);
+  spec.norm.eps = read_norm_eps(keys, "rms_norm_eps", 1e-5);
   if (keys.boolean("attention_bias", false)) {
     keys.fail("attention_bias", "false, because the blocks of phi3 have no biases", true);
   }

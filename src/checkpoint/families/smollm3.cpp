@@ -35,7 +35,7 @@ std::vector<bool> sliding_layers(const KeyReader& keys, const std::vector<bool>&
 
 void read_smollm3(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
-  spec.norm.eps = keys.number("rms_norm_eps").value_or(spec.norm.eps);
+  spec.norm.eps = read_norm_eps(keys, "rms_norm_eps", spec.norm.eps);
   spec.ropes = {read_rope(keys, config, {.theta = 2000000.0})};
   read_attention_bias(keys, config);
   spec.mlp_bias = keys.boolean("mlp_bias", false);
