@@ -98,9 +98,9 @@ TEST(FamiliesTest, NameKeysAsTheFileDoes) {
     rope.update(changes);
     return error_of("llama", {{key, rope}});
   };
-  EXPECT_EQ(wrong_rope("rope_parameters", {}),
+  EXPECT_EQ(wrong_rope("rope_parameters", Json::object()),
             "'config.json': 'rope_parameters': 'factor' must be a positive number, got -2");
-  EXPECT_EQ(wrong_rope("rope_scaling", {}),
+  EXPECT_EQ(wrong_rope("rope_scaling", Json::object()),
             "'config.json': 'rope_scaling': 'factor' must be a positive number, got -2");
   EXPECT_EQ(wrong_rope("rope_parameters", {{"rope_theta", 0}}),
             "'config.json': 'rope_parameters': 'rope_theta' must be a positive number, got 0");
