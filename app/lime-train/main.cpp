@@ -309,7 +309,9 @@ std::string expression_lines(const GenerateCommand& command, const ProgressFn& o
   for (std::int64_t i = 0; i < command.count; ++i) {
     const ArithmeticExpression& expression =
         drawn[static_cast<std::size_t>(i % kinds)][static_cast<std::size_t>(i / kinds)];
-    lines += command.form == ExpressionForm::kSolution ? expression.solution() : expression.text();
+    lines += command.form == ExpressionForm::kSolution
+                 ? expression.solution(command.arithmetic.modulus)
+                 : expression.text();
     lines += '\n';
   }
   return lines;

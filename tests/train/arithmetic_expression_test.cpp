@@ -69,6 +69,29 @@ TEST(ArithmeticExpressionTest, KnowsWhetherAllResultsAreExactAndInRange) {
   EXPECT_FALSE(is_fine("21"));
 }
 
+TEST(ArithmeticExpressionTest, ReadsBothSignsOfMultiplication) {
+  EXPECT_EQ(ArithmeticExpression::parse("3 + 4 * 2 x 5").text(), "3 + 4 x 2 x 5");
+}
+
+TEST(ArithmeticExpressionTest, ComputesModuloAPrime) {
+  const auto solution = [](std::string_view text) {
+    return ArithmeticExpression::parse(text).solution(11);
+  };
+  EXPECT_EQ(solution("( 7 + 5 ) / ( 6 + 4 * 3 - 2 * 7 )"),
+            "( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 ) = 1 / ( 6 + 4 x 3 - 2 x 7 ) = 1 / ( 6 + 1 - 2 x 7 ) "
+            "= 1 / ( 7 - 2 x 7 ) = 1 / ( 7 - 3 ) = 1 / 4 = 3");
+  EXPECT_EQ(solution("3 - 5"), "3 - 5 = 9");
+  for (int divisor = 1; divisor < 997; ++divisor) {
+    const auto quotient = apply_operation(ArithmeticOperation::kDivide, 5, divisor, 997);
+    ASSERT_TRUE(quotient);
+    ASSERT_EQ(*quotient * divisor % 997, 5) << divisor;
+  }
+  EXPECT_EQ(apply_operation(ArithmeticOperation::kDivide, 1, 1, 2), 1);
+  EXPECT_FALSE(
+      ArithmeticExpression::parse("3 / ( 4 - 4 )").is_exact_within(IntegerRange::modulo(11)));
+  EXPECT_FALSE(ArithmeticExpression::parse("3 + 11").is_exact_within(IntegerRange::modulo(11)));
+}
+
 TEST(ArithmeticExpressionTest, NamesTheWordThatDoesNotFit) {
   EXPECT_THAT([] { ArithmeticExpression::parse("7 + * 3"); },
               ThrowsMessage<FormatError>("arithmetic expression: word 3 must be an integer or '(', "

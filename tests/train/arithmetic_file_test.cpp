@@ -72,6 +72,25 @@ TEST_F(ArithmeticFileTest, NamesTheLineThatIsWrong) {
   refuses(endless, "an expression must have at most 1000 words, got 200001");
 }
 
+TEST_F(ArithmeticFileTest, ReadsThePublishedFormModuloEleven) {
+  const IntegerRange field = IntegerRange::modulo(11);
+  const auto read = [&](const std::string& line) {
+    return read_expressions(write("mod.txt", line + "\n"), field);
+  };
+  EXPECT_EQ(read("3 * 4 = 1").front().text(), "3 x 4");
+  EXPECT_EQ(read("7 / 2 + 10 * 10 = 9 + 10 * 10 = 9 + 1 = 10").size(), 1u);
+  EXPECT_THAT([&] { read("3 * 4 = 12"); },
+              ThrowsMessage<FormatError>(HasSubstr("line 1: word 5 must be '1', got '12'")));
+  EXPECT_THAT([&] { read("3 / 0"); },
+              ThrowsMessage<FormatError>(HasSubstr(
+                  "every number must be in [0, 10] and no division by 0, got '3 / 0'; another "
+                  "modulus needs --modulus")));
+  const auto drawn = ArithmeticGenerator({.modulus = 11}, 4).draw_distinct(4, TaskSplit::kTest, 50);
+  for (const ArithmeticExpression& expression : drawn) {
+    EXPECT_EQ(read(expression.solution(11)).front().text(), expression.text());
+  }
+}
+
 TEST_F(ArithmeticFileTest, RefusesAFileWithoutExpressions) {
   EXPECT_THAT([&] { read_expressions(write("empty.txt", "\n \n"), kFileRange); },
               ThrowsMessage<FormatError>(HasSubstr(

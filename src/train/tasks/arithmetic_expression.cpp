@@ -25,8 +25,36 @@ std::string_view token_of(ArithmeticOperation operation) {
   return kArithmeticOperationTokens[static_cast<std::size_t>(operation)];
 }
 
-/// Returns the result of one operation, or nothing if a division is not exact.
-std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
+/// Returns the inverse of `value` modulo a prime: its power of prime - 2 (Fermat).
+std::int64_t inverse_modulo(std::int64_t value, int prime) {
+  std::int64_t inverse = 1;
+  std::int64_t square = value % prime;
+  for (int power = prime - 2; power > 0; power /= 2) {
+    if (power % 2 == 1) inverse = inverse * square % prime;
+    square = square * square % prime;
+  }
+  return inverse % prime;
+}
+
+/// Applies an operation to numbers of [0, prime).
+std::optional<std::int64_t> apply_modulo(ArithmeticOperation operation, std::int64_t a,
+                                         std::int64_t b, int prime) {
+  switch (operation) {
+    case ArithmeticOperation::kAdd: return (a + b) % prime;
+    case ArithmeticOperation::kSubtract: return (a - b + prime) % prime;
+    case ArithmeticOperation::kMultiply: return a * b % prime;
+    case ArithmeticOperation::kDivide:
+      if (b == 0) return std::nullopt;
+      return a * inverse_modulo(b, prime) % prime;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> apply_operation(ArithmeticOperation operation, std::int64_t a,
+                                            std::int64_t b, int modulus) {
+  if (modulus > 0) return apply_modulo(operation, a, b, modulus);
   switch (operation) {
     case ArithmeticOperation::kAdd: return a + b;
     case ArithmeticOperation::kSubtract: return a - b;
@@ -38,9 +66,12 @@ std::optional<std::int64_t> apply(ArithmeticOperation operation, std::int64_t a,
   return std::nullopt;
 }
 
+namespace {
+
 /// Applies an operation of a user's expression.
-std::int64_t apply_exactly(ArithmeticOperation operation, std::int64_t a, std::int64_t b) {
-  const std::optional<std::int64_t> result = apply(operation, a, b);
+std::int64_t apply_exactly(ArithmeticOperation operation, std::int64_t a, std::int64_t b,
+                           int modulus) {
+  const std::optional<std::int64_t> result = apply_operation(operation, a, b, modulus);
   throw_if<NumericalError>(!result, "arithmetic expression: divisions must be exact, got {} / {}",
                            a, b);
   throw_if<NumericalError>(
@@ -109,7 +140,7 @@ class Parser {
       return;
     }
     const std::size_t end = std::min(text_.find(' ', begin), text_.size());
-    word_ = text_.substr(begin, end - begin);
+    word_ = usual_operation(text_.substr(begin, end - begin));
     position_ = end;
     ++place_;
   }
@@ -129,6 +160,12 @@ class Parser {
 };
 
 }  // namespace
+
+std::string_view usual_operation(std::string_view word) {
+  constexpr std::string_view kTimes =
+      kArithmeticOperationTokens[static_cast<std::size_t>(ArithmeticOperation::kMultiply)];
+  return word == "*" ? kTimes : word;
+}
 
 ArithmeticExpression::ArithmeticExpression(ArithmeticOperation operation,
                                            const ArithmeticExpression& left,
@@ -172,8 +209,9 @@ int ArithmeticExpression::num_operands() const {
   return is_number() ? 1 : left_->num_operands() + right_->num_operands();
 }
 
-std::int64_t ArithmeticExpression::value() const {
-  return is_number() ? value_ : apply_exactly(operation_, left_->value(), right_->value());
+std::int64_t ArithmeticExpression::value(int modulus) const {
+  if (is_number()) return value_;
+  return apply_exactly(operation_, left_->value(modulus), right_->value(modulus), modulus);
 }
 
 /// Returns the value, or nothing if a part of it leaves the range or a division is not exact.
@@ -182,7 +220,7 @@ std::optional<std::int64_t> ArithmeticExpression::value_within(const IntegerRang
   if (!is_number()) {
     const auto left = left_->value_within(range);
     const auto right = left ? right_->value_within(range) : std::nullopt;
-    value = right ? apply(operation_, *left, *right) : std::nullopt;
+    value = right ? apply_operation(operation_, *left, *right, range.modulus) : std::nullopt;
   }
   return value && range.contains(*value) ? value : std::nullopt;
 }
@@ -191,23 +229,23 @@ bool ArithmeticExpression::is_exact_within(const IntegerRange& range) const {
   return value_within(range).has_value();
 }
 
-ArithmeticExpression ArithmeticExpression::simplified() const {
+ArithmeticExpression ArithmeticExpression::simplified(int modulus) const {
   throw_if(is_number(), "arithmetic expression: only operations can be simplified, got {}", value_);
-  if (!left_->is_number()) return {operation_, left_->simplified(), *right_};
-  if (!right_->is_number()) return {operation_, *left_, right_->simplified()};
+  if (!left_->is_number()) return {operation_, left_->simplified(modulus), *right_};
+  if (!right_->is_number()) return {operation_, *left_, right_->simplified(modulus)};
   return ArithmeticExpression(
-      static_cast<int>(apply_exactly(operation_, left_->value_, right_->value_)));
+      static_cast<int>(apply_exactly(operation_, left_->value_, right_->value_, modulus)));
 }
 
-std::vector<ArithmeticExpression> ArithmeticExpression::steps() const {
+std::vector<ArithmeticExpression> ArithmeticExpression::steps(int modulus) const {
   std::vector<ArithmeticExpression> all = {*this};
-  while (!all.back().is_number()) all.push_back(all.back().simplified());
+  while (!all.back().is_number()) all.push_back(all.back().simplified(modulus));
   return all;
 }
 
-std::string ArithmeticExpression::solution() const {
+std::string ArithmeticExpression::solution(int modulus) const {
   std::string text;
-  for (const ArithmeticExpression& step : steps()) {
+  for (const ArithmeticExpression& step : steps(modulus)) {
     if (!text.empty()) text += " = ";
     step.append_text(text);
   }

@@ -12,16 +12,28 @@ namespace lime {
 
 enum class ArithmeticOperation : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide };
 
-/// The tokens of the operations, in the order of the enumerators.
+/// The tokens of the operations, in the order of the enumerators. `*` is read as `x`.
 inline constexpr std::string_view kArithmeticOperationTokens[] = {"+", "-", "x", "/"};
 
-/// The integers from `min` to `max`, inclusive.
+/// The integers from `min` to `max`, inclusive, or those modulo a prime.
 struct IntegerRange {
   int min = 0;
   int max = 0;
+  /// A prime: results are taken modulo it, and a / b is the q with q b = a; 0: of integers.
+  int modulus = 0;
+
+  static IntegerRange modulo(int prime) { return {0, prime - 1, prime}; }
 
   bool contains(std::int64_t value) const { return value >= min && value <= max; }
 };
+
+/// Returns `x` for `*`, other words as they are.
+std::string_view usual_operation(std::string_view word);
+
+/// Returns the result of one operation, or nothing if a division is by zero or not exact.
+/// @param modulus  of IntegerRange; a and b are then in [0, modulus)
+std::optional<std::int64_t> apply_operation(ArithmeticOperation operation, std::int64_t a,
+                                            std::int64_t b, int modulus = 0);
 
 /// An expression of +, -, x, / over integers, e.g. `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`.
 ///
@@ -47,8 +59,9 @@ class ArithmeticExpression {
   bool is_number() const { return left_ == nullptr; }
   int num_operands() const;
 
+  /// @param modulus  of IntegerRange, as below
   /// @throws NumericalError  for a division by zero or with a remainder.
-  std::int64_t value() const;
+  std::int64_t value(int modulus = 0) const;
 
   /// Returns true if every operand and every intermediate result is in `range` and no division is
   /// by zero or leaves a remainder.
@@ -57,14 +70,14 @@ class ArithmeticExpression {
   /// Evaluates the first operation: the leftmost one whose operands are both numbers.
   /// @throws InvalidArgument  if this is already a number.
   /// @throws NumericalError   as value(), or if the result does not fit in an int.
-  ArithmeticExpression simplified() const;
+  ArithmeticExpression simplified(int modulus = 0) const;
 
   /// Returns this expression and the result of each step; the last one is a number. For the example
   /// of Gerasimov et al. (2025), arXiv:2502.09245:
   ///   `( 7 + 5 ) / ( 6 + 4 x 3 - 2 x 7 )`, `12 / ( 6 + 4 x 3 - 2 x 7 )`, ..., `12 / 4`, `3`
-  std::vector<ArithmeticExpression> steps() const;
+  std::vector<ArithmeticExpression> steps(int modulus = 0) const;
 
-  std::string solution() const;
+  std::string solution(int modulus = 0) const;
 
  private:
   int rank() const;

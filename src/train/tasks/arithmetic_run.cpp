@@ -70,8 +70,8 @@ void require_same_words(const std::filesystem::path& from, const ArithmeticVocab
     if (there == id) continue;
     throw InvalidArgument(
         "from: the tokenizer of '{}' must have the words of expressions from {} to {} in their "
-        "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value "
-        "and --max-value",
+        "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value, "
+        "--max-value and --modulus",
         from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");
   }
 }
@@ -87,8 +87,8 @@ struct Accuracy {
 /// may have up to twice the tokens of the longest reference.
 /// @return one object per number of operands, ascending, as in the log and --format json.
 Json evaluate(const Decoder& decoder, const ArithmeticVocabulary& vocabulary,
-              std::span<const ArithmeticExpression> expressions, const ProgressFn& on_progress,
-              std::stop_token stop) {
+              std::span<const ArithmeticExpression> expressions, int modulus,
+              const ProgressFn& on_progress, std::stop_token stop) {
   std::vector<std::vector<std::int32_t>> prompts;
   std::vector<std::vector<std::int32_t>> references;  // expected completions, `</s>` included
   std::size_t longest = 0;
@@ -109,7 +109,7 @@ Json evaluate(const Decoder& decoder, const ArithmeticVocabulary& vocabulary,
     const std::optional<int> answer = vocabulary.answer(written[i]);
     ++accuracy.count;
     if (!answer) ++accuracy.unfinished;
-    if (answer && *answer == expressions[i].value()) ++accuracy.correct;
+    if (answer && *answer == expressions[i].value(modulus)) ++accuracy.correct;
     if (written[i] == references[i]) ++accuracy.exact;
   }
   Json rows = Json::array();
@@ -177,7 +177,8 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
        .files = setup.from.empty() ? vocabulary.files() : tokenizer_files(setup.from),
        .evaluate =
            [&](const ProgressFn& progress, std::stop_token evaluation_stop) {
-             return evaluate(decoder, vocabulary, samples.test, progress, evaluation_stop);
+             return evaluate(decoder, vocabulary, samples.test, data.task.modulus, progress,
+                             evaluation_stop);
            }},
       on_progress, stop);
 }

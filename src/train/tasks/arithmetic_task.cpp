@@ -29,6 +29,14 @@ std::uint64_t hash_of(std::string_view text) {
   return hash ^ (hash >> 33);
 }
 
+bool is_prime(int value) {
+  if (value < 2 || value > kLimit) return false;
+  for (int divisor = 2; divisor * divisor <= value; ++divisor) {
+    if (value % divisor == 0) return false;
+  }
+  return true;
+}
+
 bool is_trivial(ArithmeticOperation operation, int left, int right) {
   if (operation == ArithmeticOperation::kMultiply) return left == 1 || right == 1;
   return operation == ArithmeticOperation::kDivide && right == 1;
@@ -42,7 +50,7 @@ constexpr std::ptrdiff_t kMaxWords = 1000;
 Words words_of(const std::string& text) {
   std::istringstream stream(text);
   Words words;
-  for (std::string word; stream >> word;) words.push_back(std::move(word));
+  for (std::string word; stream >> word;) words.emplace_back(usual_operation(word));
   return words;
 }
 
@@ -82,14 +90,21 @@ ArithmeticExpression expression_of(const Words& line, const IntegerRange& range,
                         "{}: an expression must have {} to {} operands, got {}", where,
                         ArithmeticTaskOptions::kMinOperands, ArithmeticTaskOptions::kMaxOperands,
                         operands);
-  if (!expression.is_exact_within(range)) {
+  const bool is_modular = range.modulus > 0;
+  const bool fits = expression.is_exact_within(range);
+  throw_if<FormatError>(!fits && is_modular,
+                        "{}: every number must be in [{}, {}] and no division by 0, got '{}'; "
+                        "another modulus needs --modulus",
+                        where, range.min, range.max, expression.text());
+  if (!fits) {
     throw FormatError(
         "{}: every number must be in [{}, {}] and every division must be exact, got '{}'; other "
         "ranges need --min-value and --max-value",
         where, range.min, range.max, expression.text());
   }
   const bool has_solution = std::ranges::find(line, "=") != line.end();
-  require_words(line, words_of(has_solution ? expression.solution() : expression.text()), where);
+  require_words(
+      line, words_of(has_solution ? expression.solution(range.modulus) : expression.text()), where);
   return expression;
 }
 
@@ -100,6 +115,9 @@ void ArithmeticTaskOptions::describe(OptionList& list) {
   list.add("operands", operands, "numbers of operands per expression, each from 2 to 10");
   list.add("min_value", min_value, "smallest operand and intermediate result");
   list.add("max_value", max_value, "largest operand and intermediate result");
+  list.add("modulus", modulus,
+           "a prime, 11 in the published data: arithmetic modulo it, over the integers from 0 to "
+           "modulus - 1; 0: arithmetic of integers");
 }
 
 void ArithmeticTaskOptions::validate() const {
@@ -114,6 +132,12 @@ void ArithmeticTaskOptions::validate() const {
            min_value);
   throw_if(max_value < 10 || max_value > kLimit, "max_value: must be from 10 to {}, got {}", kLimit,
            max_value);
+  throw_if(modulus != 0 && !is_prime(modulus), "modulus: must be 0 or a prime up to {}, got {}",
+           kLimit, modulus);
+  const ArithmeticTaskOptions usual;
+  throw_if(modulus != 0 && (min_value != usual.min_value || max_value != usual.max_value),
+           "modulus: replaces the range, got min_value {} and max_value {}; omit them", min_value,
+           max_value);
 }
 
 TaskSplit split_of(const ArithmeticExpression& expression) {
@@ -121,15 +145,41 @@ TaskSplit split_of(const ArithmeticExpression& expression) {
 }
 
 ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, std::uint64_t seed)
-    : options_(options), seed_(seed) {
-  options_.validate();
-  const auto num_values = static_cast<std::size_t>(options_.max_value - options_.min_value + 1);
-  operations_.resize(num_values);
+    : range_(options.range()), seed_(seed) {
+  options.validate();
+  const auto num_values = static_cast<std::size_t>(range_.max - range_.min + 1);
+  splits_.assign(std::size(kOperations), std::vector<std::vector<Split>>(num_values));
+  if (range_.modulus > 0) {
+    fill_modular_splits();
+  } else {
+    for (const ArithmeticOperation operation : kOperations) {
+      auto& of_operation = splits_[static_cast<std::size_t>(operation)];
+      for (std::size_t i = 0; i < num_values; ++i) {
+        of_operation[i] = splits_of(operation, range_.min + static_cast<int>(i));
+      }
+    }
+  }
+  fill_operations();
+}
+
+void ArithmeticGenerator::fill_modular_splits() {
   for (const ArithmeticOperation operation : kOperations) {
-    auto& of_operation = splits_.emplace_back();
-    for (std::size_t i = 0; i < num_values; ++i) {
-      of_operation.push_back(splits_of(operation, options_.min_value + static_cast<int>(i)));
-      const auto& pairs = of_operation.back();
+    for (int left = range_.min; left <= range_.max; ++left) {
+      for (int right = range_.min; right <= range_.max; ++right) {
+        const auto value = apply_operation(operation, left, right, range_.modulus);
+        if (!value) continue;
+        splits_[static_cast<std::size_t>(operation)][static_cast<std::size_t>(*value)].push_back(
+            {left, right});
+      }
+    }
+  }
+}
+
+void ArithmeticGenerator::fill_operations() {
+  operations_.resize(splits_.front().size());
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (const ArithmeticOperation operation : kOperations) {
+      const auto& pairs = splits_[static_cast<std::size_t>(operation)][i];
       const bool has_proper = std::ranges::any_of(
           pairs, [&](const Split& pair) { return !is_trivial(operation, pair.left, pair.right); });
       if (has_proper) operations_[i].push_back(operation);
@@ -139,7 +189,7 @@ ArithmeticGenerator::ArithmeticGenerator(const ArithmeticTaskOptions& options, s
 
 std::vector<ArithmeticGenerator::Split> ArithmeticGenerator::splits_of(
     ArithmeticOperation operation, int value) const {
-  const IntegerRange range = options_.range();
+  const IntegerRange& range = range_;
   std::vector<Split> pairs;
   for (int known = range.min; known <= range.max; ++known) {
     // `known` is the left operand of a sum or product, the right one of their inverses.
@@ -172,7 +222,7 @@ std::vector<ArithmeticGenerator::Split> ArithmeticGenerator::splits_of(
 ArithmeticExpression ArithmeticGenerator::expand(int num_operands, int value,
                                                  Random& random) const {
   if (num_operands == 1) return ArithmeticExpression(value);
-  const auto index = static_cast<std::size_t>(value - options_.min_value);
+  const auto index = static_cast<std::size_t>(value - range_.min);
   const auto& operations = operations_[index];
   const ArithmeticOperation operation = operations[random.below(operations.size())];
   const auto& pairs = splits_[static_cast<std::size_t>(operation)][index];
@@ -188,14 +238,13 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
                                                std::int64_t index) const {
   const auto kind = static_cast<std::uint64_t>(2 * num_operands + static_cast<int>(split));
   Random random = Random(seed_).fork(kind).fork(static_cast<std::uint64_t>(index));
-  const IntegerRange range = options_.range();
-  const auto num_values = static_cast<std::uint64_t>(range.max - range.min + 1);
+  const auto num_values = static_cast<std::uint64_t>(range_.max - range_.min + 1);
   while (true) {
-    const int value = range.min + static_cast<int>(random.below(num_values));
+    const int value = range_.min + static_cast<int>(random.below(num_values));
     const ArithmeticExpression drawn = expand(num_operands, value, random);
     // Without redundant brackets it may group differently.
     const ArithmeticExpression expression = ArithmeticExpression::parse(drawn.text());
-    if (expression.is_exact_within(range) && split_of(expression) == split) return expression;
+    if (expression.is_exact_within(range_) && split_of(expression) == split) return expression;
   }
 }
 
@@ -219,8 +268,8 @@ std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit s
     for (std::size_t value = 0; value < num_values; ++value) {
       for (const ArithmeticOperation operation : operations_[value]) {
         for (const Split& pair : splits_[static_cast<std::size_t>(operation)][value]) {
-          const auto left = static_cast<std::size_t>(pair.left - options_.min_value);
-          const auto right = static_cast<std::size_t>(pair.right - options_.min_value);
+          const auto left = static_cast<std::size_t>(pair.left - range_.min);
+          const auto right = static_cast<std::size_t>(pair.right - range_.min);
           for (std::size_t k = 1; k < operands; ++k) {
             of_value[value] += ways[k][left] * ways[operands - k][right];
           }
@@ -245,7 +294,7 @@ std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
         "arithmetic task: {} different expressions of {} operands are needed for {}, there are {} "
         "{} from {} to {}; ask for fewer or widen the range",
         count, num_operands, split == TaskSplit::kTest ? "tests" : "training", there_are, number,
-        options_.min_value, options_.max_value);
+        range_.min, range_.max);
   };
   const std::int64_t most = most_expressions(num_operands, split, count);
   if (most < count) refuse("at most", most);

@@ -25,8 +25,13 @@ struct ArithmeticTaskOptions {
   /// Every operand and every intermediate result is in [min_value, max_value].
   int min_value = 0;
   int max_value = 110;
+  /// A prime: arithmetic modulo it, over the numbers below it, as in Feng et al. (2023),
+  /// arXiv:2305.15408 (11); min_value and max_value do not apply. 0: arithmetic of integers.
+  int modulus = 0;
 
-  IntegerRange range() const { return {min_value, max_value}; }
+  IntegerRange range() const {
+    return modulus > 0 ? IntegerRange::modulo(modulus) : IntegerRange{min_value, max_value};
+  }
   void describe(OptionList& list);
   void validate() const;
 };
@@ -66,8 +71,10 @@ class ArithmeticGenerator {
   std::int64_t most_expressions(int num_operands, TaskSplit split, std::int64_t wanted) const;
   ArithmeticExpression expand(int num_operands, int value, Random& random) const;
   std::vector<Split> splits_of(ArithmeticOperation operation, int value) const;
+  void fill_modular_splits();
+  void fill_operations();
 
-  ArithmeticTaskOptions options_;
+  IntegerRange range_;
   std::uint64_t seed_;
   /// Per operation and value: all pairs of operands with that result.
   std::vector<std::vector<std::vector<Split>>> splits_;
@@ -76,7 +83,7 @@ class ArithmeticGenerator {
 };
 
 /// Reads expressions, one per line, alone or followed by their solution(), as written by
-/// `lime-train generate`. Empty lines are skipped.
+/// `lime-train generate`. Empty lines are skipped, and `*` is read as `x`.
 ///
 /// @param range  of every operand and intermediate result.
 /// @throws IoError      if the file cannot be read.

@@ -105,7 +105,7 @@ std::vector<std::int32_t> ArithmeticVocabulary::prompt(
 
 std::vector<std::int32_t> ArithmeticVocabulary::sequence(
     const ArithmeticExpression& expression) const {
-  std::vector<std::int32_t> ids = encode(expression.solution());
+  std::vector<std::int32_t> ids = encode(expression.solution(range_.modulus));
   ids.insert(ids.begin(), kBos);
   ids.push_back(kEos);
   return ids;
