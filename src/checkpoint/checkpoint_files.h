@@ -82,9 +82,9 @@ struct WeightFiles {
 /// Returns true if `folder` contains files that open_weight_files() opens.
 bool has_weights(const std::filesystem::path& folder);
 
-/// Opens a GGUF file, or in a folder the first of these that exists: `model.safetensors`, the shards
-/// of its index, `pytorch_model.bin`, the shards of its index. Of a shard only the tensors that the
-/// index assigns to it count.
+/// Opens a GGUF file, or in a folder the first of these that exists: `model.safetensors`, the
+/// shards of its index, `pytorch_model.bin`, the shards of its index. Of a shard only the tensors
+/// that the index assigns to it count.
 /// @throws IoError, FormatError  if there are no weights, a file is broken, a shard is missing or
 /// outside the folder, or lacks a tensor of the index.
 WeightFiles open_weight_files(const std::filesystem::path& folder);
