@@ -12,9 +12,9 @@ packages=(
   qt6-base-dev qt6-svg-dev libqcustomplot-dev fonts-liberation
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-# Needed by the checks only: the linters, h5py as a second reader of the files, a virtual display, and
-# mpirun, which starts several processes.
-test_packages=(clang-format clang-tidy python3 python3-dev python3-venv python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin)
+# Needed by the checks only: the linters, Clang with libFuzzer, h5py as a second reader of the files, a
+# virtual display, and mpirun, which starts several processes.
+test_packages=(clang-format clang-tidy clang libclang-rt-dev python3 python3-dev python3-venv python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin)
 if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null; then

@@ -6,9 +6,10 @@
 #   scripts/sanitize.sh valgrind [OPTION]   memcheck on the tests without LibTorch, build/valgrind
 #   scripts/sanitize.sh fuzz [SECONDS [NAME...]]
 #                                           the harnesses of tests/fuzz, all if none is named, under
-#                                           libFuzzer, 1800 s each; needs Clang; build/fuzz
+#                                           libFuzzer, over their corpora and then 1800 s of changes
+#                                           each; needs Clang; build/fuzz
 # --readers builds and tests only the file readers (core, checkpoint, store, and tests/fuzz on its
-# corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter, for CI;
+# corpora with LIME_FUZZ_SECONDS, 20, of random changes each); --corpora only the latter;
 # --window the explorer and the programs that it starts; --only NAME[,NAME...] these test programs
 # (GTEST_FILTER narrows them), each in one process, as always under memcheck; ctest would start one
 # process per test. --programs runs every command of lime-metrics and lime-figure once, and every view
@@ -18,7 +19,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '3,19s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 
 # If the system randomizes more address bits than the sanitizers of GCC 12 support, their programs
 # sometimes fail to start. Runs them without address randomization.
@@ -35,7 +36,7 @@ jobs=${LIME_JOBS:-$(nproc)}
 build=build/$tool
 suppressions=$PWD/tests/sanitizers
 fuzzers=(capture config edits gguf merges npy pairs part results safetensors samples sentencepiece
-  shards task tokenizer_json torch_file)
+  shards task tokenizer_json torch_file views)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
 # The intervention tests depend on the programs that they start.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
@@ -182,6 +183,7 @@ case "$tool" in
     seconds=${1:-1800}
     [ $# -gt 1 ] && fuzzers=("${@:2}")
     configure
+    find_leaks
     compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece lime-trial-read
     for name in "${fuzzers[@]}"; do
       mkdir -p "$build/found/$name"

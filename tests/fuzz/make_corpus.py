@@ -276,6 +276,16 @@ def make_pairs():
     save("pairs", "at-odds", json.dumps(pair) + "\n" + json.dumps(pair | {"field": "semantics"}))
 
 
+def make_views():
+    save("views", "two", "The cat is old.\tA cat is old.\n\nThe dog.\tDogs.\r\n")
+    save("views", "three", "a\tb\tc\nd\te\tf\ng\th\ti")
+    save("views", "one", "a\nb\n")
+    save("views", "at-odds", "a\tb\nc\td\te\n")
+    save("views", "empty-view", "a\t\n")
+    save("views", "long", "a\t" + "ab " * 600)
+    save("views", "not-utf8", b"a\t\xff\n")
+
+
 # --- lime-eval and --edit -------------------------------------------------------------------------
 
 
@@ -651,6 +661,7 @@ if __name__ == "__main__":
     make_merges()
     make_npy()
     make_pairs()
+    make_views()
     make_tasks()
     make_samples()
     make_parts()

@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Minimal pairs in BLiMP's format, one JSON object per line.
-#include <memory>
-
 #include "capture/input/input_text.h"
-#include "checkpoint/tokenizer.h"
 #include "fuzz/fuzz_target.h"
-#include "support/tiny_checkpoint.h"
+#include "fuzz/tokenizer_use.h"
 
 using namespace lime;
 
-namespace {
-
-const Tokenizer& tiny_tokenizer() {
-  static const std::unique_ptr<Tokenizer> tokenizer = [] {
-    lime::testing::write_tiny_checkpoint(fuzz::scratch_folder());
-    return load_tokenizer(fuzz::scratch_folder());
-  }();
-  return *tokenizer;
-}
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const Tokenizer& tokenizer = tiny_tokenizer();
+  const Tokenizer& tokenizer = fuzz::tiny_tokenizer();
   const auto path = fuzz::scratch_file("pairs.jsonl", fuzz::text_of(data, size));
   CaptureOptions options;
   options.pairs = {path};

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 
-#include "checkpoint/tokenizer.h"
 #include "fuzz/fuzz_target.h"
+#include "support/tiny_checkpoint.h"
 
 namespace lime::fuzz {
 namespace {
@@ -41,6 +42,14 @@ void use_tokenizer(const std::filesystem::path& folder, std::string_view text) {
       });
     }
   });
+}
+
+const Tokenizer& tiny_tokenizer() {
+  static const std::unique_ptr<Tokenizer> tokenizer = [] {
+    lime::testing::write_tiny_checkpoint(scratch_folder());
+    return load_tokenizer(scratch_folder());
+  }();
+  return *tokenizer;
 }
 
 }  // namespace lime::fuzz
