@@ -86,7 +86,7 @@ std::vector<VocabularyPiece> pieces_of(const SentencePieceModel& model) {
                            : model.is_unknown(id) ? PieceType::kUnknown
                            : model.is_byte(id)    ? PieceType::kByte
                                                   : PieceType::kNormal;
-    pieces.push_back({.text = model.piece(id), .type = type, .score = -double{id}});
+    pieces.push_back({.text = model.piece(id), .type = type, .score = -static_cast<double>(id)});
   }
   return pieces;
 }
