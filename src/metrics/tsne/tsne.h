@@ -131,7 +131,7 @@ enum class TsneEnd {
 };
 
 constexpr auto names_of(TsneEnd) {
-  return names_in_order<TsneEnd>("iterations", "hide progress", "small gradient", "callback");
+  return names_in_order<TsneEnd>("iterations", "no progress", "small gradient", "callback");
 }
 
 /// State passed to a callback, every 50 iterations and after the last one.
