@@ -19,7 +19,8 @@ class TSNE:
 
     perplexity: effective number of neighbours per point, >= 1; at most (num_points - 1) / 3.
     init: "pca", "random", or an array [num_points, 2].
-    iterations: also accepted as max_iter. learning_rate None: max(num_points / early_exaggeration / 4, 50).
+    iterations: also accepted as max_iter. learning_rate None: num_points / exaggeration / 4 at the present
+    exaggeration.
     neighbors: auto, exact or ivf (FAISS's inverted file, with target_recall).
 
     After fit(): embedding_ [num_points, 2], kl_divergence_, grad_norm_, n_iter_, end_ (why it ended)
@@ -37,6 +38,7 @@ class TSNE:
         init: Any = "pca",
         early_exaggeration: float = 12.0,
         exaggeration_iterations: int = 250,
+        annealing_iterations: int = 250,
         learning_rate: float | None = None,
         initial_momentum: float = 0.5,
         final_momentum: float = 0.8,
@@ -56,6 +58,7 @@ class TSNE:
         self.init = init
         self.early_exaggeration = early_exaggeration
         self.exaggeration_iterations = exaggeration_iterations
+        self.annealing_iterations = annealing_iterations
         self.learning_rate = learning_rate
         self.initial_momentum = initial_momentum
         self.final_momentum = final_momentum

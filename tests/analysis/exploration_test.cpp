@@ -99,11 +99,26 @@ TEST_F(ExplorationTest, AlignedLayersLieOnEachOtherWhereTheyAreTheSameDrawing) {
   moved.rowwise() += Eigen::RowVector2f(5.0F, -2.0F);
   for (const MatrixF& second : {moved, MatrixF(2.0F * points)}) {
     CaptureEmbeddings capture = two_layers(points, second);
-    align_layers(capture);
+    EXPECT_TRUE(align_layers(capture).empty());
     const float apart =
         (capture.layers[0].coordinates - capture.layers[1].coordinates).cwiseAbs().maxCoeff();
     EXPECT_LT(apart, 1e-5F);  // rounding to float
   }
+}
+
+/// As older versions could write them.
+TEST(EmbeddingExplorationTest, NamesCollapsedLayersAndAlignsTheOthers) {
+  const MatrixF points = testing::random_matrix(40, 2, 5).cast<float>();
+  CaptureEmbeddings capture;
+  for (const float scale : {1.0F, 1e-14F, 2.0F}) {
+    capture.layers.push_back({"hidden", static_cast<int>(capture.layers.size()), scale * points});
+  }
+  const std::vector<std::string> faults = align_layers(capture);
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_TRUE(faults[0].starts_with("site 'hidden', layer 1: the points coincide")) << faults[0];
+  const float apart =
+      (capture.layers[0].coordinates - capture.layers[2].coordinates).cwiseAbs().maxCoeff();
+  EXPECT_LT(apart, 1e-5F);  // rounding to float
 }
 
 TEST_F(ExplorationTest, NearestRowsAreThoseWithTheLargestCosine) {

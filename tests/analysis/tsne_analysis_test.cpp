@@ -167,6 +167,16 @@ TEST_F(TsneAnalysisTest, AlignsEachLayerWithTheOneBefore) {
   EXPECT_EQ(file.datasets("captures/0/hidden").size(), 3U);
 }
 
+TEST_F(TsneAnalysisTest, NamesTheLayerThatDiverged) {
+  use(three_words(2));
+  options_.captures.site = {"hidden"};
+  options_.tsne.learning_rate = 1e7;
+  EXPECT_THAT(refusal(), HasSubstr("site 'hidden', layer 0: tsne: the optimisation diverged"));
+  EXPECT_THAT(refusal(), HasSubstr("use a learning rate below"));
+  options_.align = true;
+  EXPECT_THAT(refusal(), HasSubstr("site 'hidden': layer 0: tsne: the optimisation diverged"));
+}
+
 TEST_F(TsneAnalysisTest, DoesNotDependOnThreads) {
   use(three_words(2));
   run_.threads = 1;

@@ -30,7 +30,9 @@ EmbeddedModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const
                       const OpenInputs& open_inputs, QStringList& problems) {
   EmbeddedModel model;
   model.label = toQString(points.label);
-  align_layers(points);
+  for (const std::string& fault : align_layers(points)) {
+    problems << u"%1: %2"_s.arg(model.label, toQString(fault));
+  }
   for (std::size_t i = 0; i < points.row.size(); ++i) {
     model.point_of_row[points.row[i]] = static_cast<int>(i);
   }

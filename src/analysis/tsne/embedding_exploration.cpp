@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/tsne/embedding_exploration.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
+
+#include "analysis/tsne/embedding_alignment.h"
+#include "metrics/tsne/tsne.h"
 
 namespace lime {
 namespace {
-
-double radius_of(const MatrixD& centred) {
-  return std::sqrt(centred.rowwise().squaredNorm().mean());
-}
-
-MatrixD centred(const MatrixF& points) {
-  const MatrixD values = points.cast<double>();
-  return values.rowwise() - values.colwise().mean();
-}
-
-/// Returns the rotation or reflection Q that minimises the distance of `points` Q to `target`.
-Eigen::Matrix2d nearest_turn(const MatrixD& points, const MatrixD& target) {
-  const Eigen::Matrix2d m = points.transpose().lazyProduct(target);
-  // The best rotation (a, b) -> a I + b J or the best reflection, by inner product.
-  const double rotation_a = m(0, 0) + m(1, 1);
-  const double rotation_b = m(0, 1) - m(1, 0);
-  const double mirror_a = m(0, 0) - m(1, 1);
-  const double mirror_b = m(0, 1) + m(1, 0);
-  const double rotation = std::hypot(rotation_a, rotation_b);
-  const double mirror = std::hypot(mirror_a, mirror_b);
-  Eigen::Matrix2d turn = Eigen::Matrix2d::Identity();
-  if (std::max(rotation, mirror) == 0.0) return turn;
-  if (rotation >= mirror) {
-    turn << rotation_a, rotation_b, -rotation_b, rotation_a;
-    return turn / rotation;
-  }
-  turn << mirror_a, mirror_b, mirror_b, -mirror_a;
-  return turn / mirror;
-}
 
 constexpr std::int64_t kBlockRows = 4096;
 
@@ -48,19 +23,25 @@ VectorD unit_row(const CaptureReader& capture, const std::string& site, int laye
 
 }  // namespace
 
-void align_layers(CaptureEmbeddings& capture) {
+std::vector<std::string> align_layers(CaptureEmbeddings& capture) {
+  std::vector<std::string> faults;
   std::map<std::string, MatrixD> before;  // of each site
   for (LayerEmbedding& layer : capture.layers) {
-    MatrixD points = centred(layer.coordinates);
-    const auto previous = before.find(layer.site);
-    if (previous != before.end()) {
-      const double radius = radius_of(points);
-      if (radius > 0.0) points *= radius_of(previous->second) / radius;
-      points = points.lazyProduct(nearest_turn(points, previous->second)).eval();
+    MatrixD points = layer.coordinates.cast<double>();
+    if (const std::string fault = extent_fault(points); !fault.empty()) {
+      // Aligned with it, all layers that follow would coincide, too.
+      faults.push_back(fmt::format("site '{}', layer {}: {}; run lime-metrics tsne again",
+                                   layer.site, layer.layer, fault));
+      continue;
     }
+    const auto previous = before.find(layer.site);
+    points = previous == before.end() ? MatrixD(points.rowwise() - points.colwise().mean())
+                                      : aligned_embedding(points, previous->second);
+    if (previous != before.end()) points *= previous->second.norm() / points.norm();
     layer.coordinates = points.cast<float>();
     before[layer.site] = std::move(points);
   }
+  return faults;
 }
 
 std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::string& site, int layer,

@@ -8,9 +8,11 @@
 
 namespace lime {
 
-/// Aligns each layer of a site with the previous one by rotation, reflection, translation and
-/// scale, to follow points across layers.
-void align_layers(CaptureEmbeddings& capture);
+/// Aligns each layer of a site with the previous one as `lime-metrics tsne --align` does
+/// (aligned_embedding()), and scales it to the same radius, to follow points across layers.
+/// @return the layers whose points coincide or are thrown apart, which stay as they are, with what
+///         is wrong; empty: none.
+std::vector<std::string> align_layers(CaptureEmbeddings& capture);
 
 /// A row of a capture and its distance from another.
 struct NearRow {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/tsne/embedding_alignment.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
 #include "metrics/tsne/trustworthiness.h"
@@ -154,14 +155,21 @@ std::int64_t num_classes(const ClassRows& rows) {
   return std::ssize(classes);
 }
 
-/// The options of one run. Aligned ones take a learning rate without the lower limit of 50, with
-/// which a few hundred points jump about in the early exaggeration and lose their places.
-TsneOptions options_for(const TsneAnalysisOptions& options, std::int64_t points) {
-  TsneOptions tsne = options.tsne;
-  if (options.align && !tsne.learning_rate) {
-    tsne.learning_rate = static_cast<double>(points) / tsne.early_exaggeration / 4.0;
-  }
-  return tsne;
+/// Ratio of the radii of two layers beyond which one of them has diverged.
+constexpr double kMostRatio = 1000.0;
+
+/// @throws NumericalError  if the embedding differs from that of the previous layer by orders of
+/// magnitude.
+void check_move(const MatrixD& before, const MatrixD& after) {
+  const auto radius = [](const MatrixD& points) {
+    return std::sqrt((points.rowwise() - points.colwise().mean()).rowwise().squaredNorm().mean());
+  };
+  const double ratio = radius(after) / radius(before);
+  throw_if<NumericalError>(
+      !(ratio < kMostRatio && ratio > 1.0 / kMostRatio),
+      "tsne: the optimisation diverged: the radius is {:.3g} times that of the previous layer; use "
+      "the default learning rate, or embed without --align",
+      ratio);
 }
 
 ResultRow row_of(const TsneResult& result, double trust, const MatrixF& points,
@@ -179,7 +187,7 @@ ResultRow row_of(const TsneResult& result, double trust, const MatrixF& points,
           {col::kGradNorm, result.grad_norm},
           {col::kRepulsion, enum_name(result.repulsion)},
           {col::kSearch, enum_name(result.search)},
-          {col::kLearningRate, options_for(options, rows.size()).learning_rate_for(rows.size())},
+          {col::kLearningRate, options.tsne.learning_rate_for(rows.size())},
           {col::kEarlyExaggeration, options.tsne.early_exaggeration},
           {col::kSeed, options.tsne.seed}};
 }
@@ -195,8 +203,12 @@ MatrixD measure_layer(const Shared& shared, std::size_t capture_index, const std
   if (shared.options.normalize == RowNormalization::kL2) normalize_rows(points);
   std::optional<MatrixD> start;
   if (before.rows() > 0) start = rescaled_initialization(before);
-  const TsneOptions options = options_for(shared.options, rows.size());
-  const TsneResult embedded = tsne(points, options, context.pool, start, on_step, context.stop);
+  TsneResult embedded =
+      tsne(points, shared.options.tsne, context.pool, start, on_step, context.stop);
+  if (start) {
+    check_move(before, embedded.embedding);
+    embedded.embedding = aligned_embedding(embedded.embedding, before);
+  }
   std::vector<double> trust = trustworthiness_of_points(
       points, embedded.embedding,
       {.num_neighbors = shared.options.trust_neighbors, .seed = shared.options.tsne.seed},
@@ -257,6 +269,9 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
       } catch (const InvalidArgument& error) {
         if (!shared->options.align) throw;
         throw InvalidArgument("layer {}: {}", layer, error.what());
+      } catch (const NumericalError& error) {
+        if (!shared->options.align) throw;
+        throw NumericalError("layer {}: {}", layer, error.what());
       }
       ResultRow row = {{col::kLayer, layer}};
       row.add(result.rows.back());

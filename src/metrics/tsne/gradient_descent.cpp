@@ -122,6 +122,11 @@ void GradientDescent::reset_momentum() {
   gain_.setOnes(embedding_.rows(), 2);
 }
 
+void GradientDescent::restart(MatrixD embedding) {
+  embedding_ = std::move(embedding);
+  reset_momentum();
+}
+
 void GradientDescent::prepare() {
   normalization_ = repulsion_->compute(embedding_, repulsive_);
   attraction_.set_embedding(embedding_, pool_);

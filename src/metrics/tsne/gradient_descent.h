@@ -74,6 +74,8 @@ class GradientDescent {
 
   /// Takes a step; returns the gradient's norm, or infinity if a coordinate is not finite.
   double advance(const Rates& rates);
+  /// Continues from `embedding`, with new steps and gains.
+  void restart(MatrixD embedding);
   /// Resets steps and gains, as scikit-learn does after the early exaggeration.
   void reset_momentum();
   /// Computes the gradient at the current embedding.

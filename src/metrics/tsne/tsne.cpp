@@ -11,6 +11,7 @@
 
 #include "core/random.h"
 #include "metrics/rows.h"
+#include "metrics/tsne/exaggeration.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/repulsion.h"
 
@@ -279,8 +280,10 @@ void TsneOptions::describe(OptionList& list) {
            "factor on the affinities in the first iterations, >= 1");
   list.add("exaggeration_iterations", exaggeration_iterations,
            "iterations with early exaggeration, >= 0");
+  list.add("annealing_iterations", annealing_iterations,
+           "iterations over which the exaggeration then falls to 1, >= 0");
   list.add("learning_rate", learning_rate,
-           "learning rate, > 0; default: max(points / early exaggeration / 4, 50)");
+           "learning rate, > 0; default: points / exaggeration / 4 at the present exaggeration");
   list.add("initial_momentum", initial_momentum, "momentum during early exaggeration, in [0, 1)");
   list.add("final_momentum", final_momentum, "momentum after early exaggeration, in [0, 1)");
   list.add("min_gain", min_gain, "smallest gain of a coordinate, in (0, 1]");
@@ -299,6 +302,7 @@ void TsneOptions::validate() const {
   check_option(iterations >= 0, "iterations", ">= 0", iterations);
   check_option(exaggeration_iterations >= 0, "exaggeration_iterations", ">= 0",
                exaggeration_iterations);
+  check_option(annealing_iterations >= 0, "annealing_iterations", ">= 0", annealing_iterations);
   check_option(early_exaggeration >= 1.0 && std::isfinite(early_exaggeration), "early_exaggeration",
                ">= 1", early_exaggeration);
   const double rate = learning_rate.value_or(1.0);
@@ -326,9 +330,13 @@ std::int64_t TsneOptions::num_neighbors(Eigen::Index num_points) const {
   return std::min<std::int64_t>(num_points - 1, static_cast<std::int64_t>(3.0 * perplexity + 1.0));
 }
 
-double TsneOptions::learning_rate_for(Eigen::Index num_points) const {
-  if (learning_rate) return *learning_rate;
-  return std::max(static_cast<double>(num_points) / early_exaggeration / 4.0, 50.0);
+double TsneOptions::learning_rate_for(Eigen::Index num_points, double exaggeration) const {
+  return learning_rate.value_or(static_cast<double>(num_points) / exaggeration / 4.0);
+}
+
+std::int64_t TsneOptions::num_annealing_iterations() const {
+  const std::int64_t left = std::max<std::int64_t>(iterations - exaggeration_iterations, 0);
+  return std::min(annealing_iterations, left / 2);
 }
 
 namespace {
@@ -360,25 +368,31 @@ void check_start(const MatrixD& start, Eigen::Index num_points) {
   if (!start.allFinite()) throw InvalidArgument("tsne: the initial embedding must be finite");
 }
 
+/// Largest spread, over the square root of the number of points: of t-SNE it is about 1.
+constexpr double kMostSpread = 1000.0;
+
 void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
              const TsneStepFn& on_step, const std::stop_token& stop, TsneResult& result) {
   double best = std::numeric_limits<double>::infinity();
   std::int64_t best_iteration = 0;
-  const double learning_rate = options.learning_rate_for(descent.embedding().rows());
+  tsne_detail::Exaggeration exaggeration(options, descent.embedding());
   for (std::int64_t iteration = 1; iteration <= options.iterations; ++iteration) {
     throw_if_stopped(stop);
-    const bool exaggerates = iteration <= options.exaggeration_iterations;
-    if (iteration == options.exaggeration_iterations + 1) descent.reset_momentum();
-    result.grad_norm = descent.advance(
-        {.exaggeration = exaggerates ? options.early_exaggeration : 1.0,
-         .momentum = exaggerates ? options.initial_momentum : options.final_momentum,
-         .learning_rate = learning_rate,
-         .min_gain = options.min_gain});
+    exaggeration.prepare(iteration, descent);
+    const double factor = exaggeration.at(iteration);
+    const double learning_rate = options.learning_rate_for(descent.embedding().rows(), factor);
+    result.grad_norm =
+        descent.advance({.exaggeration = factor,
+                         .momentum = exaggeration.is_early(iteration) ? options.initial_momentum
+                                                                      : options.final_momentum,
+                         .learning_rate = learning_rate,
+                         .min_gain = options.min_gain});
     result.iterations = iteration;
     throw_if<NumericalError>(
         !std::isfinite(result.grad_norm),
         "tsne: the optimisation diverged at iteration {}; use a learning rate below {}", iteration,
         learning_rate);
+    const bool exaggerates = !exaggeration.is_over(iteration);
     const bool is_time = iteration % kCheckInterval == 0 || iteration == options.iterations;
     if (!is_time || (exaggerates && !on_step)) continue;
     const TsneStep step{iteration, options.iterations, descent.divergence(), result.grad_norm,
@@ -395,7 +409,38 @@ void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
   }
 }
 
+/// @throws NumericalError  unless the run improved on its start.
+void check_result(const TsneResult& result, const TsneOptions& options, double start_divergence) {
+  const std::string remedy =
+      options.learning_rate
+          ? fmt::format("use a learning rate below {}, or the default", *options.learning_rate)
+          : "use --init random, another seed, or another perplexity";
+  if (const std::string fault = extent_fault(result.embedding); !fault.empty()) {
+    throw NumericalError("tsne: the optimisation diverged: {} after {} iterations; {}", fault,
+                         result.iterations, remedy);
+  }
+  const bool is_exaggerated =
+      result.iterations <= options.exaggeration_iterations + options.num_annealing_iterations();
+  throw_if<NumericalError>(
+      !is_exaggerated && result.kl_divergence > start_divergence,
+      "tsne: the optimisation diverged: the divergence is {:.4g} nats after {} iterations, above "
+      "{:.4g} at the start; {}",
+      result.kl_divergence, result.iterations, start_divergence, remedy);
+}
+
 }  // namespace
+
+std::string extent_fault(const ConstMatrixRefD& embedding) {
+  const double spread = tsne_detail::spread_of(embedding);
+  if (!(spread >= tsne_detail::kLeastSpread * kTsneInitScale)) {
+    return fmt::format("the points coincide (root mean square radius {:.3g})", spread);
+  }
+  const double most = kMostSpread * std::sqrt(static_cast<double>(embedding.rows()));
+  if (spread > most) {
+    return fmt::format("the points are thrown apart (root mean square radius {:.3g})", spread);
+  }
+  return {};
+}
 
 TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
                                 const TsneOptions& options, ThreadPool& pool,
@@ -406,12 +451,16 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   ThreadPool spin_pool(pool.num_threads(), ThreadPool::Wait::kSpin);
   TsneResult result;
   result.repulsion = tsne_detail::chosen_repulsion(options, start.rows());
+  const auto divergence_of = [&](const MatrixD& embedding) {
+    return tsne_detail::kl_divergence(affinities, embedding,
+                                      normalization_of(embedding, options, spin_pool), spin_pool);
+  };
+  const double start_divergence = divergence_of(start);
   tsne_detail::GradientDescent descent(affinities, std::move(start), options, spin_pool);
   iterate(descent, options, on_step, stop, result);
   result.embedding = descent.embedding();
-  const double normalization = normalization_of(result.embedding, options, spin_pool);
-  result.kl_divergence =
-      tsne_detail::kl_divergence(affinities, result.embedding, normalization, spin_pool);
+  result.kl_divergence = divergence_of(result.embedding);
+  if (options.iterations > 0) check_result(result, options, start_divergence);
   result.optimization_seconds = lap(last);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/matrix.h"
@@ -96,9 +97,13 @@ struct TsneOptions {
   std::int64_t iterations = 1000;
   /// Number of those with early exaggeration; >= 0.
   std::int64_t exaggeration_iterations = 250;
+  /// Number of iterations over which the exaggeration then falls to 1; >= 0. At most half of those
+  /// that follow the early exaggeration are used. scikit-learn: 0.
+  std::int64_t annealing_iterations = 250;
   /// Factor of the affinities during early exaggeration; >= 1.
   double early_exaggeration = 12.0;
-  /// Learning rate; unset: max(num_points / early_exaggeration / 4, 50) (Belkina et al. 2019).
+  /// Learning rate; unset: num_points / exaggeration / 4 at the present exaggeration (Belkina et
+  /// al. 2019).
   std::optional<double> learning_rate = std::nullopt;
   /// Momentum in [0, 1), during and after early exaggeration (van der Maaten & Hinton 2008).
   double initial_momentum = 0.5;
@@ -120,7 +125,10 @@ struct TsneOptions {
 
   /// Returns the number of neighbours with non-zero affinity: floor(3 perplexity + 1) or fewer.
   std::int64_t num_neighbors(Eigen::Index num_points) const;
-  double learning_rate_for(Eigen::Index num_points) const;
+  /// @param exaggeration  at present; 1 after the annealing.
+  double learning_rate_for(Eigen::Index num_points, double exaggeration = 1.0) const;
+  /// Returns the number of annealing iterations that fit into `iterations`.
+  std::int64_t num_annealing_iterations() const;
 };
 
 enum class TsneEnd {
@@ -172,7 +180,8 @@ struct TsneResult {
 /// @param pool     gives the number of threads; results are bit-identical for any.
 /// @throws InvalidArgument  if options are invalid for the points (names the largest perplexity), a
 ///         row is not finite (names the first), or all rows are equal.
-/// @throws NumericalError   if the optimisation diverges (a large learning rate).
+/// @throws NumericalError   if the embedding is not finite, ends above the divergence of its start,
+///         has lost the spread of its start, or is orders of magnitude too large.
 /// @throws Interrupted
 /// Memory: a copy of the points in float32, and about 40 bytes per neighbour.
 /// Source: van der Maaten & Hinton (2008), JMLR 9; van der Maaten (2014), JMLR 15; settings of
@@ -180,6 +189,10 @@ struct TsneResult {
 TsneResult tsne(const ConstMatrixRef& points, const TsneOptions& options, ThreadPool& pool,
                 const std::optional<MatrixD>& start = std::nullopt, const TsneStepFn& on_step = {},
                 const std::stop_token& stop = {});
+
+/// Returns what is wrong with the extent of an embedding, or an empty text: half the spread of an
+/// initial embedding is lost (points that coincide), or it is far larger than t-SNE makes one.
+std::string extent_fault(const ConstMatrixRefD& embedding);
 
 /// Runs only the optimisation, from given affinities. @param start  [num_points, 2], finite.
 TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/tsne/exaggeration.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lime::tsne_detail {
+namespace {
+
+/// Factor of an exaggeration under which the embedding contracts.
+constexpr double kWeakening = 0.7;
+
+}  // namespace
+
+double spread_of(const ConstMatrixRefD& embedding) {
+  const Eigen::RowVector2d mean = embedding.colwise().mean();
+  return std::sqrt((embedding.rowwise() - mean).rowwise().squaredNorm().mean());
+}
+
+Exaggeration::Exaggeration(const TsneOptions& options, MatrixD start)
+    : constant_until_(options.exaggeration_iterations),
+      until_(constant_until_ + options.num_annealing_iterations()),
+      strongest_(options.early_exaggeration),
+      start_(std::move(start)),
+      start_spread_(spread_of(start_)) {}
+
+double Exaggeration::at(std::int64_t iteration) const {
+  if (is_over(iteration)) return 1.0;
+  if (is_early(iteration)) return strongest_;
+  const auto left = static_cast<double>(until_ + 1 - iteration) /
+                    static_cast<double>(until_ + 1 - constant_until_);
+  return 1.0 + (strongest_ - 1.0) * left * left;
+}
+
+void Exaggeration::prepare(std::int64_t iteration, GradientDescent& descent) {
+  if (!is_over(iteration) && strongest_ > 1.0 &&
+      spread_of(descent.embedding()) < kLeastSpread * start_spread_) {
+    strongest_ = std::max(1.0, kWeakening * strongest_);
+    descent.restart(start_);
+  }
+  if (iteration == constant_until_ + 1 || iteration == until_ + 1) {
+    const double scale = std::min(1.0, kTsneInitScale / start_spread_);
+    descent.restart(start_spread_ > 0.0 ? MatrixD(descent.embedding() + scale * start_)
+                                        : descent.embedding());
+  }
+}
+
+}  // namespace lime::tsne_detail
