@@ -126,9 +126,10 @@ class Parser {
   }
 
   std::optional<ArithmeticOperation> operation_of_rank(int rank) const {
+    const std::string_view word = usual_operation(word_);
     for (std::size_t i = 0; i < std::size(kArithmeticOperationTokens); ++i) {
       const auto operation = static_cast<ArithmeticOperation>(i);
-      if (word_ == kArithmeticOperationTokens[i] && rank_of(operation) == rank) return operation;
+      if (word == kArithmeticOperationTokens[i] && rank_of(operation) == rank) return operation;
     }
     return std::nullopt;
   }
@@ -140,7 +141,7 @@ class Parser {
       return;
     }
     const std::size_t end = std::min(text_.find(' ', begin), text_.size());
-    word_ = usual_operation(text_.substr(begin, end - begin));
+    word_ = text_.substr(begin, end - begin);
     position_ = end;
     ++place_;
   }
