@@ -44,7 +44,9 @@ if(EXISTS ${LIME_TORCH_INCLUDE}/fmt AND NOT LIME_TORCH_INCLUDE STREQUAL LIME_FMT
   target_link_options(lime_torch INTERFACE -Wl,--allow-shlib-undefined)
 endif()
 # Without the compiler's OpenMP, at::parallel_for in our own code is a plain loop.
-target_link_libraries(lime_torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
+# PyTorch's wheels export parts of the C++ library that they were linked with, std::filesystem among
+# them, which crash in place of the system's: that one must be found first.
+target_link_libraries(lime_torch INTERFACE stdc++ ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)
 target_include_directories(lime_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 # TORCH_CXX_FLAGS carries the C++ ABI of a wheel; our own code that meets Torch must share it.
 separate_arguments(LIME_TORCH_FLAGS UNIX_COMMAND "${TORCH_CXX_FLAGS}")

@@ -87,7 +87,7 @@ struct TrainCommand {
     list.add(
         "from", setup.from,
         "checkpoint folder to start from instead of random weights: its model and, for prosqa, "
-        "lm and text-pairs, its tokenizer");
+        "lm and text-pairs, its tokenizer; --decoder adds a routing to its blocks");
     setup.training.describe(list);
     setup.compute.describe(list);
     list.add("seed", setup.seed, "seed of the initial weights, the sampled data and their order");
@@ -124,7 +124,8 @@ struct TrainCommand {
   /// @throws InvalidArgument  if an option asks for another model than the checkpoint's.
   ModelOptions model_options() const {
     if (setup.from.empty()) return setup.model;
-    const ModelOptions model = ModelOptions::of(Checkpoint::open(setup.from).config());
+    const ModelConfig config = Checkpoint::open(setup.from).config();
+    const ModelOptions model = ModelOptions::of(setup.model.routed(config));
     const Json there = options_to_json(model);
     const Json here = options_to_json(setup.model);
     for (const auto& [name, value] : here.items()) {

@@ -3,13 +3,16 @@
 """Captures with PyTorch hooks and h5py, as a researcher would, for compare_capture.py.
 
     hooks_h5py.py CHECKPOINT IDS.npy OUTPUT.h5 [--batch-size 8 --threads 4]
-                  [--device cpu --dtype float32]
+                  [--device cpu --dtype float32] [--transformers] [--bare-pass]
 
 Runs a LLaMA as in transformers' eager implementation, with forward hooks on every v_proj and every
 decoder layer, and appends each batch to HDF5 as float32 with h5py. On a GPU the hooks start copies
 to pinned memory, which is reused for each batch, and wait for them after the pass. Prints one JSON
 line: tokens per second from the first pass until the file is closed, and the peak memory (of
 tensors on a GPU). Requires torch (any version), numpy and h5py, but not transformers.
+
+--transformers runs transformers' own model (without its head, attention "sdpa") in place of that
+LLaMA. --bare-pass also times the passes without hooks, before the others.
 """
 import argparse
 import json
@@ -175,6 +178,21 @@ def load_model(folder, device, dtype):
     return model.eval()
 
 
+class Transformers(nn.Module):
+    """transformers' model of a folder, with the members of Model that the recorder needs."""
+
+    def __init__(self, folder, device, dtype):
+        super().__init__()
+        import transformers
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=dtype, attn_implementation="sdpa").to(device).eval()
+        self.inner, self.layers = model.model, model.model.layers
+        self.config = model.config.to_dict()
+
+    def forward(self, ids):
+        return self.inner(input_ids=ids, use_cache=False)
+
+
 class Recorder:
     """Forward hooks on values and hidden states, and their datasets."""
 
@@ -191,7 +209,8 @@ class Recorder:
                     lambda _module, _inputs, output, name=name: self.keep(name, output))
 
     def keep(self, name, output):
-        rows = output.flatten(0, 1).float()
+        hidden = output[0] if isinstance(output, tuple) else output
+        rows = hidden.flatten(0, 1).float()
         self.rows[name] = self.copied(name, rows) if rows.is_cuda else rows
 
     def copied(self, name, rows):
@@ -219,20 +238,35 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=4)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument("--transformers", action="store_true", help="run transformers' model")
+    parser.add_argument("--bare-pass", action="store_true", help="also time passes without hooks")
     return parser.parse_args()
+
+
+def bare_seconds(model, ids, batch_size, device):
+    start = time.perf_counter()
+    for batch in ids.split(batch_size):
+        model(batch.to(device, non_blocking=True))
+    finish_on(device)
+    return time.perf_counter() - start
 
 
 def main():
     arguments = parse_arguments()
     device = chosen_device(arguments.device, "hooks_h5py")
     torch.set_num_threads(arguments.threads)
-    model = load_model(arguments.checkpoint, device, getattr(torch, arguments.dtype))
+    load = Transformers if arguments.transformers else load_model
+    model = load(arguments.checkpoint, device, getattr(torch, arguments.dtype))
     ids = torch.from_numpy(np.load(arguments.ids).astype(np.int64))
     if device.type == "cuda":
         ids = ids.pin_memory()
     with torch.no_grad():
-        model(ids[:1].to(device))  # exclude one-time costs
+        model(ids[:arguments.batch_size].to(device))  # exclude one-time costs
         finish_on(device)
+        bare = {}
+        if arguments.bare_pass:
+            seconds = bare_seconds(model, ids, arguments.batch_size, device)
+            bare["bare_tokens_per_second"] = ids.numel() / seconds
         with h5py.File(arguments.output, "w") as file:
             recorder = Recorder(model, file)
             start = time.perf_counter()
@@ -243,6 +277,7 @@ def main():
         seconds = time.perf_counter() - start
     print(json.dumps({
         "tokens_per_second": ids.numel() / seconds,
+        **bare,
         "peak_memory_bytes": peak_memory_bytes(device),
         "torch": torch.__version__,
     }))

@@ -211,6 +211,21 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
                {"torch_dtype", "float32"}};
   if (blocks) keys[decoder] = Json::object();
   ModelConfig config = make_model_config(blocks.value_or(decoder), keys, kWhere);
+  set_routing(config);
+  config.validate(kWhere);
+  return config;
+}
+
+ModelConfig ModelOptions::routed(ModelConfig base) const {
+  const auto routing = find_enum<DepthRouting>(decoder);
+  if (!routing || base.routing != DepthRouting::kNone) return base;
+  base.routing = *routing;
+  set_routing(base);
+  base.validate("decoder");
+  return base;
+}
+
+void ModelOptions::set_routing(ModelConfig& config) const {
   config.lime = lime;
   config.denseformer = denseformer;
   config.hyper_connections = hyper_connections;
@@ -219,8 +234,6 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
   config.mhc = mhc;
   config.depth_attention = depth_attention;
   config.mudd = mudd;
-  config.validate(kWhere);
-  return config;
 }
 
 }  // namespace lime

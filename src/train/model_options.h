@@ -52,6 +52,14 @@ struct ModelOptions {
   /// @throws InvalidArgument  if weights cannot be initialised with these options.
   ModelConfig config(std::int64_t vocab_size, std::int64_t bos_token_id,
                      std::int64_t eos_token_id) const;
+
+  /// Returns the configuration of a model whose blocks get the routing that `decoder` names; `base`
+  /// itself if `decoder` names none or `base` has one.
+  /// @throws FormatError  if the routing does not compose with the blocks.
+  ModelConfig routed(ModelConfig base) const;
+
+ private:
+  void set_routing(ModelConfig& config) const;
 };
 
 }  // namespace lime

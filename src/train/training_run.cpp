@@ -374,7 +374,11 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
       "from: the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
       "with its own tokenizer",
       from.string(), vocab_size, checkpoint.config().vocab_size);
-  return load_decoder(checkpoint, options);
+  const ModelConfig config = model.routed(checkpoint.config());
+  if (config == checkpoint.config()) return load_decoder(checkpoint, options);
+  Decoder decoder(config, seed, options);
+  load_blocks(checkpoint, decoder);
+  return decoder;
 }
 
 Json TrainingSetup::describe(const char* task, Json data) const {

@@ -37,7 +37,8 @@ struct TrainingRunOptions {
 struct TrainingSetup {
   /// Seed of the initial weights and the data order; also of the data if a task generates it.
   std::uint64_t seed = 0;
-  /// Checkpoint folder to start from, instead of `model` with random weights.
+  /// Checkpoint to start from, instead of `model` with random weights. If model.decoder names a
+  /// routing that the checkpoint lacks, its blocks get the routing, with initial weights.
   std::filesystem::path from;
   ModelOptions model;
   TrainingOptions training;

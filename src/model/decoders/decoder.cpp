@@ -6,7 +6,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
+#include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
@@ -224,6 +227,26 @@ Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options
     progress.done += size_of(parameter);
   }
   return Decoder(std::move(impl));
+}
+
+void load_blocks(const Checkpoint& checkpoint, const Decoder& decoder) {
+  std::set<std::string> of_checkpoint;
+  for (const ParameterSpec& spec : parameter_specs(checkpoint.config())) {
+    of_checkpoint.insert(spec.name);
+  }
+  const at::NoGradGuard no_grad;
+  for (const ParameterSpec& spec : parameter_specs(decoder.config())) {
+    if (of_checkpoint.erase(spec.name) > 0) {
+      load_parameter(checkpoint, {spec.name, decoder.parameter(spec.name)});
+    } else if (!is_routing(spec.part)) {
+      throw InvalidArgument("decoder: '{}' needs '{}', which '{}' lacks; train a new model with it",
+                            enum_name(decoder.config().routing), spec.name,
+                            checkpoint.path().string());
+    }
+  }
+  throw_if(!of_checkpoint.empty(),
+           "decoder: '{}' has no place for '{}' of '{}'; train a new model with it",
+           enum_name(decoder.config().routing), *of_checkpoint.begin(), checkpoint.path().string());
 }
 
 void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& decoder) {

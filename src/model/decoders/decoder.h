@@ -138,6 +138,12 @@ class Decoder {
 Decoder load_decoder(const Checkpoint& checkpoint, const DecoderOptions& options = {},
                      const ProgressFn& on_progress = {});
 
+/// Loads the blocks of a decoder with a routing from a checkpoint without it; the parameters of the
+/// routing keep their values.
+/// @throws InvalidArgument  if another parameter exists in only one of the two, so that the routing
+///         could not start from these blocks. @throws FormatError  as load_decoder().
+void load_blocks(const Checkpoint& checkpoint, const Decoder& decoder);
+
 /// Scales the routers of a decoder in place. Throws as check_router_edits().
 void apply_router_edits(const std::vector<RouterEdit>& edits, const Decoder& decoder);
 

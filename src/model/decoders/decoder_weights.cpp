@@ -15,9 +15,13 @@
 #include "model/decoders/hyper_connections.h"
 #include "model/decoders/lime_router.h"
 #include "model/decoders/residual_stream.h"
+#include "model/kernels/parallel_tiles.h"
 
 namespace lime {
 namespace {
+
+/// Of a normal variate, about.
+constexpr std::int64_t kOperationsPerDraw = 50;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -206,6 +210,24 @@ void initialize_depth_router(const DepthRouterWeights& router, const ModelConfig
   router.offset.select(1, router.offset.size(1) - 1).fill_(1.0);
 }
 
+/// Zeros for biases, the identity for norms, draws for matrices.
+void initialize_parameter(const NamedTensor& parameter, const ModelConfig& config, Random random) {
+  const auto& [name, tensor] = parameter;
+  if (name.ends_with(".bias")) {
+    tensor.zero_();
+  } else if (tensor.dim() == 1) {
+    tensor.fill_(config.spec.norm.kind == NormKind::kRmsPlusOne ? 0.0 : 1.0);
+  } else {
+    const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
+    if (name.ends_with("lime_router.static_weights")) {
+      initialize_router(drawn, config, random);
+    } else {
+      fill_normal(drawn, config.initializer_range, random);
+    }
+    tensor.copy_(drawn);
+  }
+}
+
 }  // namespace
 
 DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOptions& options,
@@ -244,24 +266,17 @@ bool DecoderWeights::requires_grad() const {
 void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   const Random base(seed);
-  const double gain = config.spec.norm.kind == NormKind::kRmsPlusOne ? 0.0 : 1.0;
-  for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
-    const auto& [name, tensor] = weights.parameters[i];
-    if (name.ends_with(".bias")) {
-      tensor.zero_();
-    } else if (tensor.dim() == 1) {
-      tensor.fill_(gain);
-    } else {
-      Random random = base.fork(i);
-      const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
-      if (name.ends_with("lime_router.static_weights")) {
-        initialize_router(drawn, config, random);
-      } else {
-        fill_normal(drawn, config.initializer_range, random);
-      }
-      tensor.copy_(drawn);
-    }
-  }
+  std::int64_t numbers = 0;
+  for (const NamedTensor& parameter : weights.parameters) numbers += parameter.tensor.numel();
+  const std::int64_t count = std::ssize(weights.parameters);
+  // Each parameter has a random stream of its own, so the threads do not change the values.
+  for_each_tile(count, kOperationsPerDraw * numbers / count, [&] {
+    return [&](std::int64_t i) {
+      const at::NoGradGuard no_grad_in_this_thread;
+      initialize_parameter(weights.parameters[static_cast<std::size_t>(i)], config,
+                           base.fork(static_cast<std::uint64_t>(i)));
+    };
+  });
   initialize_depth_router(weights.final_router, config);
   for (std::size_t layer = 0; layer < weights.layers.size(); ++layer) {
     const LayerWeights& own = weights.layers[layer];
