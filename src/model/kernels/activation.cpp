@@ -154,7 +154,7 @@ void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tenso
 
 at::Tensor soft_cap(const at::Tensor& x, double cap) {
   const auto tanh = [](const at::Tensor& part) { return part.tanh(); };
-  if (!uses_cpu_gradients(x)) return map_elements(x / cap, tanh).mul_(cap);
+  if (!uses_cpu_gradients(x)) return map_elements(x / cap, tanh) * cap;  // a graph keeps tanh
   const at::Tensor bounded = map_elements(x.detach() / cap, tanh);
   return differentiable({x}, {bounded * cap}, [bounded](const std::vector<at::Tensor>& gradients) {
     return std::vector<at::Tensor>{gradients[0] * (1.0 - bounded * bounded)};

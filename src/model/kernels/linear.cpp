@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <utility>
 
 #include "core/simd/vector.h"
 #include "model/decoders/decoder_weights.h"
@@ -345,8 +346,16 @@ struct SavedLinear {
 
 }  // namespace
 
+namespace {
+thread_local bool without_cpu_kernels = false;
+}  // namespace
+
+WithoutCpuKernels::WithoutCpuKernels() : before_(std::exchange(without_cpu_kernels, true)) {}
+WithoutCpuKernels::~WithoutCpuKernels() { without_cpu_kernels = before_; }
+bool WithoutCpuKernels::here() { return without_cpu_kernels; }
+
 bool uses_cpu_kernels(const at::Tensor& tensor) {
-  return tensor.is_cpu() && !c10::GradMode::is_enabled() &&
+  return tensor.is_cpu() && !c10::GradMode::is_enabled() && !WithoutCpuKernels::here() &&
          (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
 }
 

@@ -42,6 +42,22 @@ struct LinearWeights;
 /// Returns true if the hand-written kernels apply: float or double on the CPU, without a graph.
 bool uses_cpu_kernels(const at::Tensor& tensor);
 
+/// While it exists, the calling thread computes on the CPU what it would on a GPU: with LibTorch's
+/// operations only. For tests of that code.
+class WithoutCpuKernels {
+ public:
+  WithoutCpuKernels();
+  ~WithoutCpuKernels();
+  WithoutCpuKernels(const WithoutCpuKernels&) = delete;
+  WithoutCpuKernels& operator=(const WithoutCpuKernels&) = delete;
+
+  /// Returns true if the calling thread has such an object.
+  static bool here();
+
+ private:
+  bool before_;
+};
+
 /// Returns the grain size of a parallel loop (minimum items per thread) for items of
 /// `operations_per_item` arithmetic operations; small models run on one thread.
 std::int64_t parallel_grain(std::int64_t operations_per_item);
