@@ -198,7 +198,7 @@ class StoreBench {
     fs::remove_all(options_.folder / (name + ".shards"));
     const std::int64_t rows_per_shard = options_.rows / options_.shards;
     const double seconds = seconds_of([&] {
-      CaptureWriter writer(path(name), plan, {.compress_threads = options_.threads});
+      CaptureWriter writer(path(name), plan, {.threads = options_.threads});
       for (int shard = 0; shard < options_.shards; ++shard) {
         write_shard(writer, shard, rows_per_shard);
       }

@@ -214,19 +214,31 @@ std::vector<ShardStatistics> ActivationCollector::take_statistics() {
   return all;
 }
 
-void ActivationCollector::receive(std::size_t point, const at::Tensor& activation) {
+void ActivationCollector::receive(std::size_t point, const at::Tensor& activation, bool is_kept) {
   Target& target = targets_[point];
   const ActivationRows rows(activation);
   const bool keeps_tokens = target.place.activation && !pools() && rows_.size() > 0;
+  const bool sends_all = keeps_tokens && is_kept && can_send_all(rows);
   std::optional<RowPool::Lease> buffer;
-  if (keeps_tokens) {
+  if (keeps_tokens && !sends_all) {
     buffer.emplace(writer_.borrow_rows(static_cast<std::size_t>(rows_.size() * rows.dim())));
   }
-  float* const copy = keeps_tokens && settings_.keeps_all_tokens ? (*buffer)->data() : nullptr;
+  float* const copy = buffer && settings_.keeps_all_tokens ? (*buffer)->data() : nullptr;
   accumulator_.add(rows, batch_->lengths, copy, target.statistics.statistics);
   if (!settings_.allow_nan) check_finite(target);
-  if (keeps_tokens) send_rows(target, rows, std::move(*buffer));
+  if (buffer) send_rows(target, rows, std::move(*buffer));
+  if (sends_all) {
+    writer_.append(*target.place.activation, {rows.row(0, 0), rows_.size(), rows.dim()},
+                   std::make_shared<const at::Tensor>(rows.tensor()));
+  }
   if (target.place.activation && pools()) pool_rows(target, rows);
+}
+
+/// The activation's memory is what will be written: no padding, no other order.
+bool ActivationCollector::can_send_all(const ActivationRows& rows) const {
+  return settings_.keeps_all_tokens && rows.is_one_matrix() &&
+         rows_.size() == rows.batch() * rows.seq() &&
+         batch_->num_tokens() == rows.batch() * rows.seq();
 }
 
 void ActivationCollector::send_rows(const Target& target, const ActivationRows& rows,
@@ -312,15 +324,19 @@ void ShardWriterThread::begin(int shard, std::int64_t first_sequence,
 
 void ShardWriterThread::append(std::size_t activation, std::int64_t num_rows, std::int64_t dim,
                                RowPool::Lease values) {
-  const std::size_t bytes = values->capacity() * sizeof(float);
-  const auto kept = std::make_shared<const RowPool::Lease>(std::move(values));
-  const auto task = [this, activation, num_rows, dim, kept] {
-    const Eigen::Map<const MatrixF> rows((*kept)->data(), num_rows, dim);
+  const Eigen::Map<const MatrixF> rows(values->data(), num_rows, dim);
+  append(activation, rows, std::make_shared<const RowPool::Lease>(std::move(values)));
+}
+
+void ShardWriterThread::append(std::size_t activation, const Eigen::Map<const MatrixF>& rows,
+                               std::shared_ptr<const void> owner) {
+  const std::size_t bytes = static_cast<std::size_t>(rows.size()) * sizeof(float);
+  const auto task = [this, activation, rows, owner = std::move(owner)] {
     const CapturePlan& plan = writer_.plan();
     if (plan.info.storage == StorageType::kFloat16) {
       refuse_half_overflow(rows, plan.activations[activation]);
     }
-    shard_->append(activation, rows);
+    shard_->append(activation, rows, owner);
   };
   enqueue(task, bytes);
 }

@@ -54,6 +54,9 @@ class ShardWriterThread {
   /// Appends the announced rows of one activation of the plan: the first num_rows * dim values.
   void append(std::size_t activation, std::int64_t num_rows, std::int64_t dim,
               RowPool::Lease values);
+  /// Appends rows that `owner` keeps alive.
+  void append(std::size_t activation, const Eigen::Map<const MatrixF>& rows,
+              std::shared_ptr<const void> owner);
   /// Ends the shard, which only then appears under its name.
   void end(std::vector<ShardStatistics> statistics);
   void push(std::function<void(ShardWriter& shard)> task);
@@ -86,6 +89,9 @@ class ActivationRows {
   std::int64_t batch() const { return batch_; }
   std::int64_t seq() const { return seq_; }
   std::int64_t dim() const { return dim_; }
+  /// Returns true if all rows, including padding, are dense and in order.
+  bool is_one_matrix() const { return row_stride_ == dim_ && sequence_stride_ == seq_ * dim_; }
+  const at::Tensor& tensor() const { return tensor_; }
   const float* row(std::int64_t sequence, std::int64_t position) const {
     return data_ + sequence * sequence_stride_ + position * row_stride_;
   }
@@ -164,7 +170,8 @@ class ActivationCollector {
   /// @param batch  must outlive the pass.
   void begin_batch(const CaptureBatch& batch);
   /// Processes the activation of a point, one row per token, as provided by CapturePasses.
-  void receive(std::size_t point, const at::Tensor& activation);
+  /// @param is_kept  nobody writes to the activation's memory as long as it exists
+  void receive(std::size_t point, const at::Tensor& activation, bool is_kept);
   /// Ends the window. Sequences with the same ids get bit-identical rows.
   void end_window();
   std::vector<ShardStatistics> take_statistics();
@@ -177,6 +184,7 @@ class ActivationCollector {
   };
 
   bool pools() const { return settings_.rows != RowKind::kTokens; }
+  bool can_send_all(const ActivationRows& rows) const;
   void send_rows(const Target& target, const ActivationRows& rows, RowPool::Lease buffer);
   void pool_rows(Target& target, const ActivationRows& rows);
   void check_finite(const Target& target) const;

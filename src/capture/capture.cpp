@@ -87,14 +87,14 @@ class CaptureRun {
     if (step.begins_shard) begin_shard(step.shard);
     if (step.begins_window) begin_window(*step.window);
     collector_.begin_batch(step.batch);
-    const ForwardResult result =
-        passes.next([this](std::size_t point, const at::Tensor& activation) {
-          if (lens_.is_lens(point)) return lens_.keep(point, activation);
-          collector_.receive(point, activation);
-        });
-    lens_.finish(
-        result.hidden, step.batch.sequences,
-        [this](std::size_t point, const at::Tensor& rows) { collector_.receive(point, rows); });
+    const ForwardResult result = passes.next([&](std::size_t point, const at::Tensor& activation) {
+      if (lens_.is_lens(point)) return lens_.keep(point, activation);
+      collector_.receive(point, activation, passes.keeps_activations());
+    });
+    lens_.finish(result.hidden, step.batch.sequences,
+                 [this](std::size_t point, const at::Tensor& rows) {
+                   collector_.receive(point, rows, false);
+                 });
     if (setup_.scores) score(step, result.hidden);
     progress_.done += step.batch.num_tokens();
     if (step.ends_window) {
@@ -264,7 +264,7 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                        {.if_exists = options.resumes() ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.share().index,
                         .num_processes = options.share().count,
-                        .compress_threads = options.compress_threads()});
+                        .threads = options.writer_threads()});
   if (callbacks.on_start) {
     CapturePreview preview = setup.preview;
     preview.warnings.insert(preview.warnings.begin(), checkpoint.warnings().begin(),

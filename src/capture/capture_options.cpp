@@ -178,9 +178,10 @@ void CaptureOptions::validate() const {
            output.string());
 }
 
-int CaptureOptions::compress_threads() const {
+int CaptureOptions::writer_threads() const {
   constexpr int kMost = 16;
-  return std::min(kMost, threads > 0 ? threads : available_threads());
+  const int all = std::min(kMost, threads > 0 ? threads : available_threads());
+  return compress == Compression::kNone ? std::max(1, all / 2) : all;
 }
 
 bool CaptureOptions::keeps_activations() const {

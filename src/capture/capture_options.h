@@ -145,8 +145,9 @@ struct CaptureOptions {
   WorkShare share() const { return shard.value_or(WorkShare{}); }
   bool resumes() const { return resume || !share().is_whole(); }
 
-  /// Returns the number of compression threads, at most 16.
-  int compress_threads() const;
+  /// Returns the number of threads that check, compress and write, at most 16: all to compress,
+  /// else half.
+  int writer_threads() const;
   /// Returns true if every line or sentence is a sequence with its own length.
   bool keeps_lengths() const { return !lines.empty() || !views.empty() || !pairs.empty(); }
   bool keeps_activations() const;

@@ -59,6 +59,8 @@ class DirectPasses final : public CapturePasses {
     }
   }
 
+  bool keeps_activations() const override { return false; }
+
   ForwardResult next(const Receive& receive) override {
     receive_ = &receive;
     ForwardOptions options = pass_options(hooks_, settings_.last_layer);
@@ -88,6 +90,8 @@ class PipedPasses final : public CapturePasses {
             settings.waiting_bytes),
         pipeline_(decoder, pass_options(relay_.hooks(), settings.last_layer), std::move(next_batch),
                   [this] { relay_.close(); }) {}
+
+  bool keeps_activations() const override { return true; }
 
   ForwardResult next(const Receive& receive) override {
     relay_.take_pass(receive);                              // incomplete only if a pass failed

@@ -104,6 +104,8 @@ class CapturePasses {
   CapturePasses(const CapturePasses&) = delete;
   CapturePasses& operator=(const CapturePasses&) = delete;
 
+  /// Returns true if activations are copies of their own, which may outlive the call.
+  virtual bool keeps_activations() const = 0;
   /// Runs the next batch, in order; call it once per batch.
   virtual ForwardResult next(const Receive& receive) = 0;
 };

@@ -83,12 +83,11 @@ namespace {
 /// Limit of the rows of whole sequences that are buffered until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
-std::int64_t compress_bytes(const CaptureOptions& options, const CapturePlan& plan) {
-  if (options.compress == Compression::kNone) return 0;
+std::int64_t chunk_bytes(const CaptureOptions& options, const CapturePlan& plan) {
   std::int64_t longest = 0;
   for (const ActivationInfo& info : plan.activations) longest = std::max(longest, info.dim);
   const std::int64_t value_bytes = options.store == StorageType::kFloat16 ? 2 : 4;
-  return compression_bytes({.compress_threads = options.compress_threads()}, longest * value_bytes);
+  return chunk_memory({.threads = options.writer_threads()}, longest * value_bytes);
 }
 
 CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
@@ -110,7 +109,7 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   } else {
     load.window_bytes = kWindowBytes;
   }
-  load.compress_bytes = compress_bytes(options, setup.plan);
+  load.chunk_bytes = chunk_bytes(options, setup.plan);
   load.keeps_patterns =
       std::ranges::find(setup.sites, HookKind::kPattern, &CaptureSite::kind) != setup.sites.end();
   load.smallest_batch = setup.smallest_batch;
@@ -295,7 +294,7 @@ class MemoryModel {
     memory.pass = batch_size * pass_per_sequence_;
     // A batch larger than the queue passes through it alone.
     memory.waiting = std::max(queue_bytes, batch_size * load_.longest * load_.bytes_per_token) +
-                     load_.window_bytes + load_.compress_bytes + load_.num_datasets * kChunkBytes;
+                     load_.window_bytes + load_.chunk_bytes + load_.num_datasets * kChunkBytes;
     return memory;
   }
 

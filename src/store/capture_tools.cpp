@@ -231,12 +231,11 @@ void pack_capture(const fs::path& path, const fs::path& out, const ProgressFn& o
   write_sequences(file, tables);
   write_statistics(file, tables.statistics);
   write_routers(file, tables);
-  std::optional<ChunkQueue> queue;
-  if (tables.info.compression == Compression::kDeflate) queue.emplace(available_threads());
+  ChunkQueue queue(tables.info.compression == Compression::kDeflate ? available_threads() : 1);
   Progress progress{0, bytes_of_rows(tables, reader.num_rows(), path), ""};
   for (const ActivationInfo& activation : tables.activations) {
-    ChunkWriter chunks(file, activation, tables.info.storage, kCopiedChunkBytes,
-                       queue ? &*queue : nullptr);
+    ChunkWriter chunks(file, activation, tables.info.storage, tables.info.compression,
+                       kCopiedChunkBytes, queue);
     const std::int64_t step = std::max<std::int64_t>(1, kCopyValues / activation.dim);
     progress.note = fmt::format("{} {}", activation.site, activation.layer);
     for (std::int64_t first = 0; first < reader.num_rows(); first += step) {

@@ -91,16 +91,15 @@ void CaptureWriterOptions::validate() const {
   constexpr std::int64_t kMax = std::int64_t{4} << 20;
   throw_if(chunk_bytes < kMin || chunk_bytes > kMax,
            "store: chunk_bytes must be in [{}, {}], got {}", kMin, kMax, chunk_bytes);
-  throw_if(compress_threads < 1, "store: compress_threads must be at least 1, got {}",
-           compress_threads);
+  throw_if(threads < 1, "store: threads must be at least 1, got {}", threads);
   throw_if(
       if_exists == IfExists::kReplace && num_processes > 1,
       "store: a capture that several processes write cannot be replaced because one would remove "
       "the shards of the others; remove it first");
 }
 
-std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes) {
-  return ChunkQueue::most_bytes(options.compress_threads, std::max(options.chunk_bytes, row_bytes));
+std::int64_t chunk_memory(const CaptureWriterOptions& options, std::int64_t row_bytes) {
+  return ChunkQueue::most_bytes(options.threads, std::max(options.chunk_bytes, row_bytes));
 }
 
 struct ShardWriter::Impl {
@@ -118,7 +117,7 @@ struct ShardWriter::Impl {
   CaptureTables tables;  // sequences and statistics
   std::optional<Hdf5Writer> file;
   std::vector<ChunkWriter> chunks;  // refer to *file: destroyed first
-  std::optional<ChunkQueue> queue;  // refers to them; none if uncompressed
+  ChunkQueue queue;                 // refers to them
 };
 
 struct CaptureWriter::Impl {
@@ -321,7 +320,8 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
     : folder(shard_folder),
       class_names(capture_plan.info.class_names),
       first_sequence(start.first_sequence),
-      shard(start.shard) {
+      shard(start.shard),
+      queue(options.threads) {
   file.emplace(folder.shard_path(shard));
   Hdf5Access::append_trailer(*file);
   tables.info = capture_plan.info;
@@ -330,14 +330,11 @@ ShardWriter::Impl::Impl(const ShardFolder& shard_folder, const CapturePlan& capt
   file->set_attribute("shard", shard);
   file->set_attribute("first_sequence", first_sequence);
   file->set_attribute("identity_sha256", start.identity_sha256);
-  if (capture_plan.info.compression == Compression::kDeflate) {
-    queue.emplace(options.compress_threads);
-  }
   // The queue refers to the writers, so they must not move.
   chunks.reserve(capture_plan.activations.size());
   for (const ActivationInfo& activation : capture_plan.activations) {
-    chunks.emplace_back(*file, activation, capture_plan.info.storage, options.chunk_bytes,
-                        queue ? &*queue : nullptr);
+    chunks.emplace_back(*file, activation, capture_plan.info.storage, capture_plan.info.compression,
+                        options.chunk_bytes, queue);
   }
 }
 
@@ -391,14 +388,15 @@ void ShardWriter::append_rows(const RowTable& rows) {
   append(impl_->rows.class_id, rows.class_id);
 }
 
-void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows) {
+void ShardWriter::append(std::size_t index, const ConstMatrixRef& rows,
+                         const std::shared_ptr<const void>& owner) {
   throw_if(index >= impl_->chunks.size(), "store: the capture has {} activations, got index {}",
            impl_->chunks.size(), index);
   ChunkWriter& chunk = impl_->chunks[index];
   throw_if(rows.cols() != chunk.activation().dim,
            "store: rows of {} in layer {} must have dim {}, got {}", chunk.activation().site,
            chunk.activation().layer, chunk.activation().dim, rows.cols());
-  chunk.append(rows);
+  chunk.append(rows, owner);
   impl_->bytes_written +=
       rows.size() * static_cast<std::int64_t>(bytes_per_value(impl_->tables.info.storage));
 }
@@ -433,10 +431,8 @@ void ShardWriter::finish() {
   impl_->check_complete();
   impl_->tables.offsets =
       sequence_offsets(impl_->rows.sequence, impl_->first_sequence, impl_->tables.sequences.size());
-  if (impl_->queue) {
-    // Compress the last chunks of all datasets concurrently.
-    for (ChunkWriter& chunk : impl_->chunks) chunk.end_rows();
-  }
+  // The last chunks of all datasets at the same time.
+  for (ChunkWriter& chunk : impl_->chunks) chunk.end_rows();
   for (ChunkWriter& chunk : impl_->chunks) chunk.finish();
   impl_->chunks.clear();
   write_rows(*impl_->file, impl_->rows, impl_->class_names);

@@ -29,15 +29,15 @@ struct CaptureWriterOptions {
   int num_processes = 1;
   /// Bytes per chunk of activations on disk, 1 KiB to 4 MiB. HDF5 readers cache 1 MiB by default.
   std::int64_t chunk_bytes = std::int64_t{1} << 20;
-  /// Compression threads in addition to the calling one, >= 1; used if the capture is compressed.
-  int compress_threads = 1;
+  /// Threads that compress, check and write chunks, in addition to the calling one; >= 1.
+  int threads = 1;
 
   void validate() const;
 };
 
-/// Returns the maximum memory, in bytes, for chunks compressed by `compress_threads` threads.
+/// Returns the maximum memory, in bytes, for the chunks of `threads` threads.
 /// @param row_bytes  of the longest row on disk
-std::int64_t compression_bytes(const CaptureWriterOptions& options, std::int64_t row_bytes);
+std::int64_t chunk_memory(const CaptureWriterOptions& options, std::int64_t row_bytes);
 
 /// Writes one shard. Rows are written in batches: first append_rows(), then append() once for each
 /// activation of the plan. Without finish() the destructor removes the unfinished shard. Not
@@ -57,8 +57,10 @@ class ShardWriter {
   /// @throws InvalidArgument  if the columns differ in length or are not in order.
   void append_rows(const RowTable& rows);
   /// Adds the activations of these rows, [num_rows, dim], for plan.activations[index].
+  /// @param owner  keeps dense rows alive, which are then not copied; null: they are copied
   /// @throws InvalidArgument, IoError  if dim differs from the plan, or the disk is full.
-  void append(std::size_t index, const ConstMatrixRef& rows);
+  void append(std::size_t index, const ConstMatrixRef& rows,
+              const std::shared_ptr<const void>& owner = nullptr);
   /// Stores the statistics of one site and layer. @param num_heads  > 0: also rms_per_head().
   void set_statistics(const std::string& site, int layer, const RunningStatistics& statistics,
                       std::int64_t num_heads = 0);

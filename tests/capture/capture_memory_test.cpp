@@ -78,10 +78,10 @@ TEST(CaptureMemoryTest, CountsChunksThatAreBeingCompressed) {
     return plan_capture_memory(small_model(), load, 8, kQueue, {}).memory.waiting;
   };
   CaptureLoad compressing = usual_load();
-  compressing.compress_bytes = compression_bytes({.compress_threads = 4}, 8192);
-  EXPECT_EQ(compressing.compress_bytes, 12 * kMebibyte) << "three chunks per thread";
+  compressing.chunk_bytes = chunk_memory({.threads = 4}, 8192);
+  EXPECT_EQ(compressing.chunk_bytes, 12 * kMebibyte) << "three chunks per thread";
   EXPECT_EQ(waiting_of(compressing) - waiting_of(usual_load()), 12 * kMebibyte);
-  EXPECT_EQ(compression_bytes({.compress_threads = 1}, 5 * kMebibyte), 15 * kMebibyte)
+  EXPECT_EQ(chunk_memory({.threads = 1}, 5 * kMebibyte), 15 * kMebibyte)
       << "a chunk holds a row at least";
 }
 

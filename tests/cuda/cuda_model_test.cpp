@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/errors.h"
@@ -39,7 +40,11 @@ TEST_P(CudaDecoderTest, LogitsAreTheCpusInEveryType) {
     const at::Tensor expected = copy_of(cpu_, {.dtype = reference}).forward(ids).logits;
     const at::Tensor found = copy_of(cpu_, on_gpu(dtype)).forward(ids).logits;
     EXPECT_TRUE(found.is_cuda());
-    EXPECT_LT(relative_difference(found, expected), tolerance_of(dtype)) << enum_name(dtype);
+    // Some decoders with these large weights amplify rounding: the CPU's, too, in that type.
+    const at::Tensor rounded = copy_of(cpu_, {.dtype = dtype}).forward(ids).logits;
+    const double tolerance =
+        std::max(tolerance_of(dtype), 2.0 * relative_difference(rounded, expected));
+    EXPECT_LT(relative_difference(found, expected), tolerance) << enum_name(dtype);
   }
 }
 

@@ -110,14 +110,13 @@ TEST_F(CaptureResumeTest, GoesOnAfterAKillWhereItCompresses) {
 TEST_F(CaptureResumeTest, CompressesToTheSameBytesInAnyNumberOfThreads) {
   sample_.compression = Compression::kDeflate;
   for (const int threads : {1, 4}) {
-    const CaptureWriterOptions options = {.if_exists = IfExists::kReplace,
-                                          .compress_threads = threads};
+    const CaptureWriterOptions options = {.if_exists = IfExists::kReplace, .threads = threads};
     sample_.write(threads == 1 ? undisturbed_ / "capture.h5" : path_, options);
   }
   expect_same_as_undisturbed();
   EXPECT_THAT(testing::refusal_of<InvalidArgument>(
-                  [&] { CaptureWriter(path_, sample_.plan(), {.compress_threads = 0}); }),
-              HasSubstr("compress_threads must be at least 1, got 0"));
+                  [&] { CaptureWriter(path_, sample_.plan(), {.threads = 0}); }),
+              HasSubstr("threads must be at least 1, got 0"));
 }
 
 TEST_F(CaptureResumeTest, RefusesToGoOnWithAnotherCompression) {

@@ -9,7 +9,10 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,23 +25,24 @@
 
 namespace lime {
 
-/// Compresses chunks in worker threads and returns them in the order of submission, so that the
-/// file's bytes do not depend on the number of threads.
+/// Makes chunks in worker threads, which may also write them, and returns them in the order of
+/// submission, so that the file's bytes do not depend on the number of threads.
 ///
 /// push(), finish() and the destructor must be called from one thread, on which all chunks are
 /// returned: the workers never call HDF5.
 class ChunkQueue {
  public:
-  using Write = std::function<void(const StoredChunk&)>;
+  using Make = std::function<StoredChunk()>;
+  using Take = std::function<void(const StoredChunk&)>;
 
   /// @param num_threads  >= 1, in addition to the calling one. @throws IoError
   explicit ChunkQueue(int num_threads);
   ~ChunkQueue();
 
-  /// Submits a chunk; `write` receives it compressed, now or later. If more than two chunks per
-  /// thread are in flight, waits for the oldest. @throws any exception of a `write`.
-  void push(std::vector<std::byte> values, std::size_t value_bytes, Write write);
-  /// Passes all remaining chunks to their `write`. @throws any exception of a `write`.
+  /// Submits a chunk; `take` receives it, now or later. If more than two chunks per thread are in
+  /// flight, waits for the oldest. @throws any exception of a `make` or `take`.
+  void push(Make make, Take take);
+  /// Passes all remaining chunks to their `take`. @throws any exception of a `make` or `take`.
   void finish();
 
   /// Returns the maximum memory of the chunks in flight and of the workers, in bytes.
@@ -47,10 +51,10 @@ class ChunkQueue {
  private:
   struct Waiting {
     std::future<StoredChunk> chunk;
-    Write write;
+    Take take;
   };
 
-  void write_oldest();
+  void take_oldest();
   void work();
   void release();
 
@@ -64,16 +68,18 @@ class ChunkQueue {
 
 /// Appends rows to one dataset of activations.
 ///
-/// Buffers rows in one chunk, converts it to its type on disk, adds HDF5's Fletcher-32 checksum and
-/// writes it outside HDF5's own conversion, filters and cache, which would cost more than the disk.
-/// Memory: one chunk. Not thread-safe; refers to `file` and `queue`, which refers to this.
+/// Converts chunks of rows to their type on disk, adds HDF5's Fletcher-32 checksum and writes them
+/// outside HDF5's own conversion, filters and cache, which would cost more than the disk. HDF5
+/// allocates a chunk; the queue's threads check and write it at the same time as others, since HDF5
+/// itself writes with one thread. Memory: one chunk. Not thread-safe; refers to `file` and `queue`,
+/// which refers to this.
 class ChunkWriter {
  public:
-  /// @param queue  compresses the chunks, also for other datasets of the file; null: uncompressed.
   ChunkWriter(Hdf5Writer& file, ActivationInfo activation, StorageType storage,
-              std::int64_t chunk_bytes, ChunkQueue* queue = nullptr);
+              Compression compression, std::int64_t chunk_bytes, ChunkQueue& queue);
 
-  void append(const ConstMatrixRef& rows);
+  /// @param owner  keeps dense rows alive until they are written; null: they are copied here
+  void append(const ConstMatrixRef& rows, const std::shared_ptr<const void>& owner = nullptr);
   /// Ends the last, partial chunk: no more rows follow.
   void end_rows();
   /// Writes the remaining chunk and the dataset's attributes.
@@ -83,25 +89,36 @@ class ChunkWriter {
   const ActivationInfo& activation() const { return activation_; }
 
  private:
-  struct RowRange {
-    std::int64_t first;
-    std::int64_t end;
+  /// Rows [first, end) of the dataset: `rows` while `owner` exists, or `bytes` as on disk.
+  struct Chunk {
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+    std::span<const float> rows = {};
+    std::shared_ptr<const void> owner = nullptr;
+    std::vector<std::byte> bytes = {};
   };
 
+  std::int64_t rows_in_chunk() const { return num_rows_ - first_in_chunk_; }
+  void fill(const float* rows, std::int64_t count);
+  void submit(Chunk chunk);
+  void submit_plain(const std::shared_ptr<const Chunk>& chunk);
   void create_dataset();
-  void end_chunk();
-  void write_chunk(const RowRange& rows, const StoredChunk& chunk);
+  int descriptor() const;
+  std::vector<std::byte> stored_values(const Chunk& chunk) const;
+  void write_chunk(const Chunk& chunk, const StoredChunk& stored);
+  std::optional<std::uint64_t> allocate(const Chunk& chunk, std::size_t size);
 
   Hdf5Writer& file_;
   ActivationInfo activation_;
   StorageType storage_;
+  Compression compression_;
   std::string name_;
   std::size_t row_bytes_;
   std::int64_t chunk_rows_;
   std::int64_t num_rows_ = 0;        // appended
   std::int64_t first_in_chunk_ = 0;  // of the rows in chunk_
-  std::vector<std::byte> chunk_;     // values of a whole chunk
-  ChunkQueue* queue_;
+  std::vector<std::byte> chunk_;     // the rows after the last whole chunk, as on disk
+  ChunkQueue& queue_;
   hdf5::Id dataset_;
 };
 

@@ -5,9 +5,11 @@
 
 #include <hdf5.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,21 @@ Id open_file(const std::filesystem::path& path);
 /// calls give equal bytes: no times are stored.
 /// @param shown  file name for error messages: the final path. @throws IoError
 Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
+/// While it exists, HDF5 does not write `data()` to a file of create_file() on this thread, but
+/// notes the place: a chunk is allocated, and other threads can write it without the lock. Hold the
+/// lock.
+class DeferredWrite {
+ public:
+  explicit DeferredWrite(std::size_t size);
+  ~DeferredWrite();
+  DeferredWrite(const DeferredWrite&) = delete;
+  DeferredWrite& operator=(const DeferredWrite&) = delete;
+
+  const void* data() const;  ///< of `size` bytes, zeros
+  /// Returns the place in the file; nothing if HDF5 wrote the zeros or nothing yet.
+  std::optional<std::uint64_t> place() const;
+};
+
 /// Closes a file that could not be written; HDF5 would otherwise retry forever to flush the rest.
 void discard_file(Id& file);
 
