@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/torch_compat.h"
 
 namespace lime {
 namespace {
@@ -65,6 +68,26 @@ void update_by_library(const UpdatedTensors& tensors, const Update& update) {
   at::Tensor(tensors.square).mul_(update.beta2).addcmul_(gradient, gradient, 1.0 - update.beta2);
   const at::Tensor root = tensors.square.sqrt().div_(update.square_correction).add_(update.epsilon);
   at::Tensor(tensors.weights).addcdiv_(tensors.mean, root, -update.rate);
+}
+
+/// Parameters with the same rate and decay, for one call of LibTorch.
+struct Group {
+  std::vector<at::Tensor> weights, gradients, means, squares;
+};
+
+/// Updates a group in one pass over memory. Requires kHasFusedAdamW.
+void update_fused([[maybe_unused]] const Group& group, [[maybe_unused]] const AdamWOptions& options,
+                  [[maybe_unused]] double rate, [[maybe_unused]] double weight_decay,
+                  [[maybe_unused]] double gradient_factor, [[maybe_unused]] double step) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+  const at::TensorOptions scalar = group.weights.front().options().dtype(at::kFloat);
+  const std::vector<at::Tensor> steps(group.weights.size(), at::full({}, step, scalar));
+  const at::Tensor scale = at::full({}, 1.0 / gradient_factor, scalar);
+  at::_fused_adamw_(group.weights, group.gradients, group.means, group.squares, {}, steps, rate,
+                    options.beta1, options.beta2, weight_decay, options.epsilon, /*amsgrad=*/false,
+                    /*maximize=*/false,
+                    optional_tensor(gradient_factor == 1.0 ? at::Tensor() : scale));
+#endif
 }
 
 template <typename T> double sum_of_squares(const at::Tensor& tensor) {
@@ -151,6 +174,7 @@ void AdamW::zero_gradients() {
 double AdamW::gradient_norm() const {
   const at::NoGradGuard no_grad;
   double squares = 0.0;
+  std::vector<at::Tensor> others;
   for (const Slot& slot : slots_) {
     const at::Tensor& gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
@@ -158,9 +182,12 @@ double AdamW::gradient_norm() const {
       AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "gradient_norm",
                                  [&] { squares += sum_of_squares<scalar_t>(gradient); });
     } else {
-      const auto norm = at::norm(gradient).to(at::kDouble).item<double>();
-      squares += norm * norm;
+      others.push_back(gradient);
     }
+  }
+  if (!others.empty()) {  // one value from the device
+    const at::Tensor norms = at::stack(at::_foreach_norm(others, 2)).to(at::kDouble);
+    squares += norms.square().sum().item<double>();
   }
   return std::sqrt(squares);
 }
@@ -169,6 +196,7 @@ void AdamW::step(double learning_rate_fraction, double gradient_factor) {
   const at::NoGradGuard no_grad;
   ++steps_;
   const auto t = static_cast<double>(steps_);
+  std::map<std::pair<double, double>, Group> groups;  // by rate and decay
   for (Slot& slot : slots_) {
     at::Tensor gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
@@ -184,9 +212,18 @@ void AdamW::step(double learning_rate_fraction, double gradient_factor) {
       AT_DISPATCH_FLOATING_TYPES(gradient.scalar_type(), "adamw", [&] {
         update_kernel<scalar_t>({slot.parameter, gradient, slot.mean, slot.square}, update);
       });
+    } else if (kHasFusedAdamW && slot.parameter.is_contiguous() && gradient.is_contiguous()) {
+      Group& group = groups[{rate, slot.weight_decay}];
+      group.weights.push_back(slot.parameter);
+      group.gradients.push_back(gradient);
+      group.means.push_back(slot.mean);
+      group.squares.push_back(slot.square);
     } else {
       update_by_library({slot.parameter, gradient, slot.mean, slot.square}, update);
     }
+  }
+  for (const auto& [factors, group] : groups) {
+    update_fused(group, options_, factors.first, factors.second, gradient_factor, t);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "core/errors.h"
+#include "model/kernels/linear.h"
 
 namespace lime {
 namespace {
@@ -97,6 +98,29 @@ TEST(AdamWTest, TakesTheSameStepByKernelAndByLibrary) {
     return weights.detach().clone();
   };
   EXPECT_LT((stepped(true) - stepped(false)).abs().max().item<double>(), 1e-14);
+}
+
+/// On a GPU one call of LibTorch updates all parameters, and one gives the norm.
+TEST(AdamWTest, TakesTheSameStepOnTheGpuPath) {
+  const at::Tensor kernel[] = {values({3, 4}, 0.0), values({4}, 7.0)};
+  const at::Tensor library[] = {kernel[0].clone(), kernel[1].clone()};
+  const auto run = [](const at::Tensor* weights) {
+    AdamW optimizer({{"a.weight", weights[0]}, {"norm.weight", weights[1]}}, {});
+    double norms = 0.0;
+    for (int step = 0; step < 5; ++step) {
+      weights[0].mutable_grad() = values({3, 4}, 1.3 * step);
+      weights[1].mutable_grad() = values({4}, 0.4 * step);
+      norms += optimizer.gradient_norm();
+      optimizer.step(0.5, 0.25);
+    }
+    return norms;
+  };
+  const double expected = run(kernel);
+  const WithoutCpuKernels here;
+  EXPECT_NEAR(run(library), expected, 1e-12 * expected);
+  for (int i : {0, 1}) {
+    EXPECT_LT((library[i] - kernel[i]).abs().max().item<double>(), 1e-9);  // a float scale
+  }
 }
 
 TEST(AdamWOptionsTest, NamesTheFieldOutOfRange) {

@@ -20,6 +20,8 @@ constexpr bool torch_is_at_least(int major, int minor) {
          (TORCH_VERSION_MAJOR == major && TORCH_VERSION_MINOR >= minor);
 }
 inline constexpr bool kHasFusedAttention = torch_is_at_least(2, 0);
+/// at::_fused_adamw_ for the CPU and for CUDA.
+inline constexpr bool kHasFusedAdamW = torch_is_at_least(2, 4);
 
 #if TORCH_VERSION_MAJOR >= 2
 using OptionalTensor = std::optional<at::Tensor>;
