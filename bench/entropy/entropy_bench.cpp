@@ -38,7 +38,7 @@ struct BenchOptions {
   bool stages = false;
   /// A GPU to time alternately with the CPU; empty: CPU only.
   std::string device = {};
-  std::int64_t batch = 64;
+  std::int64_t batch = 0;
 
   void describe(OptionList& list) {
     list.add("rows", rows, "file of float32 [sequences, tokens, dim]; made up if not given");
@@ -50,11 +50,12 @@ struct BenchOptions {
     list.add("repeats", repeats, "timed passes over the batch, of which the median is shown");
     list.add("stages", stages, "time the stages of one sequence on one thread instead");
     list.add("device", device, "cuda or cuda:N: time CPU and GPU in turns instead");
-    list.add("batch", batch, "sequences that the GPU computes together");
+    list.add("batch", batch, "sequences that the GPU computes together; 0: as lime-metrics does");
   }
   void validate() const {
-    if (sequences < 1 || tokens < 2 || dim < 1 || repeats < 1 || batch < 1) {
-      throw InvalidArgument("bench: sequences, dim, repeats and batch must be > 0 and tokens > 1");
+    if (sequences < 1 || tokens < 2 || dim < 1 || repeats < 1 || batch < 0) {
+      throw InvalidArgument(
+          "bench: sequences, dim and repeats must be > 0, batch >= 0, tokens > 1");
     }
   }
 };
@@ -123,8 +124,21 @@ int run_batch(const BenchOptions& options) {
   return kExitDone;
 }
 
+/// Returns the seconds per sequence by part. `host` is the rest of the pass: reading and copying
+/// that no computation on the GPU hides, and the entropies of the spectra.
+Json parts_of(const GpuSeconds& seconds, double pass_seconds, std::int64_t sequences) {
+  const auto count = static_cast<double>(sequences);
+  Json parts = Json::object();
+  parts["upload_of_all_threads"] = seconds.upload / count;
+  parts["gram"] = seconds.gram / count;
+  parts["eigenvalues"] = seconds.eigenvalues / count;
+  parts["host"] = (pass_seconds - seconds.gram - seconds.eigenvalues) / count;
+  return parts;
+}
+
 /// Prints one line of JSON: seconds per sequence of CPU and GPU (medians over alternating passes),
-/// the speed-up of the GPU, and the largest difference of the values.
+/// the parts of the GPU's last pass, the speed-up of the GPU, and the largest difference of the
+/// values.
 int run_devices(const BenchOptions& options) {
   const std::vector<MatrixF> sequences = load_rows(options);
   const SequenceSource source{options.sequences, [&](std::int64_t index, MatrixF& rows) {
@@ -135,23 +149,27 @@ int run_devices(const BenchOptions& options) {
   ThreadPool pool(options.threads);
   const Gpu gpu(DeviceName::parse(options.device));
   SequenceEntropies of_cpu, of_gpu;
+  const std::int64_t batch =
+      options.batch > 0 ? options.batch : gpu_batch_size(options.tokens, options.dim);
   std::vector<double> cpu_seconds, gpu_seconds;
+  Json parts;
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {
     const double cpu =
         seconds_of([&] { of_cpu = sequence_entropies(source, standardization, entropy, pool); });
-    const double on_device = seconds_of([&] {
-      of_gpu = gpu_entropies(gpu, source, standardization, entropy, options.batch, pool);
-    });
+    const double on_device = seconds_of(
+        [&] { of_gpu = gpu_entropies(gpu, source, standardization, entropy, batch, pool); });
+    parts = parts_of(gpu.take_seconds(), on_device, options.sequences);
     if (repeat == 0) continue;  // warms up memory and CUDA's kernels
     cpu_seconds.push_back(cpu / static_cast<double>(options.sequences));
     gpu_seconds.push_back(on_device / static_cast<double>(options.sequences));
   }
   Json line = Json::object();
   line["device"] = gpu.name();
-  line["batch"] = options.batch;
+  line["batch"] = batch;
   line["threads"] = pool.num_threads();
   line["cpu_seconds_per_sequence"] = median(cpu_seconds);
   line["gpu_seconds_per_sequence"] = median(gpu_seconds);
+  line["gpu_parts"] = parts;
   line["times_as_fast"] = median(cpu_seconds) / median(gpu_seconds);
   line["largest_difference"] = (of_cpu.values - of_gpu.values).cwiseAbs().maxCoeff();
   fmt::print("{}\n", line.dump());

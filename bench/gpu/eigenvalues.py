@@ -4,8 +4,8 @@
 
     bench/gpu/eigenvalues.py [--device cuda] [--sizes 512x64 2048x16] [--toy]
 
-`eigvalsh`: torch.linalg.eigvalsh on the batch, as liblime_gpu.so calls it. `xsyev_batched`:
-cusolverDnXsyevBatched, called directly. `xsyevd_streams`: cusolverDnXsyevd, one matrix at a time per
+`eigvalsh`: torch.linalg.eigvalsh on the batch. `xsyev_batched`: cusolverDnXsyevBatched, called
+directly as liblime_gpu.so calls it. `xsyevd_streams`: cusolverDnXsyevd, one matrix at a time per
 stream, on 8 streams. `numpy`: LAPACK on the CPU, one matrix. Seconds are per matrix, the median of
 three; `difference` is the largest difference from numpy relative to the largest eigenvalue.
 """

@@ -261,9 +261,6 @@ void fill_entropy_report(Report& report, const std::vector<ChosenCapture>& captu
 
 /// For what is small beside a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{4} << 20;
-/// A GPU is busy with a batch of this size; more only takes memory.
-constexpr std::int64_t kMostBatchBytes = std::int64_t{256} << 20;
-constexpr std::int64_t kMostBatchSequences = 256;
 
 /// Returns the statistics of the whole capture, without skipped tokens.
 std::optional<Standardization> standardization_of(const CaptureReader& capture,
@@ -284,16 +281,19 @@ struct Shared {
   std::optional<Gpu> gpu;
 };
 
-/// Bytes for one sequence: its rows in float and double, and the work on the smaller Gram matrix.
-std::int64_t bytes_per_sequence(const ChosenCapture& capture, std::int64_t dim) {
+/// Adds the host's memory: per thread the rows of a sequence in float and double and the work on
+/// the smaller Gram matrix, or with a GPU the rows and the copy that it reads, and for its batches
+/// means, scales and spectra.
+void add_bytes(const Shared& shared, const ChosenCapture& capture, std::int64_t dim, Unit& unit) {
   const std::int64_t longest = longest_sequence(capture.reader, capture.num_sequences);
   const std::int64_t smaller = std::min(longest, dim);
-  return longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
-}
-
-/// Sequences of a batch on the GPU; two batches are in memory.
-std::int64_t gpu_batch(std::int64_t sequence_bytes) {
-  return std::clamp<std::int64_t>(kMostBatchBytes / sequence_bytes, 1, kMostBatchSequences);
+  if (shared.gpu) {
+    const std::int64_t batch = std::min(gpu_batch_size(longest, dim), capture.num_sequences);
+    unit.bytes_per_thread = longest * dim * 8 + kWorkspaceBytes;
+    unit.bytes += batch * (48 * dim + 24 * longest + 8 * smaller);
+  } else {
+    unit.bytes_per_thread = longest * dim * 12 + smaller * smaller * 24 + kWorkspaceBytes;
+  }
 }
 
 /// One row per sequence of a layer, collected while its sequences are read.
@@ -339,9 +339,10 @@ SequenceEntropies measure_layer(const Shared& shared, const LayerPlace& place,
                                    for (DatasetRows& dataset : datasets) dataset.add(index, rows);
                                  }};
   if (shared.gpu) {
+    const std::int64_t longest = longest_sequence(capture.reader, count);
     return gpu_entropies(*shared.gpu, sequences, standardization, options.entropy,
-                         gpu_batch(bytes_per_sequence(capture, dim)), context.pool,
-                         context.on_progress, context.stop);
+                         gpu_batch_size(longest, dim), context.pool, context.on_progress,
+                         context.stop);
   }
   return sequence_entropies(sequences, standardization, options.entropy, context.pool,
                             context.on_progress, context.stop);
@@ -353,9 +354,7 @@ void complete_unit(Unit& unit, const std::shared_ptr<const Shared>& shared,
   unit.identity = capture.identity;
   unit.work = capture.num_sequences;
   const std::int64_t dim = capture.reader.dim(place.site, place.layer);
-  const std::int64_t bytes = bytes_per_sequence(capture, dim);
-  (shared->gpu ? unit.bytes : unit.bytes_per_thread) =
-      shared->gpu ? 2 * gpu_batch(bytes) * bytes : bytes;
+  add_bytes(*shared, capture, dim, unit);
   unit.bytes += std::ssize(shared->options.dataset) * unit.work * dim * 16;
   unit.bytes += summary_bytes(1, shared->options.summary);
   unit.measure = [shared, place](const UnitContext& context) {

@@ -27,7 +27,7 @@ struct EntropyAnalysisOptions {
 /// entropies. The preset diff-erank takes two captures of the same sequences, untrained and
 /// trained, and adds rows for their difference.
 ///
-/// Streams: one sequence per thread is in memory, or with a GPU two batches.
+/// Streams: one sequence per thread is in memory, and with a GPU two batches in its memory.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, a sequence of one
 ///                          token, or lacks a site or layer.
 Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions& run);

@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/options.h"
@@ -65,8 +67,33 @@ Gpu::Gpu(const DeviceName& name, int local_rank, const std::filesystem::path& mo
   name_ = stand_in != nullptr ? stand_in : fmt::format("cuda:{}", index);
 }
 
-void Gpu::gram_spectra(const gpu_module::GramBatch& batch) const {
-  const char* const failure = module_->gram_spectra(name_.c_str(), &batch);
+void Gpu::upload(const MatrixF& rows, GpuRows& there) const {
+  const auto start = std::chrono::steady_clock::now();
+  gpu_module::DeviceRows* matrix = there.release();
+  const char* const failure =
+      module_->upload(name_.c_str(), rows.data(), rows.rows(), rows.cols(), &matrix);
+  there.reset(matrix);
+  check(failure);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const std::lock_guard lock(mutex_);
+  seconds_.upload += taken.count();
+}
+
+void Gpu::gram_spectra(gpu_module::GramBatch batch) const {
+  gpu_module::GramSeconds seconds;
+  batch.seconds = &seconds;
+  check(module_->gram_spectra(name_.c_str(), &batch));
+  const std::lock_guard lock(mutex_);
+  seconds_.gram += seconds.gram;
+  seconds_.eigenvalues += seconds.eigenvalues;
+}
+
+GpuSeconds Gpu::take_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(seconds_, {});
+}
+
+void Gpu::check(const char* failure) const {
   if (failure == nullptr) return;
   throw IoError("device: {} failed: {}; finished results are valid, try again or use --device cpu",
                 name_, failure);

@@ -61,7 +61,7 @@ template <typename Scalar> void check_finite(const linalg::AffineRows<Scalar>& r
 
 template <typename Scalar> void check_trace(const linalg::AffineRows<Scalar>& rows, double trace) {
   if (!std::isfinite(trace)) {
-    check_finite(rows);
+    if (rows.x != nullptr) check_finite(rows);
     throw NumericalError("the sum of the squared representations must be finite, got {}", trace);
   }
   if (trace > 0.0) return;

@@ -65,6 +65,7 @@ Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset 
 /// @throws InvalidArgument  naming the first value that is not finite.
 template <typename Scalar> void check_finite(const linalg::AffineRows<Scalar>& rows);
 
+/// @param rows   if their `x` is null, the values are known to be finite.
 /// @param trace  of the Gram matrix of `rows`.
 /// @throws InvalidArgument  if it is 0, or not finite because a value is not; names that.
 /// @throws NumericalError   if it is not finite for another reason.

@@ -33,9 +33,13 @@ struct SequenceGroup {
   std::atomic<std::size_t> left;
 };
 
+void check_length(Eigen::Index num_tokens, std::int64_t index) {
+  throw_if(num_tokens == 1, "entropy: sequence {}: must have at least 2 tokens, got 1", index);
+}
+
 PendingEntropy begin_sequence(EntropyCalculator& calculator, const ConstMatrixRef& rows,
                               std::int64_t index) {
-  throw_if(rows.rows() == 1, "entropy: sequence {}: must have at least 2 tokens, got 1", index);
+  check_length(rows.rows(), index);
   PendingEntropy pending;
   with_sequence("entropy", index, [&] { pending = calculator.begin(linalg::affine_rows(rows)); });
   return pending;
@@ -97,47 +101,60 @@ std::vector<SequenceGroup> make_groups(std::int64_t count) {
   return groups;
 }
 
+/// A GPU is busy with a batch of this size, rows and Gram matrices in double; more only takes
+/// memory.
+constexpr std::int64_t kMostBatchBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMostBatchSequences = 512;
+
 /// A sequence of a batch; its memory is reused by a sequence of a later batch.
 struct Slot {
   EntropyPreprocessing preprocessing;
-  std::int64_t index = 0;  ///< of the sequence
-  MatrixF rows = {};
-  linalg::AffineRows<float> view = {};  ///< of `rows`
-  MatrixD preprocessed = {};            ///< [num_tokens, dim]
+  GpuRows rows;
+  std::int64_t index = 0;               ///< of the sequence
+  linalg::AffineRows<float> view = {};  ///< of `rows`, which are on the GPU: `x` is null
 };
+
+template <typename Values> auto data_or_null(Values& values) {
+  return values.size() > 0 ? values.data() : nullptr;
+}
 
 class Pass {
  public:
   Pass(const Gpu& gpu, const SequenceSource& sequences,
        const std::optional<Standardization>& standardization, const EntropyOptions& options,
        std::int64_t batch)
-      : gpu_(gpu),
-        sequences_(sequences),
-        options_(options),
-        slots_(static_cast<std::size_t>(2 * batch),
-               {.preprocessing = EntropyPreprocessing(options.preset, standardization)}) {
+      : gpu_(gpu), sequences_(sequences), options_(options) {
+    const EntropyPreprocessing preprocessing(options.preset, standardization);
+    const std::int64_t num_slots = 2 * std::min(batch, sequences.count);
+    for (std::int64_t i = 0; i < num_slots; ++i) {
+      slots_.push_back({.preprocessing = preprocessing, .rows = gpu.no_rows()});
+    }
     result_.alpha = options.orders();
     result_.num_tokens.resize(static_cast<std::size_t>(sequences.count));
     result_.values.resize(sequences.count, static_cast<Eigen::Index>(result_.alpha.size()));
   }
 
+  /// Reads a sequence and copies it to the GPU.
   void read(std::int64_t index) {
     Slot& slot = slot_of(index);
     slot.index = index;
-    sequences_.read(index, slot.rows);
-    slot.view = linalg::affine_rows(slot.rows);
+    const ObjectPool<MatrixF>::Lease rows = memory_.borrow();
+    sequences_.read(index, *rows);
+    check_length(rows->rows(), index);
+    slot.view = linalg::affine_rows(*rows);
     with_sequence("entropy", index, [&] {
-      if (!slot.rows.allFinite()) check_finite(slot.view);
+      if (!rows->allFinite()) check_finite(slot.view);
       slot.preprocessing.apply(slot.view);
     });
-    slot.view.copy_to(slot.preprocessed);
+    gpu_.upload(*rows, slot.rows);
+    slot.view.x = nullptr;
   }
 
   void compute(std::int64_t first, std::int64_t last) {
     std::map<Eigen::Index, std::vector<const Slot*>> slots_of_length;
     for (std::int64_t index = first; index < last; ++index) {
       const Slot& slot = slot_of(index);
-      slots_of_length[slot.rows.rows()].push_back(&slot);
+      slots_of_length[slot.view.num_rows].push_back(&slot);
     }
     for (const auto& [length, slots] : slots_of_length) compute(slots);
   }
@@ -151,8 +168,11 @@ class Pass {
   }
 
   void compute(const std::vector<const Slot*>& slots) {
-    std::vector<const double*> rows;
-    for (const Slot* slot : slots) rows.push_back(slot->preprocessed.data());
+    std::vector<const gpu_module::DeviceRows*> rows;
+    for (const Slot* slot : slots) rows.push_back(slot->rows.get());
+    const auto shifts = vectors_of(slots, &linalg::AffineRows<float>::shift);
+    const auto column_scales = vectors_of(slots, &linalg::AffineRows<float>::column_scale);
+    const auto row_scales = vectors_of(slots, &linalg::AffineRows<float>::row_scale);
     const std::int64_t num_tokens = slots[0]->view.num_rows;
     const std::int64_t dim = slots[0]->view.num_cols;
     const auto count = static_cast<Eigen::Index>(slots.size());
@@ -162,10 +182,14 @@ class Pass {
                        .num_rows = num_tokens,
                        .num_cols = dim,
                        .rows = rows.data(),
+                       .shifts = data_or_null(shifts),
+                       .column_scales = data_or_null(column_scales),
+                       .row_scales = data_or_null(row_scales),
                        .clamps = options_.preset == EntropyPreset::kLayerByLayer,
                        .traces = traces.data(),
                        .squared_norms = squared_norms.data(),
-                       .eigenvalues = eigenvalues.size() > 0 ? eigenvalues.data() : nullptr});
+                       .eigenvalues = data_or_null(eigenvalues),
+                       .seconds = nullptr});
     result_.dim = dim;
     for (Eigen::Index i = 0; i < count; ++i) {
       GramSpectrum gram{num_tokens, dim, traces(i), squared_norms(i), {}};
@@ -175,6 +199,16 @@ class Pass {
       }
       keep(*slots[static_cast<std::size_t>(i)], gram);
     }
+  }
+
+  /// Returns the shifts or scales of some sequences; empty if the preset has none.
+  static std::vector<const double*> vectors_of(const std::vector<const Slot*>& slots,
+                                               const double* linalg::AffineRows<float>::*member) {
+    std::vector<const double*> vectors;
+    for (const Slot* slot : slots) {
+      if (slot->view.*member != nullptr) vectors.push_back(slot->view.*member);
+    }
+    return vectors;
   }
 
   void keep(const Slot& slot, const GramSpectrum& gram) {
@@ -193,6 +227,7 @@ class Pass {
   const SequenceSource& sequences_;
   const EntropyOptions& options_;
   std::vector<Slot> slots_;
+  ObjectPool<MatrixF> memory_;
   SequenceEntropies result_;
 };
 
@@ -353,6 +388,12 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
   pool.parallel_for(count, item, std::move(stop));
   if (on_progress) on_progress({count, count, ""});
   return collect(outcomes, options);
+}
+
+std::int64_t gpu_batch_size(std::int64_t num_tokens, std::int64_t dim) {
+  const std::int64_t smaller = std::min(num_tokens, dim);
+  const std::int64_t bytes = 8 * (num_tokens * dim + smaller * smaller);
+  return std::clamp<std::int64_t>(kMostBatchBytes / bytes, 1, kMostBatchSequences);
 }
 
 SequenceEntropies gpu_entropies(const Gpu& gpu, const SequenceSource& sequences,

@@ -50,14 +50,19 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
                                      const EntropyOptions& options, ThreadPool& pool,
                                      const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
+/// Returns the number of sequences of this shape that a GPU computes together.
+std::int64_t gpu_batch_size(std::int64_t num_tokens, std::int64_t dim);
+
 /// Computes sequence_entropies() on a GPU: Gram matrices, eigenvalues, traces and norms on the GPU
-/// in double, preprocessing and entropies of the spectra on the CPU.
+/// in double, means and norms of the preprocessing and entropies of the spectra on the CPU.
 ///
-/// While a batch is computed, the pool's threads read the next one. Sequences of a batch that have
-/// the same length are computed together. Results equal the CPU's up to rounding; they are not
-/// bit-identical, nor are those of other GPUs, versions of LibTorch or batch sizes.
+/// While a batch is computed, the pool's threads read the next one and copy it to the GPU.
+/// Sequences of a batch that have the same length are computed together. Results equal the CPU's up
+/// to rounding; they are not bit-identical, nor are those of other GPUs, versions of LibTorch or
+/// batch sizes.
 ///
-/// @param batch  sequences that are read together, >= 1. Two batches are in memory, in double.
+/// @param batch  sequences that are computed together, >= 1. Two batches in float and one in double
+///               are in the memory of the GPU; on the host one sequence per thread, twice.
 /// @throws InvalidArgument, Interrupted  as sequence_entropies(); also for top_k.
 /// @throws IoError  if the GPU fails.
 SequenceEntropies gpu_entropies(const Gpu& gpu, const SequenceSource& sequences,

@@ -76,7 +76,7 @@ TEST(GpuTest, RefusesALibraryThatIsNoModule) {
 TEST(GpuTest, RefusesAModuleOfAnotherVersion) {
   EXPECT_THAT([] { Gpu({.is_gpu = true}, 0, LIME_OLD_GPU_MODULE); },
               ThrowsMessage<IoError>(HasSubstr(
-                  "must have interface version 2, got 1; reinstall it together with the program")));
+                  "must have interface version 3, got 2; reinstall it together with the program")));
 }
 
 TEST(GpuTest, SaysThatThereIsNoGpu) {
@@ -95,23 +95,40 @@ TEST(GpuTest, SaysWhatTheDeviceFailedAt) {
   ::setenv("LIME_GPU_STAND_IN", "cuda:99", 1);
   const Gpu gpu({.is_gpu = true});
   ::unsetenv("LIME_GPU_STAND_IN");
-  const double row[2] = {3.0, 4.0};
-  const double* const rows[1] = {row};
-  double trace = 0.0, squared_norm = 0.0;
-  EXPECT_THAT(
-      [&] {
-        gpu.gram_spectra({.count = 1,
-                          .num_rows = 1,
-                          .num_cols = 2,
-                          .rows = rows,
-                          .clamps = 0,
-                          .traces = &trace,
-                          .squared_norms = &squared_norm,
-                          .eigenvalues = nullptr});
-      },
-      ThrowsMessage<IoError>(
-          AllOf(StartsWith("device: cuda:99 failed: "),
-                HasSubstr("; finished results are valid, try again or use --device cpu"))));
+  GpuRows rows = gpu.no_rows();
+  EXPECT_THAT([&] { gpu.upload(MatrixF::Ones(1, 2), rows); },
+              ThrowsMessage<IoError>(
+                  AllOf(StartsWith("device: cuda:99 failed: "),
+                        HasSubstr("; finished results are valid, try again or use --device cpu"))));
+}
+
+TEST(GpuTest, MeasuresItsSeconds) {
+  ::setenv("LIME_GPU_STAND_IN", "cpu", 1);
+  const Gpu gpu({.is_gpu = true});
+  GpuRows rows = gpu.no_rows();
+  gpu.upload(MatrixF::Ones(1, 2), rows);
+  const gpu_module::DeviceRows* const all[1] = {rows.get()};
+  double trace = 0.0, squared_norm = 0.0, eigenvalue = 0.0;
+  gpu.gram_spectra({.count = 1,
+                    .num_rows = 1,
+                    .num_cols = 2,
+                    .rows = all,
+                    .shifts = nullptr,
+                    .column_scales = nullptr,
+                    .row_scales = nullptr,
+                    .clamps = 0,
+                    .traces = &trace,
+                    .squared_norms = &squared_norm,
+                    .eigenvalues = &eigenvalue,
+                    .seconds = nullptr});
+  EXPECT_EQ(trace, 2.0);
+  EXPECT_EQ(squared_norm, 4.0);
+  EXPECT_DOUBLE_EQ(eigenvalue, 2.0);
+  const GpuSeconds seconds = gpu.take_seconds();
+  for (const double taken : {seconds.upload, seconds.gram, seconds.eigenvalues}) {
+    EXPECT_GT(taken, 0.0);
+  }
+  EXPECT_EQ(gpu.take_seconds().upload, 0.0);
 }
 
 }  // namespace

@@ -147,10 +147,12 @@ TEST_F(GpuEntropiesTest, RefusesWhatTheCpuRefusesInTheSameWords) {
   zero[2].setZero();
   std::vector<MatrixF> infinite = sequences;
   infinite[1](2, 3) = std::numeric_limits<float>::infinity();
+  std::vector<MatrixF> one_token = sequences;
+  one_token[1] = one_token[1].topRows(1).eval();
   ThreadPool pool(1);
   for (const EntropyPreset preset :
        {kRaw, EntropyPreset::kMatrixEntropy, EntropyPreset::kLimeCode}) {
-    for (const auto& refused : {zero, infinite}) {
+    for (const auto& refused : {zero, infinite, one_token}) {
       std::string expected = "no error";
       try {
         sequence_entropies(source_of(refused), std::nullopt, {.preset = preset}, pool);
