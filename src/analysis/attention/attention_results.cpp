@@ -38,72 +38,60 @@ class SummaryRows {
   std::vector<ResultRow> rows_;
 };
 
-/// Measures of some items (sequences or queries), each [heads, measures], and of even attention.
-struct MeasuredItems {
-  std::vector<MatrixD> values;
-  MatrixD even;
+std::vector<double> per_item(const AttentionItems& items,
+                             const std::function<double(const MatrixD&)>& number_of) {
+  std::vector<double> all;
+  for (const MatrixD& item : items.values) all.push_back(number_of(item));
+  return all;
+}
 
-  std::vector<double> per_item(const std::function<double(const MatrixD&)>& number_of) const {
-    std::vector<double> all;
-    for (const MatrixD& item : values) all.push_back(number_of(item));
-    return all;
-  }
-  std::vector<double> of_layer(Eigen::Index measure) const {
-    return per_item([&](const MatrixD& item) { return item.col(measure).mean(); });
-  }
-  /// Returns the fraction of heads whose weight of the first token exceeds `threshold`.
-  std::vector<double> sink_rates(double threshold) const {
-    return per_item([&](const MatrixD& item) {
-      return (item.col(kFirstShare).array() > threshold).cast<double>().mean();
-    });
-  }
-  std::vector<double> even_of(Eigen::Index measure) const {
-    const VectorD column = even.col(measure);
-    return {column.begin(), column.end()};
-  }
-};
+std::vector<double> of_layer(const AttentionItems& items, Eigen::Index measure) {
+  return per_item(items, [&](const MatrixD& item) { return item.col(measure).mean(); });
+}
 
-void add_summaries(const MeasuredItems& items, const std::vector<int>& heads, double threshold,
+/// Returns the fraction of heads whose weight of the first token exceeds `threshold`.
+std::vector<double> sink_rates(const AttentionItems& items, double threshold) {
+  return per_item(items, [&](const MatrixD& item) {
+    return (item.col(kFirstShare).array() > threshold).cast<double>().mean();
+  });
+}
+
+std::vector<double> even_of(const AttentionItems& items, Eigen::Index measure) {
+  const VectorD column = items.even.col(measure);
+  return {column.begin(), column.end()};
+}
+
+void add_summaries(const AttentionItems& items, const std::vector<int>& heads, double threshold,
                    SummaryRows& rows) {
   for (Eigen::Index m = 0; m < kMeasures; ++m) {
-    const std::vector<double> even = items.even_of(m);
+    const std::vector<double> even = even_of(items, m);
     const std::string_view name = kAttentionMeasures[static_cast<std::size_t>(m)];
     for (std::size_t h = 0; h < heads.size(); ++h) {
       rows.add({{col::kKind, "head"}, {col::kHead, heads[h]}}, name,
-               items.per_item(
-                   [&](const MatrixD& item) { return item(static_cast<Eigen::Index>(h), m); }),
+               per_item(items,
+                        [&](const MatrixD& item) { return item(static_cast<Eigen::Index>(h), m); }),
                even);
     }
-    rows.add({{col::kKind, "layer"}, {col::kHeads, heads.size()}}, name, items.of_layer(m), even);
+    rows.add({{col::kKind, "layer"}, {col::kHeads, heads.size()}}, name, of_layer(items, m), even);
   }
-  std::vector<double> even = items.even_of(kFirstShare);
+  std::vector<double> even = even_of(items, kFirstShare);
   for (double& share : even) share = share > threshold ? 1.0 : 0.0;
   rows.add({{col::kKind, "layer"}, {col::kHeads, heads.size()}}, kSinkRate,
-           items.sink_rates(threshold), even);
+           sink_rates(items, threshold), even);
 }
 
 Eigen::RowVectorXd mean_over_queries(const MatrixD& profile, std::int64_t skipped) {
   return profile.bottomRows(profile.rows() - skipped).colwise().mean();
 }
 
-MeasuredItems measure_sequences(const SelectedPatterns& prepared, int layer, std::int64_t skipped,
-                                const UnitContext& context) {
-  const auto num_heads = static_cast<Eigen::Index>(prepared.heads.size());
-  MeasuredItems items;
-  items.values.assign(static_cast<std::size_t>(prepared.num_sequences),
-                      MatrixD(num_heads, kMeasures));
-  items.even.resize(prepared.num_sequences, kMeasures);
+AttentionItems measure_sequences(const SelectedPatterns& prepared, int layer, std::int64_t skipped,
+                                 const UnitContext& context) {
+  AttentionItems items(prepared.num_sequences, std::ssize(prepared.heads));
   std::atomic<std::int64_t> done = 0;
   context.pool.parallel_for(
       prepared.num_sequences,
       [&](std::int64_t i) {
-        const std::vector<MatrixD> profiles = prepared.patterns.profiles(layer, i, prepared.heads);
-        MatrixD& measured = items.values[static_cast<std::size_t>(i)];
-        for (Eigen::Index h = 0; h < num_heads; ++h) {
-          measured.row(h) = mean_over_queries(profiles[static_cast<std::size_t>(h)], skipped);
-        }
-        items.even.row(i) =
-            mean_over_queries(even_attention_profile(profiles.front().rows()), skipped);
+        items.set(i, prepared.patterns.profiles(layer, i, prepared.heads), skipped);
         const std::int64_t finished = ++done;
         context.report(finished, prepared.num_sequences);
       },
@@ -116,9 +104,7 @@ std::vector<ResultRow> query_summaries(const std::vector<MatrixD>& profiles,
                                        const AttentionOptions& options) {
   const std::int64_t skipped = options.skip_queries;
   const std::int64_t tokens = profiles.front().rows();
-  MeasuredItems items;
-  items.values.assign(static_cast<std::size_t>(tokens - skipped),
-                      MatrixD(static_cast<Eigen::Index>(heads.size()), kMeasures));
+  AttentionItems items(tokens - skipped, std::ssize(heads));
   for (std::size_t h = 0; h < heads.size(); ++h) {
     for (std::int64_t q = skipped; q < tokens; ++q) {
       items.values[static_cast<std::size_t>(q - skipped)].row(static_cast<Eigen::Index>(h)) =
@@ -296,22 +282,40 @@ std::string attention_text(const Results& results, const TextStyle& style) {
 
 }  // namespace
 
+AttentionItems::AttentionItems(std::int64_t count, std::int64_t num_heads)
+    : values(static_cast<std::size_t>(count), MatrixD(num_heads, kMeasures)),
+      even(count, kMeasures) {}
+
+void AttentionItems::set(std::int64_t index, const std::vector<MatrixD>& profiles,
+                         std::int64_t skipped) {
+  MatrixD& measured = values[static_cast<std::size_t>(index)];
+  for (Eigen::Index h = 0; h < measured.rows(); ++h) {
+    measured.row(h) = mean_over_queries(profiles[static_cast<std::size_t>(h)], skipped);
+  }
+  even.row(index) = mean_over_queries(even_attention_profile(profiles.front().rows()), skipped);
+}
+
 UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,
                                const AttentionOptions& options, const UnitContext& context) {
-  const MeasuredItems items = measure_sequences(selected, layer, options.skip_queries, context);
+  return attention_result(measure_sequences(selected, layer, options.skip_queries, context),
+                          selected.heads, options);
+}
+
+UnitResult attention_result(const AttentionItems& items, const std::vector<int>& heads,
+                            const AttentionOptions& options) {
   SummaryRows rows("sequences", options.summary);
-  add_summaries(items, selected.heads, options.sink_threshold, rows);
+  add_summaries(items, heads, options.sink_threshold, rows);
   UnitResult result;
   result.rows = rows.take();
   for (Eigen::Index m = 0; m < kMeasures; ++m) {
     result.samples.push_back(
         {.quantity = std::string(kAttentionMeasures[static_cast<std::size_t>(m)]),
          .items = "sequences",
-         .values = items.of_layer(m)});
+         .values = of_layer(items, m)});
   }
   result.samples.push_back({.quantity = std::string(kSinkRate),
                             .items = "sequences",
-                            .values = items.sink_rates(options.sink_threshold)});
+                            .values = sink_rates(items, options.sink_threshold)});
   return result;
 }
 

@@ -16,7 +16,24 @@ struct SelectedPatterns {
   std::int64_t num_sequences = 0;  ///< used by summaries
 };
 
-/// Returns rows of kind `head` and `layer` of one layer, with samples of the layer.
+/// Measures of some items (sequences or queries), and of even attention.
+struct AttentionItems {
+  std::vector<MatrixD> values;  ///< of each item, [heads, measures]
+  MatrixD even;                 ///< [items, measures]
+
+  AttentionItems(std::int64_t count, std::int64_t num_heads);
+
+  /// Sets the means of a sequence over its queries but the first `skipped`.
+  /// @param profiles  attention_profile() of each head, [tokens, measures]
+  void set(std::int64_t index, const std::vector<MatrixD>& profiles, std::int64_t skipped);
+};
+
+/// Returns rows of kind `head` and `layer` of sequences, with samples of the layer.
+/// @param heads  numbers of the heads of `items`
+UnitResult attention_result(const AttentionItems& items, const std::vector<int>& heads,
+                            const AttentionOptions& options);
+
+/// Returns attention_result() of one layer of a capture.
 UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,
                                const AttentionOptions& options, const UnitContext& context);
 

@@ -45,24 +45,13 @@ struct Shared {
   }
 };
 
-LayerGeometryOptions layer_options(const GeometryAnalysisOptions& options,
-                                   const std::vector<std::int64_t>& neighbors) {
-  const bool rank = options.wants(GeometryGroup::kRank);
-  LayerGeometryOptions layer;
-  layer.spectrum_of_rows =
-      (rank && options.ranks != RankScope::kSequences) || options.wants(GeometryGroup::kPowerLaw);
-  layer.spectrum_of_sequences = rank && options.ranks != RankScope::kRows;
-  layer.similarity = options.wants(GeometryGroup::kSimilarity);
-  layer.curvature = options.wants(GeometryGroup::kCurvature);
-  layer.massive = options.wants(GeometryGroup::kMassive);
-  layer.first_token = options.wants(GeometryGroup::kFirstToken);
-  layer.centering = options.centering;
-  layer.spectrum_options = {.rankme_epsilon = rankme_epsilon(options.rankme),
-                            .rank_tolerance = options.rank_tolerance};
-  if (options.wants(GeometryGroup::kPowerLaw)) layer.spectrum_options.power_law = options.power_law;
-  layer.massive_options = options.massive;
-  layer.sample = neighbors;
-  return layer;
+std::string describe_capture(const ChosenCapture& capture) {
+  const std::int64_t count = capture.num_sequences;
+  const std::int64_t skipped = capture.reader.skipped_tokens();
+  return fmt::format("{}: {} sequences, {} rows{}, captured by {}", capture.label, count,
+                     capture.reader.offsets()[static_cast<std::size_t>(count)],
+                     skipped == 0 ? "" : fmt::format(" without the first {} of each", skipped),
+                     capture.reader.info().tool);
 }
 
 /// Returns the mean of the rows used; the stored one if it covers exactly these rows.
@@ -126,7 +115,7 @@ std::vector<MeasuredLayer> measure_without_blocks(const SequenceSource& sequence
   for (Block block : cut_into_blocks(sequences.count / size, options.jackknife)) {
     block = {block.first * size, block.last * size};
     const RemainingRows rest = leave_out(sequences, offsets, kept.neighbors, block);
-    LayerGeometryOptions layer = layer_options(options, rest.neighbors);
+    LayerGeometryOptions layer = layer_geometry_options(options, rest.neighbors);
     layer.spectrum_of_sequences = false;
     layer.curvature = false;
     layer.massive = false;
@@ -169,8 +158,9 @@ MeasuredLayer measure_all(const SequenceSource& sequences, const std::vector<std
     };
   }
   MeasuredLayer measured;
-  measured.geometry = layer_geometry(read, offsets, centre, layer_options(options, kept.neighbors),
-                                     context.pool, context.on_progress, context.stop);
+  measured.geometry =
+      layer_geometry(read, offsets, centre, layer_geometry_options(options, kept.neighbors),
+                     context.pool, context.on_progress, context.stop);
   if (options.wants(GeometryGroup::kDimension)) {
     measured.dimension = intrinsic_dimension(measured.geometry.sample, options.dimension,
                                              context.pool, context.stop);
@@ -202,7 +192,7 @@ UnitResult measure_layer(const Shared& shared, const LayerPlace& place,
 /// Bytes of the Gram matrices, and of the rows kept and their packed copy for the neighbour search.
 void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const KeptRows& kept,
                const GeometryAnalysisOptions& options) {
-  const LayerGeometryOptions layer = layer_options(options, kept.neighbors);
+  const LayerGeometryOptions layer = layer_geometry_options(options, kept.neighbors);
   const std::int64_t gram = dim * dim * 4;
   const std::int64_t longest = longest_sequence(capture.reader, capture.num_sequences);
   const std::int64_t small = std::min(longest, dim);
@@ -231,6 +221,26 @@ void check_size(const ChosenCapture& capture, std::int64_t num_rows,
 }
 
 }  // namespace
+
+LayerGeometryOptions layer_geometry_options(const GeometryAnalysisOptions& options,
+                                            const std::vector<std::int64_t>& neighbors) {
+  const bool rank = options.wants(GeometryGroup::kRank);
+  LayerGeometryOptions layer;
+  layer.spectrum_of_rows =
+      (rank && options.ranks != RankScope::kSequences) || options.wants(GeometryGroup::kPowerLaw);
+  layer.spectrum_of_sequences = rank && options.ranks != RankScope::kRows;
+  layer.similarity = options.wants(GeometryGroup::kSimilarity);
+  layer.curvature = options.wants(GeometryGroup::kCurvature);
+  layer.massive = options.wants(GeometryGroup::kMassive);
+  layer.first_token = options.wants(GeometryGroup::kFirstToken);
+  layer.centering = options.centering;
+  layer.spectrum_options = {.rankme_epsilon = rankme_epsilon(options.rankme),
+                            .rank_tolerance = options.rank_tolerance};
+  if (options.wants(GeometryGroup::kPowerLaw)) layer.spectrum_options.power_law = options.power_law;
+  layer.massive_options = options.massive;
+  layer.sample = neighbors;
+  return layer;
+}
 
 double rankme_epsilon(RankMePreset preset) {
   constexpr std::array kEpsilons = {1e-7, 1e-5, 1e-12, 0.0};  // by RankMePreset
@@ -344,7 +354,11 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   }
   analysis.threads = UnitThreads::kInside;
   analysis.present = [shared](Report& report, auto) {
-    fill_geometry_report(report, shared->captures, shared->options);
+    std::vector<std::string> inputs;
+    for (const ChosenCapture& capture : shared->captures) {
+      inputs.push_back(describe_capture(capture));
+    }
+    fill_geometry_report(report, inputs, shared->options);
   };
   return analysis;
 }

@@ -63,6 +63,11 @@ struct GeometryAnalysisOptions {
   void validate() const;
 };
 
+/// Returns what layer_geometry() must measure for `options`.
+/// @param neighbors  rows for the neighbour search, ascending
+LayerGeometryOptions layer_geometry_options(const GeometryAnalysisOptions& options,
+                                            const std::vector<std::int64_t>& neighbors);
+
 /// Prepares the geometry of layers: ranks, similarity, curvature, massive activations and intrinsic
 /// dimension, and measures of augmented views (docs/geometry.md has definitions and sources). One
 /// unit per capture, site and layer, with one row per measure; one pass over the layer, and one for

@@ -219,15 +219,6 @@ void add_views(const ViewMeasures& views, RowCollector& rows) {
   rows.add_of_rows("views", "lidar", lidar, texts);
 }
 
-std::string describe_capture(const ChosenCapture& capture) {
-  const std::int64_t count = capture.num_sequences;
-  const std::int64_t skipped = capture.reader.skipped_tokens();
-  return fmt::format("{}: {} sequences, {} rows{}, captured by {}", capture.label, count,
-                     capture.reader.offsets()[static_cast<std::size_t>(count)],
-                     skipped == 0 ? "" : fmt::format(" without the first {} of each", skipped),
-                     capture.reader.info().tool);
-}
-
 /// Warns where both halves of the fitted range lead to different conclusions.
 std::string remark_on_power_law(const Results& results, const PowerLawRange& range) {
   std::string where;
@@ -342,17 +333,17 @@ UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<Measure
   return rows.finish();
 }
 
-void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& captures,
+void fill_geometry_report(Report& report, const std::vector<std::string>& inputs,
                           const GeometryAnalysisOptions& options) {
   report.layout.ceiling = {};
-  if (captures.size() == 1) {
+  if (inputs.size() == 1) {
     report.layout.block = {col::kSite, col::kGroup, col::kOver};
     report.layout.series = col::kMeasure;
   } else {
     report.layout.block = {col::kSite, col::kGroup, col::kMeasure, col::kOver};
   }
   report.layout.heading = block_heading;
-  for (const ChosenCapture& capture : captures) report.notes.push_back(describe_capture(capture));
+  report.notes.insert(report.notes.end(), inputs.begin(), inputs.end());
   add_notes(report, options);
   report.legend = "cells: value over all rows, or mean and standard deviation over sequences" +
                   interval_legend(options.summary);

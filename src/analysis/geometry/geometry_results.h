@@ -20,7 +20,8 @@ struct MeasuredLayer {
 UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<MeasuredLayer>& without,
                            const GeometryAnalysisOptions& options);
 
-void fill_geometry_report(Report& report, const std::vector<ChosenCapture>& captures,
+/// @param inputs  a line about the sequences of each input.
+void fill_geometry_report(Report& report, const std::vector<std::string>& inputs,
                           const GeometryAnalysisOptions& options);
 
 }  // namespace lime

@@ -2,6 +2,7 @@
 #include "analysis/lens/lens_analysis.h"
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/lens/lens_results.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"
 #include "core/program/suggest.h"
@@ -10,9 +11,6 @@
 namespace lime {
 namespace {
 
-/// Measures of a sequence; the first five are the stored columns.
-constexpr std::array kMeasures = {"kl_to_final", "entropy", "agreement",
-                                  "loss",        "rank",    "accuracy"};
 constexpr auto kStored = static_cast<std::size_t>(kLensMeasures);
 
 /// @throws InvalidArgument  if the final norm does not read the last layer's residual stream.
@@ -154,70 +152,34 @@ std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
   return captures;
 }
 
-std::vector<std::vector<double>> measure_sequences(std::int64_t count, const RowsOf& rows_of,
-                                                   const UnitContext& context) {
-  std::vector<std::vector<double>> values(kMeasures.size(),
-                                          std::vector<double>(static_cast<std::size_t>(count)));
+LensItems measure_sequences(std::int64_t count, const RowsOf& rows_of, const UnitContext& context) {
+  LensItems items(count);
   context.pool.parallel_for(
-      count,
-      [&](std::int64_t i) {
-        const MatrixD rows = rows_of(i);
-        const auto at = static_cast<std::size_t>(i);
-        for (std::size_t m = 0; m < kStored; ++m) {
-          values[m][at] = rows.col(static_cast<Eigen::Index>(m)).mean();
-        }
-        values[kStored][at] = (rows.col(kStored - 1).array() == 1.0).cast<double>().mean();
-      },
-      context.stop);
-  return values;
+      count, [&](std::int64_t i) { items.set(i, rows_of(i)); }, context.stop);
+  return items;
 }
 
 UnitResult measure_layer(const LensShared& shared, const LayerPlace& place,
                          const UnitContext& context) {
   const ChosenCapture& capture = shared.captures[place.capture];
-  std::vector<std::vector<double>> values = measure_sequences(
-      capture.num_sequences,
+  const RowsOf rows_of =
       shared.head ? tuned_lens(capture, place.layer, *shared.head, shared.options.ridge, context)
-                  : stored_lens(capture, place.layer),
-      context);
-  RowSummaries summaries(shared.options.summary);
-  UnitResult result;
-  for (std::size_t m = 0; m < kMeasures.size(); ++m) {
-    result.rows.push_back({{col::kMeasure, kMeasures[m]}, {col::kOver, "sequences"}});
-    summaries.add_mean(result.rows.back(), m, values[m]);
-    result.samples.push_back({.key = {{col::kMeasure, kMeasures[m]}},
-                              .quantity = kMeasures[m],
-                              .items = "sequences",
-                              .values = std::move(values[m])});
-  }
-  summaries.fill(result.rows);
-  return result;
+                  : stored_lens(capture, place.layer);
+  return lens_result(measure_sequences(capture.num_sequences, rows_of, context),
+                     shared.options.summary);
 }
 
 void fill_report(Report& report, const LensShared& shared) {
-  report.layout.ceiling = {};
-  if (shared.captures.size() == 1) {
-    report.layout.series = col::kMeasure;
-  } else {
-    report.layout.block = {col::kSite, col::kMeasure};
-  }
+  std::vector<std::string> inputs;
   for (const ChosenCapture& capture : shared.captures) {
-    report.notes.push_back(describe_sequences(capture));
+    inputs.push_back(describe_sequences(capture));
   }
-  report.notes.emplace_back(
-      "next-token distribution of each layer's residual stream: KL(final || layer) and entropy in "
-      "nats,");
-  report.notes.emplace_back(
-      "same most probable token as the final layer, loss (nats), rank and accuracy of the next "
-      "token");
-  if (shared.head) {
-    report.notes.push_back(
-        fmt::format("tuned lens: affine maps to the final hidden states by least squares (ridge "
-                    "{:g}), fitted on the other half of the sequences",
-                    shared.options.ridge));
-  }
-  report.legend = "cells: mean, standard deviation over sequences of their means over tokens" +
-                  interval_legend(shared.options.summary);
+  fill_lens_report(report, inputs, shared.options.summary);
+  if (!shared.head) return;
+  report.notes.push_back(
+      fmt::format("tuned lens: affine maps to the final hidden states by least squares (ridge "
+                  "{:g}), fitted on the other half of the sequences",
+                  shared.options.ridge));
 }
 
 }  // namespace
@@ -255,8 +217,8 @@ Analysis prepare_lens(const LensOptions& options, const RunOptions& run) {
     const ChosenCapture& capture = shared->captures[place.capture];
     unit.identity = capture.identity;
     unit.work = capture.num_sequences;
-    unit.bytes = capture.num_sequences * std::ssize(kMeasures) * 16 +
-                 summary_bytes(std::ssize(kMeasures), options.summary);
+    unit.bytes = capture.num_sequences * kNumLensMeasures * 16 +
+                 summary_bytes(kNumLensMeasures, options.summary);
     if (shared->head) {
       const std::int64_t dim = shared->head->projection.cols();
       unit.bytes += 10 * dim * dim * 8;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/lens/lens_analysis.h"
+
+namespace lime {
+
+/// Number of measures of a sequence: the stored ones and the accuracy.
+inline constexpr std::int64_t kNumLensMeasures = 6;
+
+/// Measures of sequences, averaged over tokens.
+struct LensItems {
+  std::vector<std::vector<double>> values;  ///< [measures][sequences]
+
+  explicit LensItems(std::int64_t count);
+
+  /// @param rows  the stored measures of the tokens that have a next one, [tokens, measures]
+  void set(std::int64_t index, const MatrixD& rows);
+};
+
+/// Returns one row per measure, with the values of the sequences as samples.
+UnitResult lens_result(LensItems items, const SummaryOptions& summary);
+
+/// @param inputs  a line about the sequences of each input.
+void fill_lens_report(Report& report, const std::vector<std::string>& inputs,
+                      const SummaryOptions& summary);
+
+}  // namespace lime
