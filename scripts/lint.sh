@@ -47,7 +47,7 @@ tidy_all() {
   configure "$build" -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12
   mkdir "$build/tidy"
   mapfile -t batches < <(cd "$build" && find src app -path '*/Unity/*.cxx' |
-    grep -vE '^(src/(model|train|capture|evaluation)|app/lime-(capture|eval|train|generate))/')
+    grep -vE '^(src/(model|train|capture|measure|evaluation)|app/lime-(capture|eval|train|generate))/')
   printf '%s\n' "${batches[@]}" | BUILD=$build xargs -P "$(nproc)" -I{} bash -c '
     clang-tidy -p "$BUILD" "$@" --checks=-bugprone-suspicious-include \
       --header-filter="'"$PWD"'/(src|app)/" "$BUILD/{}" >"$BUILD/tidy/$(tr / _ <<<"{}")" 2>/dev/null || true

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "core/program/progress.h"
 #include "core/program/terminal.h"
 #include "core/utf8.h"
+#include "measure/measure.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
 #include "store/file_names.h"
@@ -185,10 +187,60 @@ int capture(CaptureOptions options) {
   return kExitDone;
 }
 
+void print_measured(const MeasureResult& result) {
+  for (const Report& report : result.reports) {
+    print_report({}, report);
+    fmt::print("\n");
+  }
+  fmt::print("Done      {} tokens in {}: {:.0f} tokens/s{}; peak memory {}\n", result.num_tokens,
+             human_duration(result.seconds),
+             static_cast<double>(result.num_tokens) / result.seconds,
+             result.repeated_tokens == 0
+                 ? ""
+                 : fmt::format(", of them {} in a second pass", result.repeated_tokens),
+             bytes_text(result.peak_memory_bytes));
+  for (const std::filesystem::path& output : result.outputs) {
+    fmt::print("Wrote     {}\n", escaped(output.string()));
+  }
+  if (!result.sample.empty()) fmt::print("Wrote     {}\n", escaped(result.sample.string()));
+}
+
+int measure(const CaptureOptions& options, const MeasureOptions& measurements) {
+  ProgressLine loading({.label = "load", .unit = "bytes", .quiet = options.quiet});
+  ProgressLine line({.label = "measure", .unit = "tokens", .quiet = options.quiet});
+  const CaptureCallbacks callbacks{
+      .on_load = loading.callback(),
+      .on_start =
+          [&](const CapturePreview& preview) {
+            loading.finish();
+            print_warnings(preview.warnings);
+            if (options.quiet) return;
+            print_input(options, preview);
+            print_stages(preview);
+            fmt::print(
+                "Measure   {} in {} datasets, {} sequences per pass, activations not stored\n",
+                fmt::join(measurements.measure, ", "), preview.num_datasets, preview.batch_size);
+            flush_output();
+          },
+      .on_progress = line.callback()};
+  const MeasureResult result =
+      run_measure(options, measurements, callbacks, interrupt_token(), CaptureTuning{});
+  line.finish();
+  if (!options.quiet) print_measured(result);
+  return kExitDone;
+}
+
 void set_up_capture(CommandLine& line) {
   const auto options = std::make_shared<CaptureOptions>();
+  const auto measurements = std::make_shared<MeasureOptions>();
   line.add_options(*options);
-  line.on_run([options] { return capture(*options); });
+  line.add_options(*measurements);
+  line.add_check([options, measurements] {
+    if (measurements->is_requested()) check_capture_options(*options, *measurements);
+  });
+  line.on_run([options, measurements] {
+    return measurements->is_requested() ? measure(*options, *measurements) : capture(*options);
+  });
 }
 
 struct FileCommand {
@@ -368,6 +420,8 @@ int main(int argc, char** argv) {
       "lime-capture --checkpoint models/llama --pairs blimp/*.jsonl --log-likelihood -o "
       "scored.h5\n"
       "lime-capture --checkpoint models/llama --tokens ids.npy --store float16 --resume\n"
+      "lime-capture --checkpoint models/llama --text book.txt --measure entropy,geometry -o "
+      "results.json\n"
       "lime-capture info capture.h5");
   return lime::run_program(line, argc, argv);
 }

@@ -126,14 +126,6 @@ std::optional<Report> write_report(const MetricCommand& command, const HowToRun&
   return report;
 }
 
-void print_report(const OutputOptions& output, const Report& report) {
-  const bool to_files = !output.output.empty();
-  if (to_files && output.quiet) return;
-  const ResultsFormat format =
-      to_files ? ResultsFormat::kTable : output.format.value_or(ResultsFormat::kTable);
-  fmt::print("{}", for_standard_output(format_report(report, format, style_of_output())));
-}
-
 void check_output(const HowToRun& how, const WorkShare& share) {
   const std::vector<fs::path>& outputs = how.output.output;
   throw_if(outputs.empty() && how.resume,
@@ -325,6 +317,14 @@ int run_rerun(const MetricCommands& commands, const RerunOptions& options, const
 }
 
 }  // namespace
+
+void print_report(const OutputOptions& output, const Report& report) {
+  const bool to_files = !output.output.empty();
+  if (to_files && output.quiet) return;
+  const ResultsFormat format =
+      to_files ? ResultsFormat::kTable : output.format.value_or(ResultsFormat::kTable);
+  fmt::print("{}", for_standard_output(format_report(report, format, style_of_output())));
+}
 
 void MetricCommands::add_to_line(std::shared_ptr<MetricCommand> command,
                                  std::vector<OptionField> inputs,

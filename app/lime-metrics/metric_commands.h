@@ -61,6 +61,10 @@ class MetricCommands {
   std::vector<std::shared_ptr<MetricCommand>> commands_;
 };
 
+/// Prints a report on standard output, in the style of the terminal: the table, or with output
+/// files none if quiet.
+void print_report(const OutputOptions& output, const Report& report);
+
 /// Adds `rerun RESULTS.json`, which reruns a result with one of `commands`. They must outlive
 /// `line`.
 void add_rerun_command(CommandLine& line, const MetricCommands& commands);

@@ -11,6 +11,7 @@
 #include "capture/capture_passes.h"
 #include "capture/capture_setup.h"
 #include "capture/capture_sizes.h"
+#include "capture/loaded_model.h"
 #include "capture/scores.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
@@ -187,75 +188,10 @@ CaptureLocks claim_output(const CaptureOptions& options) {
       left, writer.plan().num_shards, is_alone ? "with --resume " : "");
 }
 
-/// The decoder, loaded on first use: errors in the input are reported first.
-class LoadedModel {
- public:
-  LoadedModel(const CaptureOptions& options, const Checkpoint& checkpoint,
-              const CaptureTuning& tuning, ProgressFn on_load)
-      : checkpoint_(checkpoint),
-        on_load_(std::move(on_load)),
-        options_{.devices = parse_devices(options.device, tuning.neighbour),
-                 .dtype = options.dtype},
-        tries_batches_(!options_.devices.front().is_cpu() || tuning.tries_batches) {
-    plan_stages(decoder_sizes(checkpoint.config()), static_cast<int>(options_.devices.size()));
-  }
-
-  const Decoder& decoder(const CaptureSetup& setup) {
-    if (decoder_) return *decoder_;
-    try {
-      decoder_.emplace(load_decoder(checkpoint_, options_, on_load_));
-    } catch (const c10::OutOfMemoryError&) {
-      throw InvalidArgument(
-          "device: '{}' has too little memory for the weights in {}; use a narrower --dtype or "
-          "another --device",
-          devices_text(options_.devices), enum_name(options_.dtype));
-    }
-    apply_router_edits(setup.edits.routes, *decoder_);
-    return *decoder_;
-  }
-
-  CapturePlace place() {
-    CapturePlace place{.devices = options_.devices};
-    if (tries_batches_) {
-      place.largest_batch = [this](const CaptureSetup& setup, std::int64_t most) {
-        return lime::largest_batch(setup, decoder(setup), most);
-      };
-    }
-    return place;
-  }
-
- private:
-  const Checkpoint& checkpoint_;
-  const ProgressFn on_load_;
-  const DecoderOptions options_;
-  const bool tries_batches_;
-  std::optional<Decoder> decoder_;
-};
-
-/// Reports which batch would fit; call after the memory of the failed pass has been freed.
-[[noreturn]] void fail_out_of_memory(const CaptureSetup& setup, const Decoder& decoder) {
-  const std::int64_t fitting =
-      largest_batch(setup, decoder, setup.batch_size - setup.smallest_batch);
-  const std::string remedy =
-      fitting > 0
-          ? fmt::format("{} would fit: pass --batch-size {}, or auto", fitting, fitting)
-          : "fewer do not fit either: use a narrower --dtype, fewer --layers or shorter sequences";
-  throw InvalidArgument(
-      "device: '{}' has too little memory for passes of {} sequences of up to {} tokens; {}",
-      devices_text(decoder.options().devices), setup.batch_size, setup.input.longest(), remedy);
-}
-
-}  // namespace
-
-CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks,
-                          std::stop_token stop, const CaptureTuning& tuning) {
-  options.validate();
-  use_threads(options.threads);
-  const CaptureLocks locks = claim_output(options);
-  const Checkpoint checkpoint =
-      Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
+CaptureResult write_capture(const CaptureOptions& options, const Checkpoint& checkpoint,
+                            LoadedModel& model, const CaptureCallbacks& callbacks,
+                            std::stop_token stop, const CaptureTuning& tuning) {
   if (options.log_likelihood) checkpoint.config().require_head("log_likelihood");
-  LoadedModel model(options, checkpoint, tuning, callbacks.on_load);
   const std::unique_ptr<const CaptureSetup> setup_owner =
       prepare_capture(options, checkpoint, tuning, model.place());
   const CaptureSetup& setup = *setup_owner;
@@ -266,14 +202,8 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
                         .num_processes = options.share().count,
                         .threads = options.writer_threads()});
   if (callbacks.on_start) {
-    CapturePreview preview = setup.preview;
-    preview.warnings.insert(preview.warnings.begin(), checkpoint.warnings().begin(),
-                            checkpoint.warnings().end());
+    CapturePreview preview = preview_of(setup, checkpoint, decoder);
     preview.num_shards_left = static_cast<int>(writer.missing_shards().size());
-    for (const DecoderStage& stage : decoder.stages()) {
-      preview.stages.push_back(
-          {stage.device.str(), stage.layers.first, stage.layers.end() - 1, stage.weight_bytes});
-    }
     callbacks.on_start(preview);
   }
   CaptureResult result;
@@ -289,6 +219,27 @@ CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks&
   result.complete = writer.finish();
   result.peak_memory_bytes = peak_resident_memory();
   return result;
+}
+
+}  // namespace
+
+CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks,
+                          std::stop_token stop, const CaptureTuning& tuning) {
+  options.validate();
+  use_threads(options.threads);
+  const CaptureLocks locks = claim_output(options);
+  const Checkpoint checkpoint =
+      Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
+  LoadedModel model(options, checkpoint, tuning, callbacks.on_load);
+  return write_capture(options, checkpoint, model, callbacks, std::move(stop), tuning);
+}
+
+CaptureResult run_capture(const CaptureOptions& options, const Checkpoint& checkpoint,
+                          LoadedModel& model, const CaptureCallbacks& callbacks,
+                          std::stop_token stop, const CaptureTuning& tuning) {
+  options.validate();
+  const CaptureLocks locks = claim_output(options);
+  return write_capture(options, checkpoint, model, callbacks, std::move(stop), tuning);
 }
 
 }  // namespace lime

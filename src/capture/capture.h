@@ -14,6 +14,9 @@
 
 namespace lime {
 
+class Checkpoint;
+class LoadedModel;
+
 struct CapturePreview {
   std::int64_t num_rows = 0;
   std::int64_t num_sequences = 0;
@@ -90,5 +93,10 @@ struct CaptureCallbacks {
 /// @throws Interrupted     if `stop` was requested; the message says how to resume.
 CaptureResult run_capture(const CaptureOptions& options, const CaptureCallbacks& callbacks = {},
                           std::stop_token stop = {}, const CaptureTuning& tuning = {});
+
+/// The same with a model of the caller, which may be loaded already.
+CaptureResult run_capture(const CaptureOptions& options, const Checkpoint& checkpoint,
+                          LoadedModel& model, const CaptureCallbacks& callbacks,
+                          std::stop_token stop, const CaptureTuning& tuning);
 
 }  // namespace lime

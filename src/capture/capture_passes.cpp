@@ -154,7 +154,8 @@ bool runs_ahead(const std::vector<c10::Device>& devices) {
 
 std::unique_ptr<CapturePasses> make_passes(const Decoder& decoder, CapturePasses::Settings settings,
                                            CapturePasses::NextBatch next_batch) {
-  if (runs_ahead(decoder.options().devices) && settings.edits == nullptr) {
+  if (runs_ahead(decoder.options().devices) && settings.edits == nullptr &&
+      !settings.stays_on_device) {
     return std::make_unique<PipedPasses>(decoder, settings, std::move(next_batch));
   }
   return std::make_unique<DirectPasses>(decoder, std::move(settings), std::move(next_batch));

@@ -97,6 +97,8 @@ class CapturePasses {
     /// Edits of the activations; they know the tokens of one pass at a time, so passes do not run
     /// ahead. The caller begins their passes; nullptr for none.
     std::shared_ptr<EditHooks> edits = nullptr;
+    /// Whether activations are received on the device of their layer; passes do not run ahead.
+    bool stays_on_device = false;
   };
 
   CapturePasses() = default;

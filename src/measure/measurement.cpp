@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/measurement.h"
+
+#include <array>
+#include <numeric>
+
+namespace lime {
+
+std::int64_t MeasuredSequences::num_tokens() const {
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::vector<std::int64_t> MeasuredSequences::offsets(std::int64_t skip) const {
+  std::vector<std::int64_t> offsets = {0};
+  for (const std::int64_t length : lengths) offsets.push_back(offsets.back() + length - skip);
+  return offsets;
+}
+
+void LayerMeter::set_statistics(const RunningStatistics&) {}
+
+std::span<const ReservedOption> run_options() {
+  static constexpr std::array<ReservedOption, 4> kOptions = {
+      {{"layer", "pass --layers to lime-capture"},
+       {"site", "pass --sites to lime-capture"},
+       {"max_sequences", "pass --max-sequences to lime-capture"},
+       {"device", "pass --device to lime-capture"}}};
+  return kOptions;
+}
+
+CaptureSetOptions stored_captures(CaptureSetOptions options) {
+  options.captures.clear();
+  return options;
+}
+
+std::string label_of(const CaptureSetOptions& options, const MeasuredSequences& sequences) {
+  return options.label.empty() ? sequences.model : options.label.front();
+}
+
+std::string describe_sequences(const MeasuredSequences& sequences,
+                               const CaptureSetOptions& options) {
+  const std::int64_t skip = options.skip_tokens;
+  return fmt::format("{}: {} sequences, {} tokens, measured during the pass{}",
+                     label_of(options, sequences), sequences.count(),
+                     sequences.num_tokens() - skip * sequences.count(),
+                     skip == 0 ? "" : fmt::format(", without the first {} of each sequence", skip));
+}
+
+void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
+                      std::string_view metric) {
+  for (std::int64_t i = 0; i < sequences.count(); ++i) {
+    const std::int64_t tokens = sequences.lengths[static_cast<std::size_t>(i)];
+    throw_if(tokens - skip < 2,
+             "measure: sequence {} has {} token{}{}, but {} needs at least 2; measure without it",
+             i, tokens, tokens == 1 ? "" : "s",
+             skip == 0 ? "" : fmt::format(", of which skip-tokens omits {}", skip), metric);
+  }
+}
+
+std::unique_ptr<Measurement> make_measurement(const MeasureRequest& request, std::uint64_t seed) {
+  return make_entropy_measurement(request, seed);
+}
+
+}  // namespace lime
