@@ -236,7 +236,7 @@ void set_up_capture(CommandLine& line) {
   line.add_options(*options);
   line.add_options(*measurements);
   line.add_check([options, measurements] {
-    if (measurements->is_requested()) check_capture_options(*options, *measurements);
+    if (measurements->is_requested()) check_measure_options(*options, *measurements);
   });
   line.on_run([options, measurements] {
     return measurements->is_requested() ? measure(*options, *measurements) : capture(*options);

@@ -260,6 +260,10 @@ void check_hashes(const Results& before, const std::vector<ResultsInput>& now,
 }
 
 Results repeat(MetricCommand& command, const Results& before, const RerunOptions& options) {
+  throw_if(before.provenance.contains("capture"),
+           "'{}': was measured by lime-capture --measure, which stores no capture; run its command "
+           "again: {}",
+           options.results.string(), before.provenance.value("command", "unknown"));
   restore_options(command, before, options.results);
   if (options.device) move_to_device(command, *options.device);
   command.validate();

@@ -101,7 +101,7 @@ void CaptureOptions::describe(OptionList& list) {
            "nothing fits");
   list.add("threads", threads,
            "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
-  list.add("seed", seed, "stored with the capture; has no other effect");
+  list.add("seed", seed, "stored with the capture; with --measure, seed of all random numbers");
   list.add("quiet", quiet, "print errors only");
 }
 

@@ -272,6 +272,7 @@ class EntropyMeasurement final : public Measurement {
   Analysis analysis(const MeasuredSequences& sequences) const override {
     EntropyAnalysisOptions stored = options_;
     stored.captures = stored_captures(options_.captures);
+    stored.device = sequences.device;
     Analysis analysis = analysis_of("entropy", stored);
     analysis.present = [options = options_,
                         line = describe_sequences(sequences, options_.captures)](

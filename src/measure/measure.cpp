@@ -25,6 +25,14 @@ using Measurements = std::vector<std::unique_ptr<Measurement>>;
 /// Fraction of the free memory that kept activations may use without --memory-limit.
 constexpr double kKeptFraction = 0.8;
 
+Measurements measurements_of(const MeasureOptions& measure, std::uint64_t seed) {
+  Measurements measurements;
+  for (const MeasureRequest& request : parse_measurements(measure.measure)) {
+    measurements.push_back(make_measurement(request, seed));
+  }
+  return measurements;
+}
+
 /// Returns the capture of the sites that the measurements read.
 CaptureOptions capture_of(const CaptureOptions& options, const Measurements& measurements) {
   CaptureOptions capture = options;
@@ -54,8 +62,9 @@ CaptureOptions capture_of(const CaptureOptions& options, const Measurements& mea
 }
 
 MeasuredSequences sequences_of(const CaptureSetup& setup, const Checkpoint& checkpoint,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, const std::string& device) {
   MeasuredSequences sequences;
+  sequences.device = device;
   sequences.model = checkpoint.path().filename().string();
   if (sequences.model.empty()) sequences.model = checkpoint.path().parent_path().filename();
   sequences.num_attention_heads = setup.config.num_attention_heads;
@@ -181,19 +190,20 @@ void store_sample(const CaptureOptions& options, const MeasureOptions& measure,
 
 }  // namespace
 
+void check_measure_options(const CaptureOptions& options, const MeasureOptions& measure) {
+  measure.validate();
+  check_capture_options(options, measure);
+  capture_of(options, measurements_of(measure, options.seed));
+}
+
 MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& measure,
                           const CaptureCallbacks& callbacks, std::stop_token stop,
                           const CaptureTuning& tuning) {
   options.validate();
-  measure.validate();
-  check_capture_options(options, measure);
+  check_measure_options(options, measure);
   use_threads(options.threads);
-  const std::vector<MeasureRequest> requests = parse_measurements(measure.measure);
-  Measurements measurements;
-  for (const MeasureRequest& request : requests) {
-    measurements.push_back(make_measurement(request, options.seed));
-  }
-  MeasureOutputs outputs(options.output, requests);
+  const Measurements measurements = measurements_of(measure, options.seed);
+  MeasureOutputs outputs(options.output, parse_measurements(measure.measure));
   const CaptureOptions capture = capture_of(options, measurements);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
@@ -205,7 +215,8 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
   }
   const std::unique_ptr<const CaptureSetup> setup =
       prepare_capture(capture, checkpoint, tuning, model.place());
-  const MeasuredSequences sequences = sequences_of(*setup, checkpoint, options.seed);
+  const MeasuredSequences sequences =
+      sequences_of(*setup, checkpoint, options.seed, devices_text(model.devices()));
   for (const auto& measurement : measurements) measurement->check(sequences);
   MeasureResult result;
   const Decoder& decoder = model.decoder(*setup);
@@ -234,7 +245,7 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
     analysis.units = units_of(points, m, *measurements[m], sequences);
     analysis.inputs = {input_of(checkpoint, setup->input, measurements[m]->label(sequences))};
     analysis.threads = threads_for(analysis.units, run);
-    if (on_device) analysis.device = devices_text(model.devices());
+    if (on_device) analysis.device = sequences.device;
     Report report = run_analysis(analysis, run, {}, stop);
     Json& provenance = report.results.provenance;
     provenance["capture"] = setup->plan.info.options;

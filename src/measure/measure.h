@@ -22,6 +22,10 @@ struct MeasureResult {
   std::int64_t peak_memory_bytes = 0;          ///< of the whole process
 };
 
+/// Checks the options of a run with measurements.
+/// @throws InvalidArgument  as run_measure(), without reading files.
+void check_measure_options(const CaptureOptions& options, const MeasureOptions& measure);
+
 /// Runs a model over an input, measures its activations during the passes, and writes results files
 /// as lime-metrics does for a capture; activations are not stored. See MeasurePasses.
 ///

@@ -49,6 +49,10 @@ std::vector<MeasureRequest> parse_measurements(const std::vector<std::string>& t
              fmt::join(kMetrics, ", "));
     std::vector<std::pair<std::string, std::string>> options;
     for (std::size_t i = 1; i < words.size(); ++i) options.push_back(option_of(words[i]));
+    throw_if(words.front().find('=') != std::string::npos,
+             "measure: '{}' is an option without a measurement; quote both together, e.g. 'entropy "
+             "preset=raw'",
+             printable(words.front()));
     for (const std::string& metric : cut_at(words.front(), ',')) {
       throw_if(std::ranges::find(kMetrics, metric) == kMetrics.end(),
                "measure: unknown measurement '{}' (supported: {})", printable(metric),

@@ -78,6 +78,7 @@ void MeasurePasses::plan() {
 }
 
 bool MeasurePasses::run(const ProgressFn& on_progress, const std::stop_token& stop) {
+  stop_ = stop;
   const at::NoGradGuard no_grad;
   const PassThreads threads;  // sleep while the pool measures
   if (on_progress) on_progress(progress_);
@@ -219,9 +220,9 @@ void MeasurePasses::measure(std::vector<Rows> rows) {
   for (const Rows& batch : rows) by_point[batch.point].push_back(&batch);
   std::erase_if(by_point, [](const auto& of_point) { return of_point.empty(); });
   if (!limits_.on_device) {
-    pool_.parallel_for(std::ssize(by_point), [&](std::int64_t i) {
-      measure_point(by_point[static_cast<std::size_t>(i)]);
-    });
+    pool_.parallel_for(
+        std::ssize(by_point),
+        [&](std::int64_t i) { measure_point(by_point[static_cast<std::size_t>(i)]); }, stop_);
     return;
   }
   for (const auto& of_point : by_point) {

@@ -99,6 +99,7 @@ class MeasurePasses {
   const Decoder& decoder_;
   std::vector<MeteredPoint>& points_;
   const MeasureLimits limits_;
+  std::stop_token stop_;
   ThreadPool pool_;
   RowPool buffers_;
   RowAccumulator accumulator_;

@@ -57,7 +57,10 @@ void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
 }
 
 std::unique_ptr<Measurement> make_measurement(const MeasureRequest& request, std::uint64_t seed) {
-  return make_entropy_measurement(request, seed);
+  if (request.metric == "entropy") return make_entropy_measurement(request, seed);
+  if (request.metric == "geometry") return make_geometry_measurement(request, seed);
+  if (request.metric == "attention") return make_attention_measurement(request, seed);
+  return make_lens_measurement(request, seed);
 }
 
 }  // namespace lime

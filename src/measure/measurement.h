@@ -23,6 +23,7 @@ struct MeasuredSequences {
   std::vector<std::int64_t> lengths;  ///< tokens of each sequence
   std::int64_t num_attention_heads = 0;
   std::uint64_t seed = 0;
+  std::string device = "cpu";
 
   std::int64_t count() const { return std::ssize(lengths); }
   std::int64_t num_tokens() const;
@@ -105,6 +106,12 @@ void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
 
 std::unique_ptr<Measurement> make_entropy_measurement(const MeasureRequest& request,
                                                       std::uint64_t seed);
+std::unique_ptr<Measurement> make_geometry_measurement(const MeasureRequest& request,
+                                                       std::uint64_t seed);
+std::unique_ptr<Measurement> make_attention_measurement(const MeasureRequest& request,
+                                                        std::uint64_t seed);
+std::unique_ptr<Measurement> make_lens_measurement(const MeasureRequest& request,
+                                                   std::uint64_t seed);
 
 /// @throws InvalidArgument  for invalid options, and for those that need stored activations.
 std::unique_ptr<Measurement> make_measurement(const MeasureRequest& request, std::uint64_t seed);

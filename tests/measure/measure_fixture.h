@@ -59,7 +59,7 @@ class MeasureTest : public ::testing::Test {
     capture.output = folder_ / "capture.h5";
     if (!sites.empty()) capture.sites = sites;
     std::filesystem::remove(capture.output);
-    std::filesystem::remove_all(folder_ / "capture.h5.shards");
+    std::filesystem::remove_all(folder_ / "capture.shards");
     run_capture(capture);
     options.captures.captures = {capture.output};
     options.captures.label = {"model"};

@@ -31,6 +31,11 @@ TEST(MeasureOptionsTest, RefusesTextsThatAreNoMeasurements) {
   EXPECT_EQ(refusal_of([] { parse_measurements({"entropy raw"}); }),
             "measure: expected OPTION=VALUE after the measurement, e.g. 'entropy preset=raw', got "
             "'raw'");
+  EXPECT_EQ(refusal_of([] {
+              parse_measurements({"entropy", "preset=raw"});
+            }),
+            "measure: 'preset=raw' is an option without a measurement; quote both together, e.g. "
+            "'entropy preset=raw'");
   EXPECT_EQ(refusal_of([] { parse_measurements({" "}); }),
             "measure: expected a measurement (entropy, geometry, attention, lens), got an empty "
             "text");

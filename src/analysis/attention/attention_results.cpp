@@ -288,11 +288,17 @@ AttentionItems::AttentionItems(std::int64_t count, std::int64_t num_heads)
 
 void AttentionItems::set(std::int64_t index, const std::vector<MatrixD>& profiles,
                          std::int64_t skipped) {
-  MatrixD& measured = values[static_cast<std::size_t>(index)];
-  for (Eigen::Index h = 0; h < measured.rows(); ++h) {
-    measured.row(h) = mean_over_queries(profiles[static_cast<std::size_t>(h)], skipped);
+  MatrixD means(std::ssize(profiles), kMeasures);
+  for (Eigen::Index h = 0; h < means.rows(); ++h) {
+    means.row(h) = mean_over_queries(profiles[static_cast<std::size_t>(h)], skipped);
   }
-  even.row(index) = mean_over_queries(even_attention_profile(profiles.front().rows()), skipped);
+  set(index, std::move(means), profiles.front().rows(), skipped);
+}
+
+void AttentionItems::set(std::int64_t index, MatrixD means, std::int64_t num_tokens,
+                         std::int64_t skipped) {
+  values[static_cast<std::size_t>(index)] = std::move(means);
+  even.row(index) = mean_over_queries(even_attention_profile(num_tokens), skipped);
 }
 
 UnitResult summarize_sequences(const SelectedPatterns& selected, int layer,

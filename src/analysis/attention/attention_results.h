@@ -26,6 +26,8 @@ struct AttentionItems {
   /// Sets the means of a sequence over its queries but the first `skipped`.
   /// @param profiles  attention_profile() of each head, [tokens, measures]
   void set(std::int64_t index, const std::vector<MatrixD>& profiles, std::int64_t skipped);
+  /// Sets such means of a sequence of `num_tokens`. @param means  [heads, measures]
+  void set(std::int64_t index, MatrixD means, std::int64_t num_tokens, std::int64_t skipped);
 };
 
 /// Returns rows of kind `head` and `layer` of sequences, with samples of the layer.

@@ -96,6 +96,24 @@ RowMoments::RowMoments(VectorD shift)
   gram_.values().setZero();
 }
 
+RowMoments::RowMoments(VectorD shift, std::int64_t count, VectorD sum, const ConstMatrixRefD& gram)
+    : RowMoments(std::move(shift)) {
+  const std::int64_t dim = shift_.size();
+  throw_if(sum.size() != dim || gram.rows() != dim || gram.cols() != dim,
+           "moments: sum and Gram matrix must have {} dimensions, got {}, {} x {}", dim, sum.size(),
+           gram.rows(), gram.cols());
+  count_ = count;
+  sum_ = std::move(sum);
+  for (std::int64_t row = 0; row < dim; ++row) {
+    for (std::int64_t col = 0; col <= row; ++col) {
+      gram_.at(row, col) = gram(row, col);
+      // Blocks on the diagonal are stored whole.
+      if (col / linalg::kSliverRows == row / linalg::kSliverRows)
+        gram_.at(col, row) = gram(row, col);
+    }
+  }
+}
+
 void RowMoments::add(const ConstMatrixRef& rows) {
   throw_if(rows.cols() != shift_.size(), "moments: rows must have {} dimensions, got {}",
            shift_.size(), rows.cols());
@@ -205,6 +223,35 @@ SpectrumMeasures measure_spectrum(std::span<const double> eigenvalues, std::int6
   return measures;
 }
 
+namespace {
+
+/// Returns false if the centred part is a rounding error.
+bool has_spread(const GramSummary& raw, const GramSummary& centred) {
+  return centred.trace > kRoundingNoise * raw.trace;
+}
+
+}  // namespace
+
+MeasuredSpectrum measure_grams(const GramSummary& raw, const GramSummary& centred,
+                               std::int64_t rows, std::int64_t dim, Centering centering,
+                               const SpectrumOptions& options) {
+  const auto defined = [&](bool is_centred) {
+    return is_centred ? has_spread(raw, centred) : raw.trace > 0.0;
+  };
+  MeasuredSpectrum result;
+  const bool centres_ratio = centering != Centering::kNever;
+  if (defined(centres_ratio)) {
+    const GramSummary& gram = centres_ratio ? centred : raw;
+    result.participation_ratio = participation_ratio(gram.trace, gram.squared_norm);
+  }
+  const bool centres_ranks = uses_centred_ranks(centering);
+  if (defined(centres_ranks)) {
+    result.ranks =
+        measure_spectrum((centres_ranks ? centred : raw).eigenvalues, rows, dim, options);
+  }
+  return result;
+}
+
 MeasuredSpectrum SpectrumMeter::measure(const RowMoments& moments) {
   linalg::SymmetricSlivers raw = moments.raw_gram();
   linalg::SymmetricSlivers centred = moments.centred_gram();
@@ -223,29 +270,24 @@ MeasuredSpectrum SpectrumMeter::measure(const ConstMatrixRef& rows) {
 MeasuredSpectrum SpectrumMeter::measure_grams(linalg::SymmetricSlivers& raw,
                                               linalg::SymmetricSlivers& centred, std::int64_t rows,
                                               std::int64_t dim) {
-  const double raw_trace = linalg::trace(raw);
-  const double centred_trace = linalg::trace(centred);
-  const bool spreads = centred_trace > kRoundingNoise * raw_trace;
-  const auto defined = [&](bool is_centred) { return is_centred ? spreads : raw_trace > 0.0; };
-  MeasuredSpectrum result;
-  const bool centres_ratio = centering_ != Centering::kNever;
-  if (defined(centres_ratio)) {
-    const linalg::SymmetricSlivers& gram = centres_ratio ? centred : raw;
-    result.participation_ratio = participation_ratio(centres_ratio ? centred_trace : raw_trace,
-                                                     linalg::inner_product(gram, gram));
-  }
-  const bool centres_ranks = centering_ == Centering::kAlways;
+  GramSummary of_raw{.trace = linalg::trace(raw), .eigenvalues = {}};
+  GramSummary of_centred{.trace = linalg::trace(centred), .eigenvalues = {}};
+  const bool spreads = has_spread(of_raw, of_centred);
+  const bool centres_ranks = uses_centred_ranks(centering_);
   const bool fits_law = options_.power_law && spreads;
-  if (defined(centres_ranks)) {
+  of_raw.squared_norm = linalg::inner_product(raw, raw);
+  of_centred.squared_norm = linalg::inner_product(centred, centred);
+  if (centres_ranks ? spreads : of_raw.trace > 0.0) {
     // Overwrites the matrix: the eigenvalues of the centred one serve both.
-    const std::span<const double> eigenvalues = solver_.compute(centres_ranks ? centred : raw);
-    result.ranks = measure_spectrum(eigenvalues, rows, dim, options_);
-    if (fits_law && centres_ranks) {
-      result.power_law = fit_power_law(eigenvalues, dim, *options_.power_law);
-    }
+    (centres_ranks ? of_centred : of_raw).eigenvalues =
+        solver_.compute(centres_ranks ? centred : raw);
   }
-  if (fits_law && !centres_ranks) {
-    result.power_law = fit_power_law(solver_.compute(centred), dim, *options_.power_law);
+  MeasuredSpectrum result =
+      lime::measure_grams(of_raw, of_centred, rows, dim, centering_, options_);
+  if (fits_law) {
+    const std::span<const double> eigenvalues =
+        centres_ranks ? of_centred.eigenvalues : solver_.compute(centred);
+    result.power_law = fit_power_law(eigenvalues, dim, *options_.power_law);
   }
   return result;
 }

@@ -25,6 +25,9 @@ class RowMoments {
  public:
   /// @param shift  [dim], e.g. the mean from a capture's statistics.
   explicit RowMoments(VectorD shift);
+  /// Uses sums that were computed elsewhere.
+  /// @param gram  G, [dim, dim], symmetric; its lower triangle is read.
+  RowMoments(VectorD shift, std::int64_t count, VectorD sum, const ConstMatrixRefD& gram);
 
   /// Adds rows, [num_rows, dim]. Time num_rows dim^2 / 2 multiply-adds.
   void add(const ConstMatrixRef& rows);
@@ -130,6 +133,23 @@ struct MeasuredSpectrum {
   std::optional<double> participation_ratio;  ///< likewise
   std::optional<PowerLaw> power_law;          ///< likewise, and if not requested
 };
+
+/// Properties of a Gram matrix that determine its rank measures.
+struct GramSummary {
+  double trace = 0.0;
+  double squared_norm = 0.0;            ///< squared Frobenius norm
+  std::span<const double> eigenvalues;  ///< in any order; empty if they are not used
+};
+
+/// Returns true if the ranks are those of the centred matrix, whose eigenvalues are then needed.
+constexpr bool uses_centred_ranks(Centering centering) { return centering == Centering::kAlways; }
+
+/// Measures a matrix of rows by its raw and its centred Gram matrix, without the power law. The
+/// eigenvalues of one of them are used, see uses_centred_ranks().
+/// @param rows, dim  shape of the matrix
+MeasuredSpectrum measure_grams(const GramSummary& raw, const GramSummary& centred,
+                               std::int64_t rows, std::int64_t dim, Centering centering,
+                               const SpectrumOptions& options);
 
 /// Measures the spectra of matrices of rows one by one in reused memory; one object per thread.
 ///
