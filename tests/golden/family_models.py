@@ -5,6 +5,7 @@ Shared by make_family_goldens.py and bench/parity/compare_families.py.
 
 BRANCHES lists, per family, the keys of config.json whose value changes the computation, with values
 for each branch. golden_settings() covers every value at least once; random_settings() draws.
+beyond_settings() are models whose sequences are longer than max_position_embeddings.
 """
 
 import contextlib
@@ -237,6 +238,38 @@ def golden_settings(family, seed=1):
 def random_settings(family, rng):
     return combine(family, [branch[rng.integers(len(branch))] for branch in BRANCHES[family][1]],
                    rng)
+
+
+# Per kind of RoPE: families and variants whose models run sequences beyond their context.
+BEYOND = {
+    "default": [("llama", "default")],
+    "linear": [("llama", "linear")],
+    "dynamic": [("llama", "dynamic"), ("gemma3_text", "nested:llama3+dynamic")],
+    "llama3": [("llama", "llama3")],
+    "yarn": [("llama", "yarn"), ("llama", "yarn-mscale"), ("llama", "yarn-ramp")],
+    "longrope": [(family, kind) for family in ("llama", "phi3")
+                 for kind in ("longrope", "longrope-short", "longrope-factor")],
+}
+CONTEXTS = (8, 4)  # NUM_TOKENS is 1.5 and 3 times as many
+OWN_KEYS = {"gemma3_text": dict(GEMMA_HEADS[1], sliding_window=5, sliding_window_pattern=2,
+                                query_pre_attn_scalar=16)}
+
+
+def with_context(settings, context):
+    """Replaces max_position_embeddings, and the original context of scaled RoPEs by half of it."""
+    settings["max_position_embeddings"] = context
+    nested = settings.get("rope_parameters", {})
+    for place in (settings, settings.get("rope_scaling") or {}, *nested.values()):
+        if "original_max_position_embeddings" in place:
+            place["original_max_position_embeddings"] = context // 2
+    return settings
+
+
+def beyond_settings(kind, rng):
+    """Models with RoPE of this kind, each with every context of CONTEXTS."""
+    return [with_context(place_rope(dict(BRANCHES[family][0], model_type=family, rope=variant,
+                                         **OWN_KEYS.get(family, {})), rng), context)
+            for family, variant in BEYOND[kind] for context in CONTEXTS]
 
 
 def fill_formula(name, shape):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tests/golden/families/<family>.h5: random models, and their activations in transformers.
 
+Also beyond_<kind>.h5: models with that kind of RoPE, whose sequences are 1.5 and 3 times as long as
+max_position_embeddings.
+
 Run:  python make_family_goldens.py [FAMILY...]      (numpy, h5py, torch, transformers, safetensors)
 
 A file has ids [seq] and positions [n], then per model a float64 dataset, "0", "1", ..., with the
@@ -28,7 +31,8 @@ import numpy as np
 import torch
 import transformers
 
-from family_models import BRANCHES, NUM_TOKENS, SmallModel, golden_settings
+from family_models import (BEYOND, BRANCHES, NUM_TOKENS, SmallModel, beyond_settings,
+                           golden_settings)
 
 HERE = pathlib.Path(__file__).parent
 POSITIONS = [6, NUM_TOKENS - 1]
@@ -71,9 +75,11 @@ def write_family(path, family, all_settings, positions):
 
 def main():
     (HERE / "families").mkdir(exist_ok=True)
-    for family in sys.argv[1:] or BRANCHES:
-        count = write_family(HERE / "families" / f"{family}.h5", family, golden_settings(family),
-                             POSITIONS)
+    beyond = {f"beyond_{kind}": kind for kind in BEYOND}
+    for family in sys.argv[1:] or [*BRANCHES, *beyond]:
+        settings = (beyond_settings(beyond[family], np.random.default_rng(1))
+                    if family in beyond else golden_settings(family))
+        count = write_family(HERE / "families" / f"{family}.h5", family, settings, POSITIONS)
         print(f"{family}: {count} models")
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every family of decoders on small random models, compared with transformers; see
-// tests/golden/make_family_goldens.py.
+// Every family of decoders on small random models, compared with transformers, and every kind of
+// RoPE on sequences beyond the context; see tests/golden/make_family_goldens.py.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -209,7 +209,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::Values("llama", "mistral", "qwen2", "qwen3", "smollm3", "olmo2",
                                          "olmo3", "phi3", "gemma", "gemma2", "gemma3_text",
                                          "granite", "gpt_neox", "gpt2", "opt", "internlm3",
-                                         "iquestcoder"),
+                                         "iquestcoder", "beyond_default", "beyond_linear",
+                                         "beyond_dynamic", "beyond_llama3", "beyond_yarn",
+                                         "beyond_longrope"),
                        ::testing::Values(ComputeType::kFloat32, ComputeType::kFloat64)),
     [](const auto& test) {
       return std::get<0>(test.param) + "_" + std::string(enum_name(std::get<1>(test.param)));
