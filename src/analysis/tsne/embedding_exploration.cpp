@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "analysis/tsne/embedding_alignment.h"
-#include "metrics/tsne/tsne.h"
+#include "metrics/tsne/embedding_checks.h"
 
 namespace lime {
 namespace {

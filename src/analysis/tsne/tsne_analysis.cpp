@@ -7,6 +7,7 @@
 #include "analysis/tsne/embedding_alignment.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
+#include "metrics/tsne/embedding_checks.h"
 #include "metrics/tsne/trustworthiness.h"
 
 namespace lime {
@@ -129,8 +130,8 @@ void normalize_rows(MatrixF& points) {
 
 /// Mean displacement between two embeddings, in units of the second one's root mean square radius.
 double mean_way(const MatrixD& before, const MatrixD& after) {
+  const double radius = radius_of(after);
   const MatrixD centred = after.rowwise() - after.colwise().mean();
-  const double radius = std::sqrt(centred.rowwise().squaredNorm().mean());
   const MatrixD from = before.rowwise() - before.colwise().mean();
   return radius > 0.0 ? (centred - from).rowwise().norm().mean() / radius : 0.0;
 }
@@ -155,21 +156,14 @@ std::int64_t num_classes(const ClassRows& rows) {
   return std::ssize(classes);
 }
 
-/// Ratio of the radii of two layers beyond which one of them has diverged.
-constexpr double kMostRatio = 1000.0;
-
 /// @throws NumericalError  if the embedding differs from that of the previous layer by orders of
 /// magnitude.
 void check_move(const MatrixD& before, const MatrixD& after) {
-  const auto radius = [](const MatrixD& points) {
-    return std::sqrt((points.rowwise() - points.colwise().mean()).rowwise().squaredNorm().mean());
-  };
-  const double ratio = radius(after) / radius(before);
-  throw_if<NumericalError>(
-      !(ratio < kMostRatio && ratio > 1.0 / kMostRatio),
-      "tsne: the optimisation diverged: the radius is {:.3g} times that of the previous layer; use "
-      "the default learning rate, or embed without --align",
-      ratio);
+  const std::string fault = radius_fault(before, after);
+  throw_if<NumericalError>(!fault.empty(),
+                           "tsne: the optimisation diverged: {}; use the default learning rate, or "
+                           "embed without --align",
+                           fault);
 }
 
 ResultRow row_of(const TsneResult& result, double trust, const MatrixF& points,

@@ -2,7 +2,8 @@
 #include "metrics/tsne/exaggeration.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "metrics/tsne/embedding_checks.h"
 
 namespace lime::tsne_detail {
 namespace {
@@ -12,17 +13,12 @@ constexpr double kWeakening = 0.7;
 
 }  // namespace
 
-double spread_of(const ConstMatrixRefD& embedding) {
-  const Eigen::RowVector2d mean = embedding.colwise().mean();
-  return std::sqrt((embedding.rowwise() - mean).rowwise().squaredNorm().mean());
-}
-
 Exaggeration::Exaggeration(const TsneOptions& options, MatrixD start)
     : constant_until_(options.exaggeration_iterations),
       until_(constant_until_ + options.num_annealing_iterations()),
       strongest_(options.early_exaggeration),
       start_(std::move(start)),
-      start_spread_(spread_of(start_)) {}
+      start_radius_(radius_of(start_)) {}
 
 double Exaggeration::at(std::int64_t iteration) const {
   if (is_over(iteration)) return 1.0;
@@ -34,13 +30,13 @@ double Exaggeration::at(std::int64_t iteration) const {
 
 void Exaggeration::prepare(std::int64_t iteration, GradientDescent& descent) {
   if (!is_over(iteration) && strongest_ > 1.0 &&
-      spread_of(descent.embedding()) < kLeastSpread * start_spread_) {
+      radius_of(descent.embedding()) < kLeastRadius * start_radius_) {
     strongest_ = std::max(1.0, kWeakening * strongest_);
     descent.restart(start_);
   }
   if (iteration == constant_until_ + 1 || iteration == until_ + 1) {
-    const double scale = std::min(1.0, kTsneInitScale / start_spread_);
-    descent.restart(start_spread_ > 0.0 ? MatrixD(descent.embedding() + scale * start_)
+    const double scale = std::min(1.0, kTsneInitScale / start_radius_);
+    descent.restart(start_radius_ > 0.0 ? MatrixD(descent.embedding() + scale * start_)
                                         : descent.embedding());
   }
 }

@@ -11,12 +11,6 @@
 
 namespace lime::tsne_detail {
 
-/// An embedding that contracts below this fraction of the spread of its start has lost its layout.
-inline constexpr double kLeastSpread = 0.5;
-
-/// Returns the root mean square distance of the points from their mean.
-double spread_of(const ConstMatrixRefD& embedding);
-
 /// The exaggeration of each iteration: constant, then falling to 1 as a parabola.
 ///
 /// With a strong exaggeration, points whose graph of neighbours is well connected contract without
@@ -41,7 +35,7 @@ class Exaggeration {
   std::int64_t until_;
   double strongest_;
   MatrixD start_;
-  double start_spread_;
+  double start_radius_;
 };
 
 }  // namespace lime::tsne_detail

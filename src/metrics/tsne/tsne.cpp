@@ -11,6 +11,7 @@
 
 #include "core/random.h"
 #include "metrics/rows.h"
+#include "metrics/tsne/embedding_checks.h"
 #include "metrics/tsne/exaggeration.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/repulsion.h"
@@ -368,9 +369,6 @@ void check_start(const MatrixD& start, Eigen::Index num_points) {
   if (!start.allFinite()) throw InvalidArgument("tsne: the initial embedding must be finite");
 }
 
-/// Largest spread, over the square root of the number of points: of t-SNE it is about 1.
-constexpr double kMostSpread = 1000.0;
-
 void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
              const TsneStepFn& on_step, const std::stop_token& stop, TsneResult& result) {
   double best = std::numeric_limits<double>::infinity();
@@ -409,38 +407,7 @@ void iterate(tsne_detail::GradientDescent& descent, const TsneOptions& options,
   }
 }
 
-/// @throws NumericalError  unless the run improved on its start.
-void check_result(const TsneResult& result, const TsneOptions& options, double start_divergence) {
-  const std::string remedy =
-      options.learning_rate
-          ? fmt::format("use a learning rate below {}, or the default", *options.learning_rate)
-          : "use --init random, another seed, or another perplexity";
-  if (const std::string fault = extent_fault(result.embedding); !fault.empty()) {
-    throw NumericalError("tsne: the optimisation diverged: {} after {} iterations; {}", fault,
-                         result.iterations, remedy);
-  }
-  const bool is_exaggerated =
-      result.iterations <= options.exaggeration_iterations + options.num_annealing_iterations();
-  throw_if<NumericalError>(
-      !is_exaggerated && result.kl_divergence > start_divergence,
-      "tsne: the optimisation diverged: the divergence is {:.4g} nats after {} iterations, above "
-      "{:.4g} at the start; {}",
-      result.kl_divergence, result.iterations, start_divergence, remedy);
-}
-
 }  // namespace
-
-std::string extent_fault(const ConstMatrixRefD& embedding) {
-  const double spread = tsne_detail::spread_of(embedding);
-  if (!(spread >= tsne_detail::kLeastSpread * kTsneInitScale)) {
-    return fmt::format("the points coincide (root mean square radius {:.3g})", spread);
-  }
-  const double most = kMostSpread * std::sqrt(static_cast<double>(embedding.rows()));
-  if (spread > most) {
-    return fmt::format("the points are thrown apart (root mean square radius {:.3g})", spread);
-  }
-  return {};
-}
 
 TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
                                 const TsneOptions& options, ThreadPool& pool,
@@ -460,7 +427,7 @@ TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
   iterate(descent, options, on_step, stop, result);
   result.embedding = descent.embedding();
   result.kl_divergence = divergence_of(result.embedding);
-  if (options.iterations > 0) check_result(result, options, start_divergence);
+  if (options.iterations > 0) tsne_detail::check_result(result, options, start_divergence);
   result.optimization_seconds = lap(last);
   return result;
 }

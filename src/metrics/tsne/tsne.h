@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "core/matrix.h"
@@ -189,10 +188,6 @@ struct TsneResult {
 TsneResult tsne(const ConstMatrixRef& points, const TsneOptions& options, ThreadPool& pool,
                 const std::optional<MatrixD>& start = std::nullopt, const TsneStepFn& on_step = {},
                 const std::stop_token& stop = {});
-
-/// Returns what is wrong with the extent of an embedding, or an empty text: half the spread of an
-/// initial embedding is lost (points that coincide), or it is far larger than t-SNE makes one.
-std::string extent_fault(const ConstMatrixRefD& embedding);
 
 /// Runs only the optimisation, from given affinities. @param start  [num_points, 2], finite.
 TsneResult tsne_from_affinities(const Affinities& affinities, MatrixD start,
