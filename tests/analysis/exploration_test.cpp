@@ -113,12 +113,28 @@ TEST(EmbeddingExplorationTest, NamesCollapsedLayersAndAlignsTheOthers) {
   for (const float scale : {1.0F, 1e-14F, 2.0F}) {
     capture.layers.push_back({"hidden", static_cast<int>(capture.layers.size()), scale * points});
   }
-  const std::vector<std::string> faults = align_layers(capture);
+  const std::vector<LayerFault> faults = align_layers(capture);
   ASSERT_EQ(faults.size(), 1U);
-  EXPECT_TRUE(faults[0].starts_with("site 'hidden', layer 1: the points coincide")) << faults[0];
+  EXPECT_EQ(faults[0].layer, 1);
+  EXPECT_THAT(faults[0].what, HasSubstr("the points coincide"));
   const float apart =
       (capture.layers[0].coordinates - capture.layers[2].coordinates).cwiseAbs().maxCoeff();
   EXPECT_LT(apart, 1e-5F);  // rounding to float
+}
+
+/// The explorer draws all layers at one scale.
+TEST(EmbeddingExplorationTest, LayersThatDivergedAreNotLargerThanTheOthers) {
+  const MatrixF points = testing::random_matrix(40, 2, 5).cast<float>();
+  for (const float scale : {1e10F, 2e3F, 2e-4F}) {
+    CaptureEmbeddings capture = two_layers(points, scale * points);
+    const std::vector<LayerFault> faults = align_layers(capture);
+    ASSERT_EQ(faults.size(), 1U) << scale;
+    EXPECT_EQ(faults[0].site, "hidden");
+    EXPECT_EQ(faults[0].layer, 3);
+    EXPECT_THAT(faults[0].what, HasSubstr(scale == 1e10F ? "the points are thrown apart"
+                                                         : "times that of the previous layer"));
+    EXPECT_LT(capture.layers[1].coordinates.norm(), 1.001F * capture.layers[0].coordinates.norm());
+  }
 }
 
 TEST_F(ExplorationTest, NearestRowsAreThoseWithTheLargestCosine) {

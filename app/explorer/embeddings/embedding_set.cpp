@@ -30,9 +30,7 @@ EmbeddedModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const
                       const OpenInputs& open_inputs, QStringList& problems) {
   EmbeddedModel model;
   model.label = toQString(points.label);
-  for (const std::string& fault : align_layers(points)) {
-    problems << u"%1: %2"_s.arg(model.label, toQString(fault));
-  }
+  model.faults = align_layers(points);
   for (std::size_t i = 0; i < points.row.size(); ++i) {
     model.point_of_row[points.row[i]] = static_cast<int>(i);
   }
@@ -217,6 +215,19 @@ std::vector<NearRow> EmbeddedModel::nearestDrawn(const std::string& site, int la
   return near;
 }
 
+QStringList EmbeddingSet::warnings(int layer_base) const {
+  QStringList lines = problems;
+  for (const EmbeddedModel& model : models) {
+    for (const LayerFault& fault : model.faults) {
+      lines << u"%1: site '%2', layer %3 diverged: %4; run lime-metrics tsne again"_s
+                   .arg(model.label, toQString(fault.site))
+                   .arg(fault.layer + layer_base)
+                   .arg(toQString(fault.what));
+    }
+  }
+  return lines;
+}
+
 std::size_t EmbeddingSet::numOfText(const std::string& text) const {
   return static_cast<std::size_t>(std::ranges::count(
       models, text, [](const EmbeddedModel& model) { return model.tokens->text(); }));
@@ -397,11 +408,12 @@ void EmbeddingLoader::load(int id) {
         });
 }
 
-void EmbeddingLoader::compute(int threads, bool is_pca) {
+void EmbeddingLoader::compute(int threads, const TsneOptions& tsne) {
+  const bool is_pca = tsne.iterations == 0;
   TsneAnalysisOptions options;
   options.max_points = kComputedPoints;
+  options.tsne = tsne;
   options.align = !is_pca;
-  if (is_pca) options.tsne.iterations = 0;
   options.captures.captures.clear();  // of its default
   std::string site;
   QStringList names;

@@ -32,6 +32,7 @@ struct SelectedToken {
 struct EmbeddedModel {
   QString label;
   CaptureEmbeddings points;
+  std::vector<LayerFault> faults;  ///< layers that diverged
   std::map<std::int64_t, int> point_of_row;
   std::shared_ptr<const TokenRows> tokens;          ///< of the points: its rows are their numbers
   std::shared_ptr<const SentenceReader> sentences;  ///< null where the capture is missing
@@ -55,6 +56,8 @@ struct EmbeddingSet {
   std::vector<EmbeddedModel> models;
   QStringList problems;  ///< captures that are missing
 
+  /// Returns the problems, and the layers that diverged. @param layer_base  of their numbers
+  QStringList warnings(int layer_base) const;
   std::vector<std::string> sites() const;
   std::vector<int> layers(const std::string& site) const;
   /// Returns the number of captures of this text.
@@ -113,9 +116,10 @@ class EmbeddingLoader : public QObject {
 
   /// @param document  results of lime-metrics tsne, or 0: drops the set
   void load(int document);
-  /// Computes t-SNE, or with `is_pca` the first two principal components, of all shown captures.
+  /// Computes t-SNE of all shown captures, or without iterations the first two principal
+  /// components.
   /// @param threads  0: all CPUs
-  void compute(int threads, bool is_pca);
+  void compute(int threads, const TsneOptions& tsne);
 
  Q_SIGNALS:
   void changed();

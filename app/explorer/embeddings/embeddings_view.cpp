@@ -221,7 +221,7 @@ void EmbeddingsView::showSet() {
   canvases_->setMessage(loader_.message().isEmpty() ? kNothing : loader_.message());
   updateCompute();
   if (loader_.isBusy()) return;
-  setNote(*problems_, set().problems);
+  setNote(*problems_, set().warnings(preferences().layer_base));
   QStringList sites;
   for (const std::string& site : set().sites()) sites << toQString(site);
   setNames(*site_, sites);

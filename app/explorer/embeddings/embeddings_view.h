@@ -57,7 +57,9 @@ class EmbeddingsView : public View {
   void selectTokens(TokenSelection tokens);
   void selectGroup(int group);  ///< the points of a class or token
   bool isPca() const { return method_->currentIndex() == 1; }
-  void compute() { loader_.compute(preferences().threads, isPca()); }
+  void compute() {
+    loader_.compute(preferences().threads, isPca() ? TsneOptions{.iterations = 0} : TsneOptions{});
+  }
   void showSelection();
   void selectNeighbours(std::size_t model, int point);
   /// Shows the neighbours of `centre_` where the embeddings have it, else the selection.

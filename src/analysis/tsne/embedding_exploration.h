@@ -2,17 +2,27 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "store/capture_reader.h"
 #include "store/embeddings_file.h"
 
 namespace lime {
 
+/// A layer whose optimisation diverged, as older versions could store it.
+struct LayerFault {
+  std::string site;
+  int layer = 0;
+  std::string what;  ///< from extent_fault() or radius_fault()
+};
+
 /// Aligns each layer of a site with the previous one as `lime-metrics tsne --align` does
 /// (aligned_embedding()), and scales it to the same radius, to follow points across layers.
-/// @return the layers whose points coincide or are thrown apart, which stay as they are, with what
-///         is wrong; empty: none.
-std::vector<std::string> align_layers(CaptureEmbeddings& capture);
+/// @return the layers that diverged. They are centred, and shrunk to that radius if they are
+/// larger;
+///         no other layer is aligned with them.
+std::vector<LayerFault> align_layers(CaptureEmbeddings& capture);
 
 /// A row of a capture and its distance from another.
 struct NearRow {
