@@ -60,16 +60,17 @@ struct BenchOptions {
   }
 };
 
-std::vector<MatrixF> load_rows(const BenchOptions& options) {
+std::vector<MatrixF> load_rows(const BenchOptions& options, ThreadPool& pool) {
   std::vector<MatrixF> sequences(static_cast<std::size_t>(options.sequences));
   for (MatrixF& rows : sequences) rows.resize(options.tokens, options.dim);
   if (options.rows.empty()) {
-    Random random(1);
-    for (MatrixF& rows : sequences) {
+    pool.parallel_for(options.sequences, [&](std::int64_t index) {
+      Random random(static_cast<std::uint64_t>(index) + 1);
+      MatrixF& rows = sequences[static_cast<std::size_t>(index)];
       for (Eigen::Index i = 0; i < rows.size(); ++i) {
         rows.data()[i] = static_cast<float>(random.normal());
       }
-    }
+    });
     return sequences;
   }
   const MappedFile file(options.rows);
@@ -97,9 +98,9 @@ Standardization standardization_of(const std::vector<MatrixF>& sequences) {
 
 /// Prints one line of JSON: seconds per sequence (median over the passes) and the values.
 int run_batch(const BenchOptions& options) {
-  const std::vector<MatrixF> sequences = load_rows(options);
-  const Standardization standardization = standardization_of(sequences);
   ThreadPool pool(options.threads);
+  const std::vector<MatrixF> sequences = load_rows(options, pool);
+  const Standardization standardization = standardization_of(sequences);
   const EntropyOptions entropy{.alpha = {options.alpha}};
   // The first passes warm up the memory; timed ones correspond to the second layer of a capture.
   const auto read = [&](std::int64_t index, MatrixF& rows) {
@@ -140,13 +141,13 @@ Json parts_of(const GpuSeconds& seconds, double pass_seconds, std::int64_t seque
 /// the parts of the GPU's last pass, the speed-up of the GPU, and the largest difference of the
 /// values.
 int run_devices(const BenchOptions& options) {
-  const std::vector<MatrixF> sequences = load_rows(options);
+  ThreadPool pool(options.threads);
+  const std::vector<MatrixF> sequences = load_rows(options, pool);
   const SequenceSource source{options.sequences, [&](std::int64_t index, MatrixF& rows) {
                                 rows = sequences[static_cast<std::size_t>(index)];
                               }};
   const Standardization standardization = standardization_of(sequences);
   const EntropyOptions entropy{.alpha = {options.alpha}};
-  ThreadPool pool(options.threads);
   const Gpu gpu(DeviceName::parse(options.device));
   SequenceEntropies of_cpu, of_gpu;
   const std::int64_t batch =
@@ -178,7 +179,8 @@ int run_devices(const BenchOptions& options) {
 
 /// Prints the stages of one sequence, each as the median over the passes.
 int run_stages(const BenchOptions& options) {
-  const std::vector<MatrixF> sequences = load_rows(options);
+  ThreadPool pool(options.threads);
+  const std::vector<MatrixF> sequences = load_rows(options, pool);
   const Standardization standardization = standardization_of(sequences);
   const VectorD scale = standardization.divisor.cwiseInverse();
   const linalg::AffineRows<float> rows{.x = sequences[0].data(),

@@ -288,7 +288,7 @@ def capture(run):
 def entropies(run):
     """Entropies of order 0.5 against this machine's CPU; ways to compute eigenvalues"""
     shapes = run.size(
-        [["--sequences", 64, "--repeats", 1], ["--dim", 512, "--sequences", 512, "--repeats", 3],
+        [["--sequences", 64, "--repeats", 1], ["--dim", 512, "--sequences", 256, "--repeats", 3],
          ["--tokens", 128, "--sequences", 2048, "--repeats", 3]],
         [["--tokens", 24, "--dim", 16, "--sequences", 4, "--repeats", 1]])
     for shape in shapes:
