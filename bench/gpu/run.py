@@ -15,6 +15,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -252,6 +253,13 @@ def turns_of(run, folder, ids, place=None, repeats=5):
     return row
 
 
+def measured(run, folder, ids, what, *more):
+    text = run.command("lime-capture", "--checkpoint", folder, "--tokens", ids, "--device", run.device,
+                       "--dtype", run.low_dtype, "--batch-size", run.size(8, 4), "--measure", what,
+                       "-o", run.scratch / f"measured-{time.monotonic_ns()}.json", *more, limit=60)
+    return {"whole_capture_tokens_per_s": float(re.search(r": ([\d.]+) tokens/s", text).group(1))}
+
+
 def peer_of(run, folder, ids):
     words = [folder, ids, run.memory / "peer.h5", "--bare-pass", "--transformers", "--device",
              run.device, "--dtype", run.low_dtype, "--threads", run.threads, "--batch-size",
@@ -277,10 +285,13 @@ def capture(run):
     """Capture against the bare pass, 1.1B parameters, sequences of 2048 tokens"""
     folder = checkpoint(run, "llama")
     ids = folder / "ids.npy"
-    run.attempt("bare pass and capture to memory", lambda: turns_of(run, folder, ids, run.memory))
+    run.attempt("bare pass and capture to memory", lambda: turns_of(run, folder, ids, run.memory, repeats=3))
     run.attempt("transformers, hooks, h5py, to memory",
                 lambda: peer_of(run, folder, fewer_ids(run, ids, 16)))
     run.attempt("capture to disk", lambda: turns_of(run, folder, ids, run.scratch, repeats=1))
+    for what in ("preset=raw alpha=2", "alpha=2", "alpha=0.5"):
+        run.attempt(f"entropy {what} inside the passes", lambda: measured(
+            run, folder, ids, f"entropy {what}", *(["--layers", 0] if what == "alpha=0.5" else [])))
     for name in ("lime", "first-4"):
         run.attempt(name, lambda: turns_of(run, checkpoint(run, name), ids, repeats=3))
 
@@ -368,7 +379,7 @@ def small_model(run):
     folder = checkpoint(run, "small")
     ids = folder / "ids.npy"
     run.attempt("capture to memory",
-                lambda: turns_of(run, folder, ids, run.memory))
+                lambda: turns_of(run, folder, ids, run.memory, repeats=3))
     run.attempt("transformers, hooks, h5py", lambda: peer_of(run, folder, ids))
     common = ["--checkpoint", folder, "--device", run.device, "--dtype", run.low_dtype, "--quiet"]
     output = run.memory / "small.h5"
@@ -459,7 +470,7 @@ def profile(run):
 
 # By value: what a run that is cut off must have comes first.
 STEPS = {step.__name__: (step, limit) for step, limit in (
-    (machine, 60), (correctness, 120), (capture, 100), (training, 150), (entropies, 100),
+    (machine, 60), (correctness, 120), (capture, 110), (training, 150), (entropies, 100),
     (python_step, 60), (routers, 70), (small_model, 70), (continuation, 400), (profile, 100))}
 
 
