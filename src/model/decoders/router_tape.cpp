@@ -96,13 +96,13 @@ KeysAndValues RouterTape::mix(int layer, const KeysAndValues& own, const at::Ten
   {
     const at::NoGradGuard no_grad;
     if (!buffer_.defined()) {
-      buffer_ =
-          at::empty({std::ssize(layers_), heads_, tokens, 2, own.keys.size(3)}, own.keys.options());
+      buffer_ = at::empty({std::ssize(layers_), heads_, tokens, 2, own.keys.size(3)},
+                          own.values.options());  // autocast rotates keys in float
       if (!uses_cpu_kernels(own.keys)) join_weights();
     }
     write_block(buffer_[layer], own.keys, own.values);
     if (layer == 0) {
-      outputs = {own.keys.detach(), own.values.detach()};
+      outputs = {own.keys.detach().to(own.values.scalar_type()), own.values.detach()};
     } else {
       at::Tensor routed;
       if (joined_weights_.defined()) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/kernels/linear.h"
+#include "model/kernels/torch_compat.h"
 
 namespace lime {
 namespace {
@@ -65,16 +66,18 @@ at::Tensor recomputed(const at::Tensor& x, const at::Tensor& value, const at::Te
                       StepFn step) {
   std::vector<at::Tensor> inputs = {x};
   if (after.defined()) inputs.push_back(after);
-  return differentiable(inputs, {value},
-                        [x = x.detach(), step = std::move(step),
-                         count = inputs.size()](const std::vector<at::Tensor>& gradients) {
-                          const at::AutoGradMode with_graph(true);
-                          const at::Tensor leaf = x.detach().requires_grad_();
-                          torch::autograd::backward({step(leaf)}, {gradients[0]});
-                          std::vector<at::Tensor> all(count);
-                          all[0] = leaf.grad();
-                          return all;
-                        })[0];
+  return differentiable(
+      inputs, {value},
+      [x = x.detach(), step = std::move(step), count = inputs.size(),
+       in_autocast = CudaAutocast::is_on()](const std::vector<at::Tensor>& gradients) {
+        const at::AutoGradMode with_graph(true);
+        const CudaAutocast autocast(in_autocast);  // off in the backward pass
+        const at::Tensor leaf = x.detach().requires_grad_();
+        torch::autograd::backward({step(leaf)}, {gradients[0]});
+        std::vector<at::Tensor> all(count);
+        all[0] = leaf.grad();
+        return all;
+      })[0];
 }
 
 bool uses_cpu_gradients(const at::Tensor& tensor) {

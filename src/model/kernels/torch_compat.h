@@ -82,6 +82,15 @@ class CudaAutocast {
   CudaAutocast(const CudaAutocast&) = delete;
   CudaAutocast& operator=(const CudaAutocast&) = delete;
 
+  /// Returns true if the calling thread autocasts CUDA operations.
+  static bool is_on() {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+    return at::autocast::is_autocast_enabled(at::kCUDA);
+#else
+    return at::autocast::is_enabled();
+#endif
+  }
+
  private:
   const bool enabled_;
 };
