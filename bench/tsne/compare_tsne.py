@@ -34,6 +34,7 @@ import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from make_rows import make_rows  # noqa: E402
+from scikit_learn import divergence, joint_probabilities  # noqa: E402
 
 PERPLEXITY, ITERATIONS, EXAGGERATED = 30, 1000, 250
 MOST_EXACT_ROWS = 20000  # beyond, openTSNE uses Annoy by default
@@ -182,32 +183,6 @@ def lime_runner(program, *options):
     return make
 
 
-def joint_probabilities(rows, threads):
-    """Returns scikit-learn's affinities; neighbours in float64."""
-    import scipy.sparse as sp
-    from sklearn.manifold._t_sne import _joint_probabilities_nn
-    from sklearn.neighbors import NearestNeighbors
-
-    search = NearestNeighbors(n_neighbors=3 * PERPLEXITY + 1, n_jobs=threads, algorithm="brute")
-    graph = search.fit(rows.astype(np.float64)).kneighbors_graph(mode="distance")
-    graph.data **= 2
-    graph.sort_indices()
-    return sp.csr_matrix(_joint_probabilities_nn(graph, PERPLEXITY, verbose=0)).tocoo()
-
-
-def divergence(p, y):
-    from scipy.spatial.distance import cdist
-
-    y = np.asarray(y, dtype=np.float64)
-    total = -float(len(y))  # each point interacts with itself
-    for first in range(0, len(y), 500):
-        total += (1.0 / (1.0 + cdist(y[first : first + 500], y, "sqeuclidean"))).sum()
-    some = p.data > 0
-    row, column, value = p.row[some], p.col[some], p.data[some]
-    w = 1.0 / (1.0 + ((y[row] - y[column]) ** 2).sum(axis=1))
-    return float(np.sum(value * np.log(value / (w / total))))
-
-
 def trust(rows, y, count=3000):
     from sklearn.manifold import trustworthiness
 
@@ -260,7 +235,7 @@ def evaluate(rows, options, folder):
         if "kl" in run:
             continue
         if p is None:
-            p = joint_probabilities(rows, options.threads)
+            p = joint_probabilities(rows, PERPLEXITY, options.threads)
         embedding = np.load(folder / f"{run['name']}-{run['seed']}.npy")
         run["kl"] = divergence(p, embedding)
         run["trust"] = float(trust(rows, embedding))
