@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times t-SNE; bench/tsne/compare_tsne.py compares it with other implementations.
 //
-//   lime-bench-tsne embed rows.h5 embedding.h5 [--threads N] [--seed N] [options of lime-metrics]
+//   lime-bench-tsne embed rows.h5 embedding.h5 [--threads N] [--seed N] [--start other.h5]
+//     [options of lime-metrics]
 //   lime-bench-tsne repulsion [--threads N]    one evaluation of each kind, by number of points
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/errors.h"
@@ -27,12 +29,14 @@ namespace {
 struct EmbedOptions {
   std::filesystem::path rows = {};
   std::filesystem::path embedding = {};
+  std::filesystem::path start = {};  ///< empty: tsne.init
   int threads = available_threads();
   TsneOptions tsne;
 
   void describe(OptionList& list) {
     list.add("threads", threads, "threads; default: all");
     list.add("seed", tsne.seed, "of the start");
+    list.add("start", start, "HDF5 file with the /embedding to start from, as --align does");
     tsne.describe(list);
   }
 };
@@ -54,11 +58,21 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Returns the start with the orientation of an embedding in a file, or none.
+std::optional<MatrixD> start_from(const std::filesystem::path& path) {
+  if (path.empty()) return std::nullopt;
+  const Hdf5File file(path);
+  const std::vector<double> values = file.read<double>("embedding");
+  return rescaled_initialization(
+      Eigen::Map<const MatrixD>(values.data(), std::ssize(values) / 2, 2));
+}
+
 int embed(const EmbedOptions& options) {
   const MatrixF points = Hdf5File(options.rows).read_matrix("rows");
+  const std::optional<MatrixD> first = start_from(options.start);
   const auto start = std::chrono::steady_clock::now();
   ThreadPool pool(options.threads);
-  const TsneResult result = tsne(points, options.tsne, pool);
+  const TsneResult result = tsne(points, options.tsne, pool, first);
   Json line = {{"total", seconds_since(start)},
                {"neighbors", result.neighbors_seconds},
                {"affinities", result.affinities_seconds},
