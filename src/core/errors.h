@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace lime {
@@ -11,15 +12,23 @@ namespace lime {
 /// Base of every exception that the toolkit throws on purpose.
 ///
 /// The text reads `where: what must hold, got value; remedy`, in lower case and without a full
-/// stop, and is shown to the user as it is.
+/// stop, and is shown to the user as it is. NUL is escaped, as it would end what().
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& text) : std::runtime_error(visible(text)) {}
+  explicit Error(const char* text) : std::runtime_error(text) {}
 
   template <typename First, typename... Rest>
   Error(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest)
-      : std::runtime_error(
-            fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+      : Error(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+
+ private:
+  static std::string visible(std::string text) {
+    for (std::size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) {
+      text.replace(at, 1, "\\x00");
+    }
+    return text;
+  }
 };
 
 /// An argument or option is outside what its documentation allows.

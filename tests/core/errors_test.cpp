@@ -30,5 +30,12 @@ TEST(ThrowIfTest, LeavesATextWithoutArgumentsAsItIs) {
             "write {\"a\": 1}");
 }
 
+TEST(ErrorTest, ShowsTextsWithNulWhole) {
+  const std::string name("a\0b", 3);
+  EXPECT_EQ(text_of<FormatError>([&] { throw FormatError("'{}': unknown key; remove it", name); }),
+            "'a\\x00b': unknown key; remove it");
+  EXPECT_STREQ(IoError(name + "; retry").what(), "a\\x00b; retry");
+}
+
 }  // namespace
 }  // namespace lime

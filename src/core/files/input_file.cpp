@@ -24,6 +24,9 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::filesystem::path path) : path_(std::move(path)) {
+  // The system would open the file whose name ends there; files name others, as in an index.
+  throw_if<IoError>(path_.native().find('\0') != std::string::npos,
+                    "'{}': a file name must not contain NUL", path_.string());
   // Without O_NONBLOCK, opening a FIFO would block until a writer opens it.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const int code = errno;

@@ -46,6 +46,14 @@ TEST(InputFileTest, NamesWhatCannotBeRead) {
   EXPECT_EQ(open("/dev/null"), "'/dev/null': is not a regular file, expected one");
 }
 
+TEST(InputFileTest, RefusesANameThatNulWouldCut) {
+  const testing::TemporaryFolder folder;
+  testing::write_text(folder / "a", "content");
+  const std::string name = (folder / "a").string();
+  EXPECT_EQ(refusal([&] { const InputFile file(name + std::string("\0b", 2)); }),
+            "'" + name + "\\x00b': a file name must not contain NUL");
+}
+
 // The FIFO has no writer: a blocking read would never return.
 TEST(InputFileTest, RefusesAFifoWithoutWaiting) {
   const testing::TemporaryFolder folder;
