@@ -48,12 +48,13 @@ struct SweepOptions {
     check_option(batch_size >= 1, "batch_size", ">= 1", batch_size);
     summary.validate("bootstrap");
     const bool is_edits = over == SweepOver::kEdits;
-    throw_if(is_edits && input.edit.empty(), "edit: is missing; pass --edit, or e.g. --over heads");
-    throw_if(!is_edits && !input.edit.empty(),
-             "edit: --over {} edits each component in turn; omit --edit", enum_name(over));
+    throw_if(is_edits && input.edit.empty(), OptionName("edit"),
+             "is missing; pass --edit, or e.g. --over heads");
+    throw_if(!is_edits && !input.edit.empty(), OptionName("edit"),
+             "--over {} edits each component in turn; omit --edit", enum_name(over));
     const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
-    throw_if(is_routes && ablation != "zero", "ablation: routes are set to zero, got '{}'",
-             ablation);
+    throw_if(is_routes && ablation != "zero", OptionName("ablation"),
+             "routes are set to zero, got '{}'", ablation);
   }
 };
 

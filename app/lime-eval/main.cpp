@@ -58,15 +58,16 @@ struct EvalCommand {
   }
 
   void validate() const {
-    if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
+    if (checkpoint.empty()) throw InvalidArgument(OptionName("checkpoint"), "must be given");
     tasks.validate();
     const auto positive = [](const char* name, std::int64_t value) {
-      if (value < 1) throw InvalidArgument("{}: must be >= 1, got {}", name, value);
+      if (value < 1) throw InvalidArgument(OptionName(name), "must be >= 1, got {}", value);
     };
     positive("max_length", evaluation.max_length.value_or(1));
     positive("max_new_tokens", evaluation.max_new_tokens);
     positive("batch_size", evaluation.batch_size);
-    throw_if(evaluation.probes && !layers, "probes: need the outputs of layers; add --layers all");
+    throw_if(evaluation.probes && !layers, OptionName("probes"),
+             "need the outputs of layers; add --layers all");
     check_threads(threads);
   }
 };
@@ -105,7 +106,7 @@ int run_eval(EvalCommand command) {
   if (command.layers) {
     std::vector<int> all(static_cast<std::size_t>(checkpoint.config().num_hidden_layers));
     std::iota(all.begin(), all.end(), 0);
-    options.layers = command.layers->choose_from(all, "layers");
+    options.layers = command.layers->choose_from(all, OptionName("layers"));
   }
   ResumableLines out(command.output, command.resume);
   ProgressLine loading({.label = "load", .unit = "bytes", .quiet = command.quiet});

@@ -91,7 +91,8 @@ void check_names(const std::vector<SourceGroup>& groups) {
         paths.emplace(std::pair(source.results.metric, group.suffix), source.path);
     if (is_new) continue;
     throw InvalidArgument(
-        "results: figures of '{}' and '{}' would have the same names; rename one of the files, or "
+        OptionName("results"),
+        "figures of '{}' and '{}' would have the same names; rename one of the files, or "
         "write each to its own folder with -o",
         found->second.string(), source.path.string());
   }
@@ -145,13 +146,15 @@ void check_options(const std::vector<SourceGroup>& groups, const FigureOptions& 
       const auto recipes = recipes_of(group.sources.front().results.metric);
       return std::ranges::any_of(recipes, reads);
     });
-    if (!is_read) throw InvalidArgument("figure: no figure of these files accepts --{}", option);
+    if (!is_read)
+      throw InvalidArgument("figure: no figure of these files accepts {}", option_name(option));
   }
 }
 
 void check_kind_is_unset(const FigureOptions& options, const char* command) {
   if (options.kind.empty()) return;
-  throw InvalidArgument("kind: the command {} draws every kind, got '{}'; omit --kind", command,
+  throw InvalidArgument(OptionName("kind"),
+                        "the command {} draws every kind, got '{}'; omit --kind", command,
                         options.kind);
 }
 
@@ -239,8 +242,8 @@ void FigureRequest::describe(OptionList& options) {
 }
 
 void FigureRequest::validate() const {
-  throw_if(results.empty(),
-           "results: expected results files of lime-metrics, or output folders of lime-metrics or "
+  throw_if(results.empty(), OptionName("results"),
+           "expected results files of lime-metrics, or output folders of lime-metrics or "
            "lime-train, got none");
   figure.validate();
   style.validate();
@@ -285,7 +288,8 @@ void ReportCommand::describe(OptionList& options) {
 void ReportCommand::validate() const {
   FigureRequest::validate();
   check_kind_is_unset(figure, "report");
-  throw_if(output.extension() != ".html", "output: '{}' must end in .html", output.string());
+  throw_if(output.extension() != ".html", OptionName("output"), "'{}' must end in .html",
+           output.string());
 }
 
 int run_report(const ReportCommand& command) {

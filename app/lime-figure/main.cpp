@@ -33,7 +33,7 @@ struct FigureCommand : FigureRequest {
   void validate() const {
     if (list || !show_provenance.empty()) return;
     FigureRequest::validate();
-    throw_if(output.empty(), "output: expected a file name, got none; add -o FIGURE");
+    throw_if(output.empty(), OptionName("output"), "expected a file name, got none; add -o FIGURE");
   }
 };
 

@@ -58,12 +58,13 @@ struct GenerateCommand {
   }
 
   void validate() const {
-    if (checkpoint.empty()) throw InvalidArgument("checkpoint: must be given");
-    if (next_tokens < 0) throw InvalidArgument("next_tokens: must be >= 0, got {}", next_tokens);
-    throw_if(each_token && next_tokens == 0,
-             "each_token: requires next-token predictions; pass --next-tokens K as well");
-    throw_if(continuation && next_tokens == 0,
-             "continuation: is part of the JSON of --next-tokens K; pass it too, or omit "
+    if (checkpoint.empty()) throw InvalidArgument(OptionName("checkpoint"), "must be given");
+    if (next_tokens < 0)
+      throw InvalidArgument(OptionName("next_tokens"), "must be >= 0, got {}", next_tokens);
+    throw_if(each_token && next_tokens == 0, OptionName("each_token"),
+             "requires next-token predictions; pass --next-tokens K as well");
+    throw_if(continuation && next_tokens == 0, OptionName("continuation"),
+             "is part of the JSON of --next-tokens K; pass it too, or omit "
              "--continuation");
     check_threads(threads);
     generation.validate();
@@ -75,8 +76,8 @@ std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
   std::vector<std::int64_t> wide(ids.begin(), ids.end());
   wide.insert(wide.end(), tokenizer.suffix_ids().begin(), tokenizer.suffix_ids().end());
   if (wide.empty() && tokenizer.bos_id()) wide.push_back(*tokenizer.bos_id());
-  throw_if(wide.empty(),
-           "prompt: must contain at least one token because the tokenizer has no beginning-of-text "
+  throw_if(wide.empty(), OptionName("prompt"),
+           "must contain at least one token because the tokenizer has no beginning-of-text "
            "token");
   return wide;
 }

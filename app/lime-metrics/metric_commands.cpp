@@ -128,13 +128,14 @@ std::optional<Report> write_report(const MetricCommand& command, const HowToRun&
 
 void check_output(const HowToRun& how, const WorkShare& share) {
   const std::vector<fs::path>& outputs = how.output.output;
-  throw_if(outputs.empty() && how.resume,
-           "resume: needs the output file of the interrupted run; add it with -o");
+  throw_if(outputs.empty() && how.resume, OptionName("resume"),
+           "needs the output file of the interrupted run; add it with -o");
   // A late process detects from it that the others are finished.
   const bool can_share = !outputs.empty() && outputs.front().extension() == ".json";
   if (share.is_whole() || can_share) return;
   throw InvalidArgument(
-      "shard: {} processes that split a measurement need a .json file as first output, got {}; add "
+      OptionName("shard"),
+      "{} processes that split a measurement need a .json file as first output, got {}; add "
       "it with -o, or use --shard 0/1 to compute everything in each process",
       share.count, outputs.empty() ? "none" : outputs.front().string());
 }
@@ -242,7 +243,8 @@ void restore_options(MetricCommand& command, const Results& before, const fs::pa
 void move_to_device(MetricCommand& command, const std::string& device) {
   const auto field = std::ranges::find(command.fields, "device", &OptionField::name);
   if (field != command.fields.end()) return field->assign({device});
-  throw InvalidArgument("device: {} is computed on the CPU only, got '{}'; omit --device",
+  throw InvalidArgument(OptionName("device"),
+                        "{} is computed on the CPU only, got '{}'; omit --device",
                         command.spec.name, device);
 }
 

@@ -15,6 +15,7 @@
 #include "checkpoint/checkpoint.h"
 #include "core/files/atomic_file.h"
 #include "core/options.h"
+#include "core/program/command_help.h"
 #include "core/program/command_line.h"
 #include "core/program/program.h"
 #include "core/program/progress.h"
@@ -49,7 +50,7 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
   if (owner == task) return;
   for (const OptionField& field : option_fields(options)) {
     if (!given.contains(field.name)) continue;
-    throw InvalidArgument("{}: requires --task {}, got --task {}; omit it", field.name,
+    throw InvalidArgument(OptionName(field.name), "requires --task {}, got --task {}; omit it",
                           enum_name(owner), enum_name(task));
   }
 }
@@ -58,8 +59,9 @@ void require_task(T options, TrainingTask owner, TrainingTask task,
 void require_drawn(const std::string& file_option, const std::filesystem::path& file,
                    const std::string& number_option, const std::set<std::string>& given) {
   if (file.empty() || !given.contains(number_option)) return;
-  throw InvalidArgument("{}: must not be given with {}, whose samples are all used; omit it",
-                        number_option, file_option);
+  throw InvalidArgument(OptionName(number_option),
+                        "must not be given with {}, whose samples are all used; omit it",
+                        option_name(file_option));
 }
 
 struct TrainCommand {
@@ -107,7 +109,8 @@ struct TrainCommand {
     check_threads(threads);
     constexpr std::int64_t kLongestWait = std::numeric_limits<std::int32_t>::max();
     throw_if(rendezvous_timeout < 1 || rendezvous_timeout > kLongestWait,
-             "rendezvous_timeout: must be from 1 to {}, got {}", kLongestWait, rendezvous_timeout);
+             OptionName("rendezvous_timeout"), "must be from 1 to {}, got {}", kLongestWait,
+             rendezvous_timeout);
     require_task(arithmetic, TrainingTask::kArithmeticExpressions, task, given);
     require_task(text, TrainingTask::kText, task, given);
     require_task(prosqa, TrainingTask::kProsQa, task, given);
@@ -130,7 +133,8 @@ struct TrainCommand {
     const Json here = options_to_json(setup.model);
     for (const auto& [name, value] : here.items()) {
       if (!given.contains(name) || value == there.at(name)) continue;
-      throw InvalidArgument("{}: must be that of '{}', {}, got {}; omit it with --from", name,
+      throw InvalidArgument(OptionName(name),
+                            "must be that of '{}', {}, got {}; omit it with --from",
                             setup.from.string(), there.at(name).dump(), value.dump());
     }
     return model;

@@ -106,7 +106,8 @@ void CaptureOptions::describe(OptionList& list) {
 }
 
 void CaptureOptions::validate_input() const {
-  throw_if(checkpoint.empty(), "checkpoint: a folder must be given with --checkpoint");
+  throw_if(checkpoint.empty(), OptionName("checkpoint"),
+           "a folder must be given with --checkpoint");
   const int inputs = int(!text.empty()) + int(!lines.empty()) + int(!views.empty()) +
                      int(!tokens.empty()) + int(!pairs.empty());
   throw_if(inputs != 1,
@@ -114,27 +115,29 @@ void CaptureOptions::validate_input() const {
            "got {}",
            inputs);
   if (seq_len) at_least_one("seq_len", *seq_len);
-  throw_if(seq_len && keeps_lengths(), "seq_len: --{} are not packed; omit --seq-len",
+  throw_if(seq_len && keeps_lengths(), OptionName("seq_len"), "--{} are not packed; omit --seq-len",
            !lines.empty()   ? "lines"
            : !views.empty() ? "views"
                             : "pairs");
   if (packing == Packing::kLimeCode) {
-    throw_if(text.empty(), "packing: lime-code applies to --text only; omit --packing");
-    throw_if(bos != BosPolicy::kAuto,
-             "bos: must be auto with --packing {}, which sets the tokens around a document itself, "
+    throw_if(text.empty(), OptionName("packing"),
+             "lime-code applies to --text only; omit --packing");
+    throw_if(bos != BosPolicy::kAuto, OptionName("bos"),
+             "must be auto with --packing {}, which sets the tokens around a document itself, "
              "got {}",
              enum_name(*packing), enum_name(bos));
   }
   if (packing == Packing::kBosEach) {
-    throw_if(keeps_lengths(),
-             "packing: bos-each applies to --text and --tokens only, because other sequences are "
+    throw_if(keeps_lengths(), OptionName("packing"),
+             "bos-each applies to --text and --tokens only, because other sequences are "
              "not packed; omit --packing");
-    throw_if(bos == BosPolicy::kNever,
-             "bos: must be auto or always with --packing bos-each, got never; omit one of them");
+    throw_if(bos == BosPolicy::kNever, OptionName("bos"),
+             "must be auto or always with --packing bos-each, got never; omit one of them");
   }
   if (max_sequences) at_least_one("max_sequences", *max_sequences);
   if (max_sequences && !pairs.empty()) {
-    if (*max_sequences < 2) throw InvalidArgument("max_sequences: a pair has 2 sequences, got 1");
+    if (*max_sequences < 2)
+      throw InvalidArgument(OptionName("max_sequences"), "a pair has 2 sequences, got 1");
   }
   throw_if(!score.is_all() && !pairs.empty(),
            "score: sentences of --pairs are scored whole; omit --score-after, --score-words and "
@@ -146,36 +149,35 @@ void CaptureOptions::validate() const {
   constexpr std::int64_t kLargestBatch = 65536;
   if (batch_size && !batch_size->is_automatic &&
       (batch_size->sequences < 1 || batch_size->sequences > kLargestBatch)) {
-    throw InvalidArgument("batch_size: must be from 1 to {}, got {}", kLargestBatch,
+    throw InvalidArgument(OptionName("batch_size"), "must be from 1 to {}, got {}", kLargestBatch,
                           batch_size->sequences);
   }
-  throw_if(
-      batch_size && batch_size->is_automatic && !share().is_whole(),
-      "batch_size: auto depends on the memory of one process, but processes that share a capture "
-      "must use the same batch size; pass a number");
+  throw_if(batch_size && batch_size->is_automatic && !share().is_whole(), OptionName("batch_size"),
+           "auto depends on the memory of one process, but processes that share a capture "
+           "must use the same batch size; pass a number");
   at_least_one("max_per_class", max_per_class);
   throw_if(!score.is_all() && !log_likelihood,
            "score: --score-after, --score-words and --score-positions select tokens of "
            "--log-likelihood; pass it too");
   check_threads(threads);
-  throw_if(first_invalid_utf8(output.filename().string()).has_value(),
-           "output: the name of a capture must be UTF-8, because the file names its shards, got "
+  throw_if(first_invalid_utf8(output.filename().string()).has_value(), OptionName("output"),
+           "the name of a capture must be UTF-8, because the file names its shards, got "
            "'{}'",
            output.filename().string());
   find_sites(selected_sites());
-  throw_if(blimp_preset && pairs.empty(),
-           "blimp_preset: applies to --pairs only; omit --blimp-preset");
-  throw_if(
-      pair_preset() && bos != BosPolicy::kAuto,
-      "bos: must be auto with --log-likelihood of --pairs, because the token before a sentence "
-      "is part of the preset, got {}",
-      enum_name(bos));
-  throw_if(!only.empty() && rows != RowKind::kTokens,
-           "only: selects tokens, but --rows {} makes one row per sequence", enum_name(rows));
+  throw_if(blimp_preset && pairs.empty(), OptionName("blimp_preset"),
+           "applies to --pairs only; omit --blimp-preset");
+  throw_if(pair_preset() && bos != BosPolicy::kAuto, OptionName("bos"),
+           "must be auto with --log-likelihood of --pairs, because the token before a sentence "
+           "is part of the preset, got {}",
+           enum_name(bos));
+  throw_if(!only.empty() && rows != RowKind::kTokens, OptionName("only"),
+           "selects tokens, but --rows {} makes one row per sequence", enum_name(rows));
   const std::set<std::string> distinct(only.begin(), only.end());
-  throw_if(distinct.size() != only.size(), "only: every token must be given only once");
-  throw_if(output.empty() || !output.has_filename(), "output: must name a file, got '{}'",
-           output.string());
+  throw_if(distinct.size() != only.size(), OptionName("only"),
+           "every token must be given only once");
+  throw_if(output.empty() || !output.has_filename(), OptionName("output"),
+           "must name a file, got '{}'", output.string());
 }
 
 int CaptureOptions::writer_threads() const {

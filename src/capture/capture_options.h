@@ -40,7 +40,7 @@ template <> struct OptionCodec<BatchSize> {
     try {
       return {OptionCodec<std::int64_t>::parse(text, name)};
     } catch (const InvalidArgument&) {
-      throw InvalidArgument("{}: expected a whole number or auto, got '{}'", name, text);
+      throw InvalidArgument(OptionName(name), "expected a whole number or auto, got '{}'", text);
     }
   }
   static Json to_json(const BatchSize& value) {

@@ -20,8 +20,8 @@ std::unique_ptr<RowSelection> select_rows(const CaptureOptions& options, const C
   if (!options.keeps_activations()) return std::make_unique<RowSelection>(input);
   if (options.only.empty()) return std::make_unique<RowSelection>(input, options.rows);
   auto selection = std::make_unique<RowSelection>(input, classes, options.max_per_class);
-  throw_if(selection->num_rows() == 0,
-           "only: none of the tokens occurs in the input; use more text or other words");
+  throw_if(selection->num_rows() == 0, OptionName("only"),
+           "none of the tokens occurs in the input; use more text or other words");
   return selection;
 }
 
@@ -206,8 +206,8 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
     setup->passes.edits = std::make_shared<EditHooks>(setup->edits.activations, setup->config);
   }
   if (options.keeps_activations()) setup->sites = find_sites(options.selected_sites());
-  throw_if(options.rows != RowKind::kTokens && has_lens(setup->sites),
-           "sites: logit_lens has a row per token; use --rows tokens, or omit the site");
+  throw_if(options.rows != RowKind::kTokens && has_lens(setup->sites), OptionName("sites"),
+           "logit_lens has a row per token; use --rows tokens, or omit the site");
   setup->plan.activations = plan_activations(setup->sites, options.layers, setup->config);
 
   const std::unique_ptr<Tokenizer> tokenizer = tokenizer_for(options);

@@ -144,10 +144,11 @@ std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
   const std::int64_t most = std::max(setup.smallest_batch, kMostTokens / setup.input.longest());
   const std::int64_t found = place.largest_batch(setup, most);
   if (found > 0) return found;
-  throw InvalidArgument(
-      "batch_size: the device's memory is too small for a pass over {} of {} tokens; use a "
-      "narrower --dtype, fewer --layers, shorter sequences or another --device",
-      setup.smallest_batch == 1 ? "one sequence" : "a pair", setup.input.longest());
+  throw InvalidArgument(OptionName("batch_size"),
+                        "the device's memory is too small for a pass over {} of {} tokens; use a "
+                        "narrower --dtype, fewer --layers, shorter sequences or another --device",
+                        setup.smallest_batch == 1 ? "one sequence" : "a pair",
+                        setup.input.longest());
 }
 
 }  // namespace
@@ -323,7 +324,8 @@ std::int64_t limit_mebibytes(std::int64_t bytes) {
 
 [[noreturn]] void refuse(const CaptureLoad& load, const CaptureMemory& least, ByteSize limit) {
   throw InvalidArgument(
-      "memory_limit: {} is too little for weights of {}, a pass over {} of up to {} tokens with "
+      OptionName("memory_limit"),
+      "{} is too little for weights of {}, a pass over {} of up to {} tokens with "
       "{}, {} of write buffers and {} of the program; pass --memory-limit {}MiB or more, a "
       "narrower --dtype, fewer --layers or shorter sequences",
       limit.to_string(), size_text(least.weights),
@@ -366,18 +368,20 @@ MemoryPlan plan_capture_memory(const ModelConfig& config, const CaptureLoad& loa
   plan.batch_size = model.largest_batch(batch_size, limit->bytes);
   if (load.resumed_batch && plan.batch_size < batch_size) {
     const std::int64_t needed = model.of(batch_size, kSmallestQueue).total();
-    throw InvalidArgument(
-        "memory_limit: the capture was started with passes of {} sequences of up to {} tokens, "
-        "which need {}, more than {}; resume with --memory-limit {}MiB or more",
-        batch_size, load.longest, size_text(needed), limit->to_string(), limit_mebibytes(needed));
+    throw InvalidArgument(OptionName("memory_limit"),
+                          "the capture was started with passes of {} sequences of up to {} tokens, "
+                          "which need {}, more than {}; resume with --memory-limit {}MiB or more",
+                          batch_size, load.longest, size_text(needed), limit->to_string(),
+                          limit_mebibytes(needed));
   }
   if (plan.batch_size == 0) refuse(load, model.of(load.smallest_batch, kSmallestQueue), *limit);
   if (load.requested_batch && plan.batch_size < batch_size) {
-    throw InvalidArgument(
-        "memory_limit: {} sequences of up to {} tokens per pass need {}, more than {}; "
-        "--batch-size {} fits",
-        batch_size, load.longest, size_text(model.of(batch_size, kSmallestQueue).total()),
-        limit->to_string(), plan.batch_size);
+    throw InvalidArgument(OptionName("memory_limit"),
+                          "{} sequences of up to {} tokens per pass need {}, more than {}; "
+                          "--batch-size {} fits",
+                          batch_size, load.longest,
+                          size_text(model.of(batch_size, kSmallestQueue).total()),
+                          limit->to_string(), plan.batch_size);
   }
   const std::int64_t rest =
       limit->bytes - model.of(plan.batch_size, kSmallestQueue).total() + kSmallestQueue;

@@ -142,7 +142,7 @@ std::vector<RouterEdit> route_edits(const ActivationEdit& edit) {
   const auto split = [&](const LayerSelection& selection, auto part, const char* name) {
     if (selection.is_all()) return;
     std::vector<RouterEdit> all;
-    const std::vector<int> items = selection.choose_from(up_to(1024), name);
+    const std::vector<int> items = selection.choose_from(up_to(1024), OptionName(name));
     throw_if(edits.size() * items.size() > kMost,
              "selects {} routes or more, expected at most {}; omit lists that select everything",
              edits.size() * items.size(), kMost);
@@ -164,8 +164,7 @@ template <typename Run> void naming(const std::string& text, const Run& run) {
     run();
   } catch (const InvalidArgument& error) {
     // The site of an edit is not that of the option --sites.
-    std::string_view what = error.what();
-    if (what.starts_with("sites: ")) what.remove_prefix(what.find(' ') + 1);
+    const std::string_view what = error.option() == "sites" ? error.problem() : error.what();
     throw InvalidArgument("edit '{}': {}", printable(text), what);
   }
 }
@@ -190,9 +189,9 @@ std::int64_t num_heads(HookKind kind, const ModelConfig& config) {
 void check_edit(const ActivationEdit& edit, const ModelConfig& config) {
   const HookKind kind = edit.kinds.front();
   plan_activations({{edit.site, kind}}, edit.layers, config);
-  edit.tokens.choose_from(up_to(config.vocab_size), "tokens");
+  edit.tokens.choose_from(up_to(config.vocab_size), OptionName("tokens"));
   const std::int64_t heads = num_heads(kind, config);
-  if (heads > 0) edit.heads.choose_from(up_to(heads), "heads");
+  if (heads > 0) edit.heads.choose_from(up_to(heads), OptionName("heads"));
   throw_if(
       !(edit.sources.is_all() && edit.source_heads.is_all() && (heads > 0 || edit.heads.is_all())),
       "only route has sources, and only q, k, v, z and pattern have heads");
@@ -247,7 +246,7 @@ void check_edited_positions(const ModelEdits& edits, const ModelConfig& config,
   constexpr std::int64_t kMost = std::int64_t{1} << 24;  // a list of them takes 64 MiB
   const std::int64_t count = std::min(std::max(config.max_position_embeddings, longest), kMost);
   for (const ActivationEdit& edit : edits.activations) {
-    naming(edit.text, [&] { edit.positions.choose_from(up_to(count), "positions"); });
+    naming(edit.text, [&] { edit.positions.choose_from(up_to(count), OptionName("positions")); });
   }
 }
 

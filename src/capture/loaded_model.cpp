@@ -22,7 +22,8 @@ const Decoder& LoadedModel::decoder(const CaptureSetup& setup) {
     decoder_.emplace(load_decoder(checkpoint_, options_, on_load_));
   } catch (const c10::OutOfMemoryError&) {
     throw InvalidArgument(
-        "device: '{}' has too little memory for the weights in {}; use a narrower --dtype or "
+        OptionName("device"),
+        "'{}' has too little memory for the weights in {}; use a narrower --dtype or "
         "another --device",
         devices_text(options_.devices), enum_name(options_.dtype));
   }
@@ -48,7 +49,8 @@ void fail_out_of_memory(const CaptureSetup& setup, const Decoder& decoder) {
           ? fmt::format("{} would fit: pass --batch-size {}, or auto", fitting, fitting)
           : "fewer do not fit either: use a narrower --dtype, fewer --layers or shorter sequences";
   throw InvalidArgument(
-      "device: '{}' has too little memory for passes of {} sequences of up to {} tokens; {}",
+      OptionName("device"),
+      "'{}' has too little memory for passes of {} sequences of up to {} tokens; {}",
       devices_text(decoder.options().devices), setup.batch_size, setup.input.longest(), remedy);
 }
 

@@ -150,7 +150,7 @@ std::vector<TokenClass> find_token_classes(const std::vector<std::string>& texts
       classes.push_back({text, id});
       continue;
     }
-    throw InvalidArgument("{}: each text must be one token, '{}' is {}; {}", option,
+    throw InvalidArgument(OptionName(option), "each text must be one token, '{}' is {}; {}",
                           printable(text), pieces_of(text, tokenizer), advice_for(text, tokenizer));
   }
   return classes;

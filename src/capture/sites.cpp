@@ -40,15 +40,16 @@ std::vector<CaptureSite> find_sites(const std::vector<std::string>& names) {
       std::vector<std::string> words;
       for (const CaptureSite& site : known) words.push_back(site.name);
       const std::string closest = closest_word(name, words);
-      throw_if(!closest.empty(), "sites: unknown site '{}'; did you mean '{}'?", printable(name),
-               closest);
-      throw InvalidArgument("sites: unknown site '{}' (supported: {})", printable(name),
-                            join_words(words));
+      throw_if(!closest.empty(), OptionName("sites"), "unknown site '{}'; did you mean '{}'?",
+               printable(name), closest);
+      throw InvalidArgument(OptionName("sites"), "unknown site '{}' (supported: {})",
+                            printable(name), join_words(words));
     }
     // The first of the same kind is its short name.
     const auto first = std::ranges::find(known, entry->kind, &CaptureSite::kind);
-    throw_if(std::ranges::find(sites, *first) != sites.end(), "sites: '{}' is given twice{}",
-             first->name, name == first->name ? "" : "; '" + name + "' is another name of it");
+    throw_if(std::ranges::find(sites, *first) != sites.end(), OptionName("sites"),
+             "'{}' is given twice{}", first->name,
+             name == first->name ? "" : "; '" + name + "' is another name of it");
     sites.push_back(*first);
   }
   return sites;
@@ -86,11 +87,11 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
                                              const ModelConfig& config) {
   std::vector<int> available(static_cast<std::size_t>(config.num_hidden_layers));
   std::iota(available.begin(), available.end(), 0);
-  const std::vector<int> selected = layers.choose_from(available, "layers");
+  const std::vector<int> selected = layers.choose_from(available, OptionName("layers"));
   std::vector<ActivationInfo> activations;
   for (const CaptureSite& site : sites) {
-    throw_if(site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp,
-             "sites: '{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
+    throw_if(site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp, OptionName("sites"),
+             "'{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
              config.family);
     for (const int layer : is_per_layer(site.kind) ? selected : std::vector<int>{0}) {
       activations.push_back({.site = site.name,

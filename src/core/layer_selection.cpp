@@ -21,10 +21,9 @@ std::optional<int> parse_layer(std::string_view text) {
   return layer;
 }
 
-/// Returns what `where` selects: "head" for "heads"; "layer" unless it is a plural.
-std::string_view item_of(std::string_view where) {
-  const bool is_word = where.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == where.npos;
-  return is_word && where.ends_with('s') ? where.substr(0, where.size() - 1) : "layer";
+/// Returns what `option` selects: "head" for "heads"; "layer" unless it is a plural.
+std::string_view item_of(std::string_view option) {
+  return option.ends_with('s') ? option.substr(0, option.size() - 1) : "layer";
 }
 
 std::string range_to_string(int first, int last) {
@@ -33,7 +32,7 @@ std::string range_to_string(int first, int last) {
 
 }  // namespace
 
-LayerSelection LayerSelection::parse(std::string_view text, std::string_view where) {
+LayerSelection LayerSelection::parse(std::string_view text, std::string_view option) {
   LayerSelection selection;
   if (text == "all") return selection;
   std::string_view rest = text;
@@ -43,9 +42,9 @@ LayerSelection LayerSelection::parse(std::string_view text, std::string_view whe
     const std::size_t dash = item.find('-');
     const auto first = parse_layer(item.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_layer(item.substr(dash + 1));
-    throw_if(!first || !last, "{}: expected all or a list such as 0,3,8-15, got '{}'", where,
-             printable(text));
-    throw_if(*last < *first, "{}: a range must be ascending, got '{}'; write {}-{}", where,
+    throw_if(!first || !last, OptionName(option),
+             "expected all or a list such as 0,3,8-15, got '{}'", printable(text));
+    throw_if(*last < *first, OptionName(option), "a range must be ascending, got '{}'; write {}-{}",
              printable(item), *last, *first);
     selection.ranges_.emplace_back(*first, *last);
     if (comma == std::string_view::npos) return selection;
@@ -59,19 +58,34 @@ bool LayerSelection::contains(int layer) const {
          });
 }
 
-std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
-                                             std::string_view where) const {
+std::optional<int> LayerSelection::first_missing(const std::vector<int>& available) const {
   for (const auto& [first, last] : ranges_) {
     for (int layer = first; layer <= last; ++layer) {
-      if (std::binary_search(available.begin(), available.end(), layer)) continue;
-      throw InvalidArgument("{}: has no {} {} (available: {})", where, item_of(where), layer,
-                            layers_to_string(available));
+      if (!std::binary_search(available.begin(), available.end(), layer)) return layer;
     }
+  }
+  return std::nullopt;
+}
+
+std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
+                                             OptionName option) const {
+  if (const std::optional<int> missing = first_missing(available)) {
+    throw InvalidArgument(option, "has no {} {} (available: {})", item_of(option.text), *missing,
+                          layers_to_string(available));
   }
   std::vector<int> chosen;
   std::copy_if(available.begin(), available.end(), std::back_inserter(chosen),
                [&](int layer) { return contains(layer); });
   return chosen;
+}
+
+std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
+                                             std::string_view where) const {
+  if (const std::optional<int> missing = first_missing(available)) {
+    throw InvalidArgument("{}: has no layer {} (available: {})", where, *missing,
+                          layers_to_string(available));
+  }
+  return choose_from(available, OptionName("layers"));
 }
 
 std::string LayerSelection::to_string() const {

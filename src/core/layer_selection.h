@@ -16,20 +16,24 @@ class LayerSelection {
   /// Selects all layers.
   LayerSelection() = default;
 
-  /// @throws InvalidArgument  if `text` is not such a list; `where` names it in the message.
-  static LayerSelection parse(std::string_view text, std::string_view where = "layers");
+  /// @throws InvalidArgument  about `option` if `text` is not such a list.
+  static LayerSelection parse(std::string_view text, std::string_view option = "layers");
 
   bool is_all() const { return ranges_.empty(); }
   bool contains(int layer) const;
 
   /// Returns the selected layers of `available` (ascending), ascending and without duplicates.
-  /// @throws InvalidArgument  if a selected layer is not among them; names it and the others.
+  /// @throws InvalidArgument  about `option`, or that begins with `where`, if a selected layer is
+  ///         not among them; names it and the others.
+  std::vector<int> choose_from(const std::vector<int>& available, OptionName option) const;
   std::vector<int> choose_from(const std::vector<int>& available, std::string_view where) const;
 
   /// Returns the text that parse() reads back, e.g. "0,3,8-15".
   std::string to_string() const;
 
  private:
+  std::optional<int> first_missing(const std::vector<int>& available) const;
+
   std::vector<std::pair<int, int>> ranges_;  // first and last layer, as they were written
 };
 

@@ -112,15 +112,15 @@ std::optional<std::int64_t> left_in_control_groups(const fs::path& membership,
   return least;
 }
 
-ByteSize ByteSize::parse(const std::string& text, const std::string& where) {
+ByteSize ByteSize::parse(const std::string& text, const std::string& option) {
   double number = 0.0;
   const char* const end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, number);
   const std::optional<double> unit =
       unit_of({result.ptr, static_cast<std::size_t>(end - result.ptr)});
   const double bytes = number * unit.value_or(0.0);
-  throw_if(result.ec != std::errc() || !unit || !(bytes >= 1.0) || bytes > 9e18,
-           "{}: expected a size such as 2GB or 512MiB, got '{}'", where, text);
+  throw_if(result.ec != std::errc() || !unit || !(bytes >= 1.0) || bytes > 9e18, OptionName(option),
+           "expected a size such as 2GB or 512MiB, got '{}'", text);
   return {static_cast<std::int64_t>(bytes)};
 }
 

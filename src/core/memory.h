@@ -25,8 +25,8 @@ struct ByteSize {
   std::int64_t bytes = 0;
 
   /// Parses "2GB" (10^9), "2GiB" or "2G" (2^30), with or without a space, a fraction or the B; from
-  /// byte to tera. @throws InvalidArgument  if `text` is not such a size above 0; `where` names it.
-  static ByteSize parse(const std::string& text, const std::string& where = "size");
+  /// byte to tera. @throws InvalidArgument  about `option` if `text` is not such a size above 0.
+  static ByteSize parse(const std::string& text, const std::string& option = "size");
   /// Returns the shortest text that parse() reads back.
   std::string to_string() const;
 

@@ -41,7 +41,7 @@ struct OptionField {
 /// @throws InvalidArgument  "name: must be `range`, got `value`" unless it `holds`.
 template <typename T>
 void check_option(bool holds, std::string_view name, std::string_view range, const T& value) {
-  if (!holds) throw InvalidArgument("{}: must be {}, got {}", name, range, value);
+  if (!holds) throw InvalidArgument(OptionName(name), "must be {}, got {}", range, value);
 }
 
 /// Returns the enumerators of an enumeration that counts from 0 with their names, in order. An
@@ -92,10 +92,10 @@ template <NamedEnum Enum> std::optional<Enum> find_enum(std::string_view name) {
 }
 
 /// Returns the enumerator called `name`.
-/// @throws InvalidArgument  that begins with `what` and lists the names.
-template <NamedEnum Enum> Enum enum_value(std::string_view name, std::string_view what) {
+/// @throws InvalidArgument  about `option`, that lists the names.
+template <NamedEnum Enum> Enum enum_value(std::string_view name, std::string_view option) {
   if (const std::optional<Enum> found = find_enum<Enum>(name)) return *found;
-  throw InvalidArgument("{}: expected one of {}, got '{}'", what,
+  throw InvalidArgument(OptionName(option), "expected one of {}, got '{}'",
                         fmt::join(enum_names<Enum>(), ", "), name);
 }
 
@@ -109,8 +109,8 @@ requires std::is_arithmetic_v<T> &&(!std::same_as<T, bool>)struct OptionCodec<T>
     T value{};
     const char* const end = text.data() + text.size();
     const auto result = std::from_chars(text.data(), end, value);
-    throw_if(result.ec != std::errc() || result.ptr != end, "{}: expected {}, got '{}'", name,
-             std::is_integral_v<T> ? "a whole number" : "a number", text);
+    throw_if(result.ec != std::errc() || result.ptr != end, OptionName(name),
+             "expected {}, got '{}'", std::is_integral_v<T> ? "a whole number" : "a number", text);
     return value;
   }
   static Json to_json(const T& value) {
@@ -127,7 +127,7 @@ template <> struct OptionCodec<bool> {
   static bool parse(const std::string& text, const std::string& name) {
     if (text == "true" || text == "1") return true;
     if (text == "false" || text == "0") return false;
-    throw InvalidArgument("{}: expected true or false, got '{}'", name, text);
+    throw InvalidArgument(OptionName(name), "expected true or false, got '{}'", text);
   }
   static Json to_json(bool value) { return value; }
 };

@@ -59,8 +59,8 @@ void add_probes(std::span<const EvalSample> items,
   }
   const FoldOptions how{.kind = FoldKind::kGrouped};
   throw_if(std::ssize(groups) < how.num_folds || classes.size() == items.size(),
-           "probes: {} must have choices and at least {} items, got {}", items.front().task,
-           how.num_folds, groups.size());
+           OptionName("probes"), "{} must have choices and at least {} items, got {}",
+           items.front().task, how.num_folds, groups.size());
   const Folds folds = make_folds(classes, group_of, how);
   const auto dim = std::ssize(scores[0][0].states[0]);
   MatrixF rows(std::ssize(classes), dim);
@@ -96,8 +96,8 @@ class Evaluation {
         max_length_(options.max_length.value_or(decoder.config().max_position_embeddings)),
         scorer_(decoder, options.layers, options.probes) {
     throw_if(task.answer == Answer::kText && options.max_new_tokens >= max_length_,
-             "max_new_tokens: must be below the model's {} positions, got {}", max_length_,
-             options.max_new_tokens);
+             OptionName("max_new_tokens"), "must be below the model's {} positions, got {}",
+             max_length_, options.max_new_tokens);
   }
 
   /// Returns the tokens that were read; of generated text: the new ones.
@@ -139,7 +139,7 @@ class Evaluation {
         choices.push_back(encode_choice(tokenizer_, item.contexts[i], item.continuations[i],
                                         max_length_ - (options_.probes ? 1 : 0)));
       } catch (const InvalidArgument& error) {
-        throw InvalidArgument("{}, item {}: {}", item.task, item.doc_id, error.what());
+        throw prefixed(fmt::format("{}, item {}", item.task, item.doc_id), error);
       }
       is_cut = is_cut || choices.back().is_cut;
       tokens_ += std::ssize(choices.back().input);

@@ -368,8 +368,9 @@ std::vector<std::string> expanded(const TaskOptions& options) {
 
 void check_count(const char* option, const std::vector<fs::path>& files, std::size_t tasks) {
   if (files.empty() || is_folder(files) || files.size() == tasks) return;
-  throw InvalidArgument("{}: expected a folder or one file per task, got {} for {} tasks", option,
-                        files.size(), tasks);
+  throw InvalidArgument(OptionName(option),
+                        "expected a folder or one file per task, got {} for {} tasks", files.size(),
+                        tasks);
 }
 
 }  // namespace
@@ -393,16 +394,16 @@ void TaskOptions::describe(OptionList& list) {
 }
 
 void TaskOptions::validate() const {
-  throw_if(tasks.empty() == samples.empty(),
-           "tasks: expected --tasks with --data, or --samples; got {}",
+  throw_if(tasks.empty() == samples.empty(), OptionName("tasks"),
+           "expected --tasks with --data, or --samples; got {}",
            tasks.empty() ? "neither" : "both");
-  throw_if(!tasks.empty() && data.empty(),
-           "data: expected a folder or one file per task, got none");
+  throw_if(!tasks.empty() && data.empty(), OptionName("data"),
+           "expected a folder or one file per task, got none");
   constexpr std::int64_t kMostShots = 1000;
-  throw_if(items.shots < 0 || items.shots > kMostShots, "shots: must be from 0 to {}, got {}",
-           kMostShots, items.shots);
+  throw_if(items.shots < 0 || items.shots > kMostShots, OptionName("shots"),
+           "must be from 0 to {}, got {}", kMostShots, items.shots);
   if (items.limit && *items.limit < 1) {
-    throw InvalidArgument("limit: must be >= 1, got {}", *items.limit);
+    throw InvalidArgument(OptionName("limit"), "must be >= 1, got {}", *items.limit);
   }
 }
 

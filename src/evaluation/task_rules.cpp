@@ -271,7 +271,7 @@ TaskRule task_rule(const std::string& task) {
     return rule;
   }
   if (is_yaml(task) || task.ends_with(".json")) return own_rule(task);
-  throw InvalidArgument("tasks: expected {}, or a .yaml or .json file, got '{}'",
+  throw InvalidArgument(OptionName("tasks"), "expected {}, or a .yaml or .json file, got '{}'",
                         fmt::join(names, ", "), printable(task));
 }
 

@@ -29,9 +29,9 @@ template <typename Work> auto with_prefix(const std::string& where, const Work& 
   try {
     return work();
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument("{}: {}", where, error.what());
+    throw prefixed(where, error);
   } catch (const NumericalError& error) {
-    throw NumericalError("{}: {}", where, error.what());
+    throw prefixed(where, error);
   }
 }
 template <typename Work>

@@ -95,11 +95,10 @@ void SummaryOptions::describe(OptionList& list, const std::string& name) {
 
 void SummaryOptions::validate(const std::string& resamples_name) const {
   check_option(confidence > 0.0 && confidence < 1.0, "confidence", "in (0, 1)", confidence);
-  throw_if(resamples != 0 && resamples < kFewestResamples,
-           "{}: must be >= {}, or 0 for no interval, got {}", resamples_name, kFewestResamples,
-           resamples);
-  throw_if(resamples > kMostResamples, "{}: must be <= {}, got {}", resamples_name, kMostResamples,
-           resamples);
+  throw_if(resamples != 0 && resamples < kFewestResamples, OptionName(resamples_name),
+           "must be >= {}, or 0 for no interval, got {}", kFewestResamples, resamples);
+  throw_if(resamples > kMostResamples, OptionName(resamples_name), "must be <= {}, got {}",
+           kMostResamples, resamples);
 }
 
 Summary summarize(std::span<const double> values, const SummaryOptions& options) {

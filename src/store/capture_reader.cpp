@@ -130,22 +130,21 @@ const ActivationInfo& CaptureReader::activation(const std::string& site, int lay
 }
 
 void CaptureReader::skip_tokens(std::int64_t count) {
-  if (count < 0) throw InvalidArgument("skip_tokens: must be >= 0, got {}", count);
+  if (count < 0) throw InvalidArgument(OptionName("skip_tokens"), "must be >= 0, got {}", count);
   if (count == 0) return;
-  throw_if(
-      info().rows != RowKind::kTokens || !info().class_names.empty(),
-      "skip_tokens: needs every token of a sequence, but '{}' contains pooled rows or selected "
-      "tokens; capture again with --rows tokens and without --only",
-      path().string());
+  throw_if(info().rows != RowKind::kTokens || !info().class_names.empty(),
+           OptionName("skip_tokens"),
+           "needs every token of a sequence, but '{}' contains pooled rows or selected "
+           "tokens; capture again with --rows tokens and without --only",
+           path().string());
   const std::vector<std::int64_t>& stored = impl_->tables.offsets;
   std::vector<std::int64_t> view = {0};
   for (std::size_t i = 0; i + 1 < stored.size(); ++i) {
     const std::int64_t tokens = stored[i + 1] - stored[i];
-    throw_if(
-        tokens - count < 2,
-        "skip_tokens: must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
-        "{}, got {}",
-        i, path().string(), tokens, count);
+    throw_if(tokens - count < 2, OptionName("skip_tokens"),
+             "must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
+             "{}, got {}",
+             i, path().string(), tokens, count);
     view.push_back(view.back() + tokens - count);
   }
   impl_->skip = count;

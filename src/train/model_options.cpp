@@ -12,9 +12,20 @@
 namespace lime {
 namespace {
 
-void require_start(bool holds, const char* name, const char* what, double value) {
-  if (holds && std::isfinite(value)) return;
-  throw InvalidArgument("model: {} must be {}, got {}", name, what, value);
+/// Checks the options that are sizes in config.json too, under the names that the user typed.
+void check_sizes(const ModelOptions& options) {
+  for (const auto& [name, size] :
+       {std::pair("num_hidden_layers", options.num_hidden_layers),
+        std::pair("num_attention_heads", options.num_attention_heads),
+        std::pair("num_key_value_heads", options.num_key_value_heads.value_or(1)),
+        std::pair("hidden_size", options.hidden_size),
+        std::pair("intermediate_size", options.intermediate_size.value_or(1)),
+        std::pair("max_position_embeddings", options.max_position_embeddings)}) {
+    check_option(size >= 1, name, ">= 1", size);
+  }
+  throw_if(options.hidden_size % options.num_attention_heads != 0, OptionName("hidden_size"),
+           "must be a multiple of the {} attention heads, got {}", options.num_attention_heads,
+           options.hidden_size);
 }
 
 bool router_has_j(RouterKind router) {
@@ -46,8 +57,8 @@ void add_choice(OptionField& field, std::vector<std::string> choices) {
   field.type = fmt::format("{}", fmt::join(choices, "|"));
   field.assign = [assign = field.assign, name = field.name,
                   choices](const std::vector<std::string>& texts) {
-    throw_if(std::ranges::find(choices, texts.back()) == choices.end(),
-             "{}: expected one of {}, got '{}'", name, join_words(choices), texts.back());
+    throw_if(std::ranges::find(choices, texts.back()) == choices.end(), OptionName(name),
+             "expected one of {}, got '{}'", join_words(choices), texts.back());
     assign(texts);
   };
   field.choices = std::move(choices);
@@ -124,8 +135,8 @@ void ModelOptions::require_used(const std::set<std::string>& given) const {
       if (is_used || !given.contains(std::string(name))) continue;
       const std::string router_here =
           decoder == "lime" ? fmt::format(" --router {}", enum_name(lime.router)) : "";
-      throw InvalidArgument("{}: requires {}, got --decoder {}{}; omit it", name, owner, decoder,
-                            router_here);
+      throw InvalidArgument(OptionName(name), "requires {}, got --decoder {}{}; omit it", owner,
+                            decoder, router_here);
     }
   }
 }
@@ -189,12 +200,11 @@ void ModelOptions::describe(OptionList& list) {
 ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token_id,
                                  std::int64_t eos_token_id) const {
   constexpr const char* kWhere = "model";
-  throw_if(num_attention_heads < 1 || hidden_size < 1 || hidden_size % num_attention_heads != 0,
-           "{}: hidden_size must be a multiple of num_attention_heads, got {} and {}", kWhere,
-           hidden_size, num_attention_heads);
-  require_start(initializer_range > 0.0, "initializer_range", "> 0", initializer_range);
-  require_start(lime.initializer_scale >= 0.0, "router_initializer_scale", ">= 0",
-                lime.initializer_scale);
+  check_sizes(*this);
+  check_option(initializer_range > 0.0 && std::isfinite(initializer_range), "initializer_range",
+               "> 0", initializer_range);
+  check_option(lime.initializer_scale >= 0.0 && std::isfinite(lime.initializer_scale),
+               "router_initializer_scale", ">= 0", lime.initializer_scale);
   Json keys = {{"vocab_size", vocab_size},
                {"hidden_size", hidden_size},
                {"intermediate_size", intermediate_size.value_or(4 * hidden_size)},

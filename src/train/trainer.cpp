@@ -27,8 +27,8 @@ void ScheduleOptions::validate() const {
   check_option(warmup_steps >= 0, "warmup_steps", ">= 0", warmup_steps);
   check_option(final_learning_rate >= 0.0 && final_learning_rate <= 1.0, "final_learning_rate",
                "from 0 to 1", final_learning_rate);
-  throw_if(!(decay_fraction > 0.0 && decay_fraction <= 1.0),
-           "decay_fraction: must be above 0 and at most 1, got {}", decay_fraction);
+  throw_if(!(decay_fraction > 0.0 && decay_fraction <= 1.0), OptionName("decay_fraction"),
+           "must be above 0 and at most 1, got {}", decay_fraction);
 }
 
 double learning_rate_fraction(const ScheduleOptions& options, std::int64_t step,
@@ -63,8 +63,8 @@ void ComputeOptions::describe(OptionList& list) {
 
 void ComputeOptions::validate() const {
   const c10::Device where = parse_device(device);
-  throw_if(autocast && !where.is_cuda(),
-           "autocast: bfloat16 is for CUDA, got device '{}'; omit --autocast or use --device cuda",
+  throw_if(autocast && !where.is_cuda(), OptionName("autocast"),
+           "bfloat16 is for CUDA, got device '{}'; omit --autocast or use --device cuda",
            where.str());
 }
 
@@ -125,7 +125,8 @@ void TrainingOptions::validate() const {
   // The products of these counts fit into 64 bits.
   static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const auto require_count = [](std::int64_t value, const char* name) {
-    throw_if(value < 1 || value > kMost, "{}: must be from 1 to {}, got {}", name, kMost, value);
+    throw_if(value < 1 || value > kMost, OptionName(name), "must be from 1 to {}, got {}", kMost,
+             value);
   };
   require_count(epochs, "epochs");
   require_count(steps.value_or(1), "steps");

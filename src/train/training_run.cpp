@@ -277,9 +277,9 @@ class Run {
     try {
       return tensors_as(job_.decoder.parameters(), options_.save_dtype);
     } catch (const NumericalError& error) {
-      throw NumericalError(
-          "save_dtype: {}; '{}' contains the state, use another --save-dtype and add --resume",
-          error.what(), options_.output.string());
+      throw NumericalError(OptionName("save_dtype"),
+                           "{}; '{}' contains the state, use another --save-dtype and add --resume",
+                           error.what(), options_.output.string());
     }
   }
 
@@ -345,7 +345,8 @@ void TrainingRunOptions::describe(OptionList& list) {
 }
 
 void TrainingRunOptions::validate() const {
-  if (output.empty()) throw InvalidArgument("output: must name a folder, got none; add -o DIR");
+  if (output.empty())
+    throw InvalidArgument(OptionName("output"), "must name a folder, got none; add -o DIR");
   check_option(save_every >= 1, "save_every", ">= 1", save_every);
   check_option(log_every >= 1, "log_every", ">= 1", log_every);
   check_option(validate_every >= 1, "validate_every", ">= 1", validate_every);
@@ -369,11 +370,10 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
   if (from.empty()) return {model.config(vocab_size, bos_token_id, eos_token_id), seed, options};
   const Checkpoint checkpoint = Checkpoint::open(from);
   checkpoint.config().require_head("from");
-  throw_if(
-      checkpoint.config().vocab_size < vocab_size,
-      "from: the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
-      "with its own tokenizer",
-      from.string(), vocab_size, checkpoint.config().vocab_size);
+  throw_if(checkpoint.config().vocab_size < vocab_size, OptionName("from"),
+           "the vocabulary of '{}' must contain the {} tokens of the data, got {} tokens; train "
+           "with its own tokenizer",
+           from.string(), vocab_size, checkpoint.config().vocab_size);
   const ModelConfig config = model.routed(checkpoint.config());
   if (config == checkpoint.config()) return load_decoder(checkpoint, options);
   Decoder decoder(config, seed, options);

@@ -161,8 +161,8 @@ Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
   if (!style.panel.empty()) {
     drawn.panels.clear();
     for (const int number : style.panel) {
-      throw_if(number < 1 || number > std::ssize(figure.panels),
-               "panel: the figure has panels 1 to {}, got {}", figure.panels.size(), number);
+      throw_if(number < 1 || number > std::ssize(figure.panels), OptionName("panel"),
+               "the figure has panels 1 to {}, got {}", figure.panels.size(), number);
       drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
     }
     drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));

@@ -23,7 +23,8 @@ int settle_fitting(FigureLayout& layout, const FigureSize& page, const FigureSty
   layout.settle(height);
   if (wanted <= most || layout.is_readable()) return height;
   throw InvalidArgument(
-      "size: the page is {:.4g} mm high, the figure needs {:.0f} mm; show less (--panel, --by, "
+      OptionName("size"),
+      "the page is {:.4g} mm high, the figure needs {:.0f} mm; show less (--panel, --by, "
       "--label, --layer), or set only a width, e.g. --size {:.4g}",
       *most_mm * style.magnification(), wanted / kUnitsPerMm * style.magnification(),
       page.width_mm * style.magnification());

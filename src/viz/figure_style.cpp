@@ -135,8 +135,9 @@ FigureSize figure_size(std::string_view text) {
   }
   std::string names;
   for (const NamedSize& named : kSizes) names += fmt::format("{}, ", named.name);
-  throw InvalidArgument("size: expected auto, {}or millimetres, e.g. 120 or 120x80, got '{}'",
-                        names, text);
+  throw InvalidArgument(OptionName("size"),
+                        "expected auto, {}or millimetres, e.g. 120 or 120x80, got '{}'", names,
+                        text);
 }
 
 FigureSize figure_size(const FigureStyle& style, bool is_wide) {
@@ -187,10 +188,11 @@ void FigureStyle::describe(OptionList& list) {
 
 void FigureStyle::validate() const {
   figure_size(*this, false);
-  throw_if(!(font_size >= 2.0 && font_size <= 72.0), "font_size: must be in [2, 72] pt, got {}",
-           font_size);
-  if (dpi < 30 || dpi > 2400) throw InvalidArgument("dpi: must be in [30, 2400], got {}", dpi);
-  if (font.empty()) throw InvalidArgument("font: expected a font family, got ''");
+  throw_if(!(font_size >= 2.0 && font_size <= 72.0), OptionName("font_size"),
+           "must be in [2, 72] pt, got {}", font_size);
+  if (dpi < 30 || dpi > 2400)
+    throw InvalidArgument(OptionName("dpi"), "must be in [30, 2400], got {}", dpi);
+  if (font.empty()) throw InvalidArgument(OptionName("font"), "expected a font family, got ''");
 }
 
 }  // namespace lime

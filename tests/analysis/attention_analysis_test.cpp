@@ -206,7 +206,7 @@ TEST_F(AttentionAnalysisTest, SkippedQueriesDoNotCount) {
   EXPECT_DOUBLE_EQ(value_of(analyze(), {{"kind", "head"}, {"measure", "distance"}}, "mean"),
                    (3.0 + 4.5 + 2.0) / 3.0);
   options_.skip_queries = 3;
-  EXPECT_THAT(refusal(), HasSubstr("sequence 2 has 3 tokens, and skip_queries omits 3"));
+  EXPECT_THAT(refusal(), HasSubstr("sequence 2 has 3 tokens, and 3 queries are skipped"));
 }
 
 TEST_F(AttentionAnalysisTest, NumbersDoNotDependOnThreads) {

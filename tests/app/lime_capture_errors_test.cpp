@@ -35,7 +35,7 @@ TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
       "--checkpoint model text.txt", 2,
       "unknown command 'text.txt' (available: sweep, info, verify, pack); pass text with --text");
   expect_refusal(std::string(kCapture) + " --shard 2/2", 2, "0 <= I < N");
-  expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "only: selects tokens");
+  expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "--only: selects tokens");
   expect_refusal(std::string(kCapture) + " --layers 3-1", 2, "--layers");
   EXPECT_EQ(run("--help").status, 0);
   EXPECT_THAT(run("--help").output, HasSubstr("lime-capture --checkpoint models/llama --text"));

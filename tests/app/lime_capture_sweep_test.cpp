@@ -25,7 +25,7 @@ TEST_F(LimeCaptureTest, SweepsOverComponentsAndRefusesUnknownEdits) {
   EXPECT_THAT(run(sweep + "--over sublayers -o sweep.json --resume").errors,
               HasSubstr("already finished"));
   EXPECT_THAT(run(sweep + "--edit 'zero hiden'").errors, HasSubstr("did you mean 'hidden'?"));
-  EXPECT_THAT(run(sweep).errors, HasSubstr("edit: is missing"));
+  EXPECT_THAT(run(sweep).errors, HasSubstr("--edit: is missing"));
 }
 
 TEST_F(LimeCaptureTest, SweepsLeaveOutSequencesWithoutSelectedTokens) {

@@ -94,7 +94,7 @@ TEST_F(LimeCaptureTest, StaysWithinTheMemoryLimit) {
   const std::string command = std::string(kCapture) + " --memory-limit ";
   const ProgramRun refused = run(command + "20MB");
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.errors, HasSubstr("memory_limit: 20MB is too little for weights of "));
+  EXPECT_THAT(refused.errors, HasSubstr("--memory-limit: 20MB is too little for weights of "));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "capture.h5"));
   // It accepts the limit that it suggested.
   const std::string asked = "pass --memory-limit ";
@@ -118,7 +118,7 @@ TEST_F(LimeCaptureTest, GoesOnWithAnotherMemoryLimit) {
   const ProgramRun refused = run(command + "--resume --memory-limit 20MB");
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.errors,
-              MatchesRegex("lime-capture: memory_limit: the capture was started with passes of 4 "
+              MatchesRegex("lime-capture: --memory-limit: the capture was started with passes of 4 "
                            "sequences [^\n]*; resume with --memory-limit [0-9]+MiB or more\n"));
   EXPECT_EQ(run(command + "--resume --memory-limit 2GB").status, 0);
   EXPECT_EQ(testing::read_text(folder_ / "capture.shards/00000.h5"),
@@ -224,10 +224,10 @@ TEST_F(LimeCaptureTest, StoresThePackingAndComparesIt) {
   expect_refusal("--checkpoint model --lines text.txt --packing lime-code", 2,
                  "packing: lime-code applies to --text only; omit --packing");
   expect_refusal("--checkpoint model --lines text.txt --packing bos-each", 2,
-                 "packing: bos-each applies to --text and --tokens only, because other sequences "
+                 "--packing: bos-each applies to --text and --tokens only, because other sequences "
                  "are not packed; omit --packing");
   expect_refusal("--checkpoint model --text text.txt --packing bos-each --bos never", 2,
-                 "bos: must be auto or always with --packing bos-each, got never");
+                 "--bos: must be auto or always with --packing bos-each, got never");
   expect_refusal(command + " --bos never", 2, "bos: must be auto with --packing lime-code");
 }
 

@@ -152,7 +152,7 @@ TEST_F(LimeEvalTest, FitsProbesPerLayer) {
       run_command("cd '" + folder_.path().string() + "' && '" LIME_METRICS "' choices a.jsonl")
           .output,
       HasSubstr("choices, probe"));
-  fails(command, "probes: need the outputs of layers; add --layers all");
+  fails(command, "--probes: need the outputs of layers; add --layers all");
   fails(command + " --layers all --limit 4", "must have choices and at least 5 items, got 4");
 }
 
@@ -210,7 +210,7 @@ TEST_F(LimeEvalTest, GeneratesAnswers) {
       eval("--tasks gsm8k --data gsm8k.jsonl --max-new-tokens 8 --max-length 12 -o b.jsonl").errors,
       HasSubstr("1 of 1 items have a context longer than the model's 12"));
   fails("--tasks gsm8k --data gsm8k.jsonl --max-new-tokens 8 --max-length 8 -o b.jsonl",
-        "max_new_tokens: must be below the model's 8 positions, got 8");
+        "--max-new-tokens: must be below the model's 8 positions, got 8");
   EXPECT_EQ(eval("--samples a.jsonl --max-new-tokens 8 -o b.jsonl").status, 0);
   EXPECT_EQ(testing::read_text(folder_ / "b.jsonl"), text);
 }
@@ -233,17 +233,17 @@ TEST_F(LimeEvalTest, LearnsAnswersThatItWasFineTunedOn) {
                                        "--tasks choices --data own.jsonl -o a.jsonl");
   EXPECT_THAT(tuned.output, HasSubstr("acc 1.0000")) << tuned.errors;
   EXPECT_THAT(run_command(train + "--train-file pairs.jsonl -o b").errors,
-              HasSubstr("from: must be given with --task text-pairs"));
+              HasSubstr("--from: must be given with --task text-pairs"));
   testing::write_text(folder_ / "pairs.jsonl", "{\"prompt\": \"a\"}\n");
   EXPECT_THAT(run_command(train + "--from model --train-file pairs.jsonl -o b").errors,
               HasSubstr("line 1: must have the texts 'prompt' and 'answer'"));
 }
 
 TEST_F(LimeEvalTest, RefusesBadInput) {
-  fails("--tasks choices -o a.jsonl", "data: expected a folder or one file per task, got none");
+  fails("--tasks choices -o a.jsonl", "--data: expected a folder or one file per task, got none");
   fails("--tasks piqa --data own.jsonl -o a.jsonl", "piqa expects goal, sol1, sol2, label");
   fails("--tasks choices piqa --data own.jsonl -o a.jsonl",
-        "data: expected a folder or one file per task, got 1 for 2 tasks");
+        "--data: expected a folder or one file per task, got 1 for 2 tasks");
   fails("--tasks piqa --data . -o a.jsonl", "'.': contains no data for piqa");
   fails("--tasks choices --data own.jsonl --shots 2 -o a.jsonl", "give it with --fewshot-data");
   fails("--tasks choices --data own.jsonl --max-length 1 -o a.jsonl",

@@ -112,7 +112,7 @@ TEST_F(LimeGenerateTest, TheJsonOfNextTokensMayContainTheContinuation) {
       parse_json(generate(command + " --next-tokens 2 --continuation").output, "output");
   EXPECT_EQ("the cat" + json["continuation"].get<std::string>() + "\n", generate(command).output);
   EXPECT_THAT(generate(command + " --continuation").errors,
-              HasSubstr("continuation: is part of the JSON of --next-tokens K"));
+              HasSubstr("--continuation: is part of the JSON of --next-tokens K"));
 }
 
 TEST_F(LimeGenerateTest, TheSeedDecidesWhatIsSampled) {
@@ -200,16 +200,16 @@ TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
                       R"({"format": "lime-router-edit/1", "edits": [{"scale": 0}]})");
   fails("--checkpoint model --prompt x --edit edit.json", 1,
         "router edit: the model must be a LIMe with static router weights, got llama");
-  fails("--checkpoint model --prompt x --next-tokens -1", 2, "next_tokens: must be >= 0, got -1");
+  fails("--checkpoint model --prompt x --next-tokens -1", 2, "--next-tokens: must be >= 0, got -1");
   fails("--checkpoint model --prompt x --each-token", 2,
-        "each_token: requires next-token predictions; pass --next-tokens K as well");
-  fails("--prompt x", 2, "checkpoint: must be given");
+        "--each-token: requires next-token predictions; pass --next-tokens K as well");
+  fails("--prompt x", 2, "--checkpoint: must be given");
   fails("--checkpoint nowhere --prompt x", 1, "'nowhere': the checkpoint folder does not exist");
   fails("--checkpoint org/name --prompt x", 1, "hf download org/name --local-dir name");
   fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");
   fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must be in (0, 1], got 0");
   fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "max_new_tokens must be >= 1");
-  fails("--checkpoint model --prompt x --device gpu", 1, "device: must be auto, cpu, cuda");
+  fails("--checkpoint model --prompt x --device gpu", 1, "--device: must be auto, cpu, cuda");
   fails("--checkpoint model --prompt x --device cuda:99", 1, "does not exist");
   ModelConfig config = tiny_config();
   config.vocab_size = 200;

@@ -110,13 +110,13 @@ TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
             "capture again with --sites values,hidden,attn.hook_pattern, or with attn.hook_profile "
             "for summaries alone\n");
   EXPECT_THAT(refusal("attention " + capture_ + " --sequence 4", 1),
-              HasSubstr("sequence: must be in 0 to 3, the sequences of '"));
+              HasSubstr("--sequence: must be in 0 to 3, the sequences of '"));
   EXPECT_THAT(refusal("attention " + capture_ + " --head 4", 1),
               HasSubstr("has heads 0 to 3, got 4"));
   EXPECT_THAT(refusal("attention " + capture_ + " --layer 4", 1),
               HasSubstr("attn.hook_pattern: has no layer 4 (available: 0-3)"));
   EXPECT_THAT(refusal("attention " + capture_ + " --query 4", 2),
-              HasSubstr("query: needs a sequence; add --sequence"));
+              HasSubstr("--query: needs a sequence; add --sequence"));
 }
 
 TEST_F(LimeMetricsAttentionTest, TunedLensEqualsNumpyAndTransformers) {

@@ -72,7 +72,7 @@ TEST_F(LimeMetricsBlimpTest, RefusesBadPairsInOneLine) {
                         "dimension 1 of sequence 3"));
   write(testing::example_pairs());
   EXPECT_THAT(refusal("blimp blimp.h5 --folds 20", 1), HasSubstr("fewer than the 20 folds"));
-  EXPECT_THAT(refusal("blimp blimp.h5 --folds 1", 2), HasSubstr("folds: must be >= 2, got 1"));
+  EXPECT_THAT(refusal("blimp blimp.h5 --folds 1", 2), HasSubstr("--folds: must be >= 2, got 1"));
   EXPECT_THAT(refusal("blimp blimp.h5 --zero-shot", 1), HasSubstr("contains no log-likelihoods"));
   EXPECT_THAT(refusal("blimp blimp.h5 --task four", 1), HasSubstr("has no task 'four'"));
   EXPECT_THAT(refusal("blimp blimp.h5 --judgements no/such/folder.jsonl", 1),

@@ -197,7 +197,7 @@ TEST_F(ChoicesCommandTest, RefusesBrokenSamples) {
   write("a.jsonl", {one});
   write("b.jsonl", {two});
   fails("a.jsonl b.jsonl --label X,X", "tokenizers of different hashes (aaaaaaaaaaaa and");
-  fails("a.jsonl --task copa", "task: no file contains 'copa'");
+  fails("a.jsonl --task copa", "--task: no file contains 'copa'");
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST_F(CostCommandTest, RefusesWhatIsNoConfig) {
             "lime-metrics: 'a.json': cost: 'num_attention_heads' must be a multiple of "
             "num_key_value_heads = 5, got 32\n");
   EXPECT_THAT(refusal("cost a.json --sequence-length 0", 2),
-              HasSubstr("sequence_length: must be from 1 to 2147483647, got 0"));
+              HasSubstr("--sequence-length: must be from 1 to 2147483647, got 0"));
   EXPECT_THAT(refusal("cost a.json a.json", 2), HasSubstr("configs: values must be unique"));
   EXPECT_THAT(refusal("cost a.json --decoder gpt", 2),
               HasSubstr("expected one of llama, lime, denseformer"));

@@ -265,7 +265,7 @@ TEST_F(CounterfactualCommandTest, RefusesCapturesThatCannotTell) {
       HasSubstr("unknown site 'keys' (its sites: values, routed_values); capture again with "
                 "--sites keys"));
   EXPECT_EQ(refusal("counterfactual lime.h5 --site attn", 1),
-            "lime-metrics: site: the routers of 'lime' mix values, keys, got 'attn'\n");
+            "lime-metrics: --site: the routers of 'lime' mix values, keys, got 'attn'\n");
   RoutedCapture pooled = capture;
   pooled.pooled = true;
   pooled.lengths.assign(static_cast<std::size_t>(capture.num_rows()), 1);
@@ -345,16 +345,16 @@ TEST_F(CounterfactualCommandTest, RefusesCapturesWithoutTheWeightsOfTokensAndMea
 TEST_F(CounterfactualCommandTest, RefusesRoutersAndNumbersThatDoNotExist) {
   write_lime();
   EXPECT_EQ(refusal("counterfactual lime.h5 --router identiy", 2),
-            "lime-metrics: router: expected trained, identity, last-J, first-J, top-K, unsigned, "
+            "lime-metrics: --router: expected trained, identity, last-J, first-J, top-K, unsigned, "
             "permuted, random, mean, shuffled or cut-L with J, K >= 1, L >= 0, got 'identiy'; see "
             "lime-metrics counterfactual --help\n");
   EXPECT_EQ(refusal("counterfactual lime.h5 --router cut-3", 1),
-            "lime-metrics: router: cut-3 must name a layer from 0 to 2\n");
+            "lime-metrics: --router: cut-3 must name a layer from 0 to 2\n");
   EXPECT_THAT(refusal("counterfactual lime.h5 --draws 0", 2),
-              HasSubstr("draws: must be from 1 to 10000, got 0"));
+              HasSubstr("--draws: must be from 1 to 10000, got 0"));
   EXPECT_THAT(refusal("counterfactual lime.h5 --preset seq-vcr", 2),
               HasSubstr("preset: must be lime-code or raw"));
-  EXPECT_THAT(refusal("counterfactual lime.h5 --folds 1", 2), HasSubstr("folds: must be >= 2"));
+  EXPECT_THAT(refusal("counterfactual lime.h5 --folds 1", 2), HasSubstr("--folds: must be >= 2"));
   EXPECT_THAT(refusal("counterfactual lime.h5 --alpha 0", 2), HasSubstr("alpha"));
   EXPECT_THAT(refusal("counterfactual lime.h5 --layer 9", 1), HasSubstr("has no layer 9"));
 }

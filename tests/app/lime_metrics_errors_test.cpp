@@ -32,7 +32,7 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
   const std::string see = "; see lime-metrics entropy --help\n";
   for (const std::string alpha : {"0", "-1", "nan", "-inf"}) {
     EXPECT_EQ(refusal("entropy --alpha " + alpha, 2),
-              fmt::format("lime-metrics: alpha: must be > 0 (1 and inf are allowed), got {}{}",
+              fmt::format("lime-metrics: --alpha: must be > 0 (1 and inf are allowed), got {}{}",
                           alpha, see));
   }
   EXPECT_EQ(refusal("entropy --alpha half", 2),
@@ -45,34 +45,36 @@ TEST_F(LimeMetricsErrorsTest, WrongUsageIsOneLineAndStatus2) {
             "lime-metrics: --format: expected one of table, csv, json, latex, got 'xml'" + see);
   EXPECT_EQ(
       refusal("entropy --label a b", 2),
-      "lime-metrics: label: expected one name per capture, got 2 (a, b) for 1 capture; put the "
+      "lime-metrics: --label: expected one name per capture, got 2 (a, b) for 1 capture; put the "
       "captures before --label; a comma separates labels, write '\\,' for a comma inside a label" +
           see);
   EXPECT_EQ(refusal("entropy --layer 3-", 2),
             "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got '3-'" + see);
-  EXPECT_EQ(refusal("entropy -o out.dat", 2),
-            "lime-metrics: output: the name must end in .json, .csv, .tex or .txt, got 'out.dat'; "
-            "or use --format" +
-                see);
+  EXPECT_EQ(
+      refusal("entropy -o out.dat", 2),
+      "lime-metrics: --output: the name must end in .json, .csv, .tex or .txt, got 'out.dat'; "
+      "or use --format" +
+          see);
   EXPECT_EQ(refusal("entropy --threads -1", 2),
-            "lime-metrics: threads: must be from 0 to 1024 (0 uses all CPUs), got -1" + see);
-  EXPECT_EQ(refusal("entropy --top-k 0", 2), "lime-metrics: top_k: must be > 0, got 0" + see);
+            "lime-metrics: --threads: must be from 0 to 1024 (0 uses all CPUs), got -1" + see);
+  EXPECT_EQ(refusal("entropy --top-k 0", 2), "lime-metrics: --top-k: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entropy --bootstrap 5", 2),
-            "lime-metrics: bootstrap: must be >= 100, or 0 for no interval, got 5" + see);
+            "lime-metrics: --bootstrap: must be >= 100, or 0 for no interval, got 5" + see);
   for (const std::string command :
        {"entropy", "blimp", "geometry", "counterfactual", "attention"}) {
-    EXPECT_EQ(refusal(command + " --bootstrap 1000000000000", 2),
-              "lime-metrics: bootstrap: must be <= 10000000, got 1000000000000; see lime-metrics " +
-                  command + " --help\n");
+    EXPECT_EQ(
+        refusal(command + " --bootstrap 1000000000000", 2),
+        "lime-metrics: --bootstrap: must be <= 10000000, got 1000000000000; see lime-metrics " +
+            command + " --help\n");
   }
   EXPECT_EQ(refusal("entropy --compare-resamples 1000000000000", 2),
-            "lime-metrics: compare_resamples: must be <= 10000000, got 1000000000000" + see);
+            "lime-metrics: --compare-resamples: must be <= 10000000, got 1000000000000" + see);
   EXPECT_EQ(refusal("entropy --confidence 95", 2),
-            "lime-metrics: confidence: must be in (0, 1), got 95" + see);
+            "lime-metrics: --confidence: must be in (0, 1), got 95" + see);
   EXPECT_EQ(refusal("entropy --site values,values", 2),
-            "lime-metrics: site: every name must be unique, got values, values" + see);
+            "lime-metrics: --site: every name must be unique, got values, values" + see);
   EXPECT_EQ(refusal("entropy --max-sequences 0", 2),
-            "lime-metrics: max_sequences: must be > 0, got 0" + see);
+            "lime-metrics: --max-sequences: must be > 0, got 0" + see);
   EXPECT_EQ(refusal("entrpy", 2),
             "lime-metrics: unknown command 'entrpy'; did you mean 'entropy'?; see lime-metrics "
             "--help\n");
@@ -170,9 +172,10 @@ TEST_F(LimeMetricsErrorsTest, RefusesOutputsThatItCannotWrite) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("entropy -o none/e.json", 1),
             "lime-metrics: 'none/e.json': the folder 'none' does not exist; create it first\n");
-  EXPECT_EQ(refusal("entropy -o capture.h5 --format json", 1),
-            "lime-metrics: output: 'capture.h5' is an input and would be overwritten; use another "
-            "name\n");
+  EXPECT_EQ(
+      refusal("entropy -o capture.h5 --format json", 1),
+      "lime-metrics: --output: 'capture.h5' is an input and would be overwritten; use another "
+      "name\n");
   const ProgramRun full = run("entropy > /dev/full");
   EXPECT_EQ(full.status, 1);
   EXPECT_EQ(full.errors,

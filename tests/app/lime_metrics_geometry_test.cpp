@@ -120,13 +120,13 @@ TEST_F(LimeMetricsGeometryTest, LeavesOutTheFirstTokensAndMeasuresTheDataSet) {
   EXPECT_EQ(law.at(0).at("fit_last"), 11);
   EXPECT_EQ(
       refusal("geometry --measure power-law", 1),
-      "lime-metrics: 'capture.h5': site 'hidden', layer 0: power law: needs eigenvalues 11 to "
-      "50, but the covariance has rank 12; use a smaller power_law_last, or more rows\n");
+      "lime-metrics: 'capture.h5': site 'hidden', layer 0: --power-law-last: must be at most 12, "
+      "the rank of the covariance, got 50; use a smaller range, or more rows\n");
   EXPECT_EQ(
       refusal("geometry --skip-tokens 24", 1),
-      "lime-metrics: skip_tokens: must leave every sequence at least 2 tokens, but sequence 1 "
+      "lime-metrics: --skip-tokens: must leave every sequence at least 2 tokens, but sequence 1 "
       "of 'capture.h5' has 25, got 24\n");
-  EXPECT_THAT(refusal("entropy --skip-tokens -1", 2), HasSubstr("skip_tokens: must be >= 0"));
+  EXPECT_THAT(refusal("entropy --skip-tokens -1", 2), HasSubstr("--skip-tokens: must be >= 0"));
 }
 
 TEST_F(LimeMetricsGeometryTest, TreatsSeedsAsTheUnit) {
@@ -159,7 +159,7 @@ TEST_F(LimeMetricsGeometryTest, TreatsSeedsAsTheUnit) {
   EXPECT_THAT(run("entropy c0.h5 c1.h5 c3.h5 --runs A,A,B").output,
               HasSubstr("one training run of 'B': no interval over runs"));
   EXPECT_EQ(refusal("entropy c0.h5 c1.h5 --runs A", 1),
-            "lime-metrics: runs: expected the model of each of 2 captures, got 1\n");
+            "lime-metrics: --runs: expected the model of each of 2 captures, got 1\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, CorrelatesMeasurementsWithScores) {
@@ -202,7 +202,7 @@ TEST_F(LimeMetricsGeometryTest, CorrelatesMeasurementsWithScores) {
             "lime-metrics: 'bad.csv', line 2, score: expected a finite number, got 'high'\n");
   testing::write_text(folder_ / "few.csv", "label,score\nm1,1\n");
   EXPECT_THAT(refusal("correlates g.json --scores few.csv", 1),
-              HasSubstr("scores: at least 4 models must be in the results and in the scores"));
+              HasSubstr("--scores: at least 4 models must be in the results and in the scores"));
 }
 
 TEST_F(LimeMetricsGeometryTest, TablesNameMeasuresAndCapturesAndCompare) {
@@ -275,11 +275,13 @@ TEST_F(LimeMetricsGeometryTest, ViewsEqualThePapersEquations) {
   EXPECT_LT(dime.at("ci_low").get<double>(), dime.at("ci_high").get<double>());
   const std::string views = "geometry --measure views,rank --jackknife 5";
   EXPECT_EQ(rows(views + " --threads 1"), rows(views + " --threads 3"));
-  EXPECT_EQ(refusal("geometry --measure views --max-sequences 7", 1),
-            "lime-metrics: max_sequences: must be a multiple of 3, the number of views of a text, "
-            "got 7\n");
-  EXPECT_EQ(refusal("geometry --measure views --jackknife 8", 1),
-            "lime-metrics: 'capture.h5': jackknife must be <= 7, the number of texts, got 8\n");
+  EXPECT_EQ(
+      refusal("geometry --measure views --max-sequences 7", 1),
+      "lime-metrics: --max-sequences: must be a multiple of 3, the number of views of a text, "
+      "got 7\n");
+  EXPECT_EQ(
+      refusal("geometry --measure views --jackknife 8", 1),
+      "lime-metrics: --jackknife: must be <= 7, the number of texts of 'capture.h5', got 8\n");
 }
 
 TEST_F(LimeMetricsGeometryTest, ViewsNeedACaptureOfViews) {
@@ -309,7 +311,7 @@ TEST_F(LimeMetricsGeometryTest, AllRowsEqualIsUndefinedWhereItIsAndSaysSo) {
   EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("n"), 1);
   EXPECT_EQ(row_of(dimension, "two_nn", "rows").at("duplicates"), 11);
   EXPECT_EQ(refusal("geometry --measure dimension", 1),
-            "lime-metrics: 'capture.h5': k must be < 12, the number of rows, got 20\n");
+            "lime-metrics: --k: must be < 12, the number of rows of 'capture.h5', got 20\n");
   EXPECT_EQ(refusal("similarity --label a", 1),
             "lime-metrics: 'capture.h5': site 'hidden': 'a', layer 0: similarity: all 12 rows are "
             "equal, so their similarity is undefined\n");
@@ -365,21 +367,22 @@ TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
 TEST_F(LimeMetricsGeometryTest, WrongOptionsAreOneLine) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("geometry --k 1", 2),
-            std::string("lime-metrics: k: must be >= 2, got 1") + kSeeGeometry);
+            std::string("lime-metrics: --k: must be >= 2, got 1") + kSeeGeometry);
   EXPECT_EQ(refusal("geometry --k 20 --neighbor-rows 20", 2),
-            std::string("lime-metrics: k: must be < neighbor_rows = 20, got 20") + kSeeGeometry);
+            std::string("lime-metrics: --k: must be < the number of neighbor rows, 20, got 20") +
+                kSeeGeometry);
   EXPECT_EQ(refusal("geometry --measure ranks", 2),
             std::string("lime-metrics: --measure: expected one of rank, similarity, curvature, "
                         "massive, dimension, first-token, power-law, views, got 'ranks'") +
                 kSeeGeometry);
   EXPECT_EQ(refusal("geometry --rank-tolerance 0", 2),
-            std::string("lime-metrics: rank_tolerance: must be in [1e-07, 1), got 0; smaller "
+            std::string("lime-metrics: --rank-tolerance: must be in [1e-07, 1), got 0; smaller "
                         "singular values are rounding noise") +
                 kSeeGeometry);
   EXPECT_EQ(refusal("geometry --two-nn-discard 1", 2),
-            std::string("lime-metrics: two_nn_discard: must be in [0, 1), got 1") + kSeeGeometry);
+            std::string("lime-metrics: --two-nn-discard: must be in [0, 1), got 1") + kSeeGeometry);
   EXPECT_EQ(refusal("geometry --massive-ratio 0.5", 2),
-            std::string("lime-metrics: massive_ratio: must be >= 1, got 0.5") + kSeeGeometry);
+            std::string("lime-metrics: --massive-ratio: must be >= 1, got 0.5") + kSeeGeometry);
   EXPECT_THAT(refusal("geometry --layer ''", 2), HasSubstr("layer"));
 }
 
@@ -451,13 +454,13 @@ TEST_F(LimeMetricsGeometryTest, ComparesWhatIsMeasuredOfAllRowsBlockByBlock) {
   }
   EXPECT_THAT(run("geometry a.h5 --measure rank").output, HasSubstr("add --jackknife 10"));
   EXPECT_EQ(refusal("geometry a.h5 b.h5 --measure rank --compare first", 1),
-            "lime-metrics: compare: measures of all rows together have no values per item; add "
+            "lime-metrics: --compare: measures of all rows together have no values per item; add "
             "--jackknife 10\n");
   EXPECT_EQ(refusal("geometry a.h5 --jackknife 8", 1),
-            "lime-metrics: 'a.h5': jackknife must be <= 7, the number of sequences, got 8\n");
+            "lime-metrics: --jackknife: must be <= 7, the number of sequences of 'a.h5', got 8\n");
   EXPECT_EQ(
       refusal("geometry a.h5 --jackknife 4", 2),
-      std::string("lime-metrics: jackknife: must be >= 5, or 0 for none, got 4") + kSeeGeometry);
+      std::string("lime-metrics: --jackknife: must be >= 5, or 0 for none, got 4") + kSeeGeometry);
 }
 
 }  // namespace

@@ -85,9 +85,10 @@ TEST_F(LimeMetricsGpuTest, GoesOnWithWhatTheSameDeviceHasFinished) {
 TEST_F(LimeMetricsGpuTest, AFailureOfTheGpuIsOneLine) {
   write_capture(folder_ / "capture.h5", example_capture());
   ::setenv("LIME_GPU_STAND_IN", "cuda:99", 1);
-  EXPECT_THAT(refusal("entropy --quiet --device cuda", 1),
-              ::testing::MatchesRegex("lime-metrics: device: cuda:99 failed: .*; finished results "
-                                      "are valid, try again or use --device cpu\n"));
+  EXPECT_THAT(
+      refusal("entropy --quiet --device cuda", 1),
+      ::testing::MatchesRegex("lime-metrics: --device: cuda:99 failed: .*; finished results "
+                              "are valid, try again or use --device cpu\n"));
 }
 
 TEST_F(LimeMetricsGpuTest, RerunComputesThereAgainOrWhereItIsTold) {
@@ -104,13 +105,15 @@ TEST_F(LimeMetricsGpuTest, WhatCannotBeComputedThereIsOneLine) {
   write_capture(folder_ / "capture.h5", example_capture());
   const std::string see = "; see lime-metrics entropy --help\n";
   EXPECT_EQ(refusal("entropy --device gpu", 2),
-            "lime-metrics: device: must be cpu, cuda or cuda:N, got 'gpu'" + see);
-  EXPECT_EQ(refusal("entropy --device cuda --top-k 2", 2),
-            "lime-metrics: top_k: is supported on the CPU only, got device 'cuda'; omit --top-k or "
-            "--device" +
-                see);
-  EXPECT_EQ(refusal("entropy --device cuda:3", 1),
-            "lime-metrics: device: must be one of the 1 GPU visible to CUDA, cuda:0, got cuda:3\n");
+            "lime-metrics: --device: must be cpu, cuda or cuda:N, got 'gpu'" + see);
+  EXPECT_EQ(
+      refusal("entropy --device cuda --top-k 2", 2),
+      "lime-metrics: --top-k: is supported on the CPU only, got device 'cuda'; omit --top-k or "
+      "--device" +
+          see);
+  EXPECT_EQ(
+      refusal("entropy --device cuda:3", 1),
+      "lime-metrics: --device: must be one of the 1 GPU visible to CUDA, cuda:0, got cuda:3\n");
 }
 
 TEST_F(LimeMetricsGpuTest, RefusesAMemoryLimitThatABatchExceeds) {
@@ -124,7 +127,7 @@ TEST_F(LimeMetricsGpuTest, SaysThatThereIsNoGpu) {
   const ProgramRun result = run("entropy --device cuda");
   if (result.status == 0) GTEST_SKIP() << "there is a GPU";
   EXPECT_EQ(result.status, 1);
-  EXPECT_THAT(result.errors, HasSubstr("device: LibTorch finds no GPU"));
+  EXPECT_THAT(result.errors, HasSubstr("--device: LibTorch finds no GPU"));
   EXPECT_THAT(result.errors, HasSubstr("use --device cpu\n"));
 }
 

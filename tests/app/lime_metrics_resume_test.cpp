@@ -172,8 +172,9 @@ TEST_F(LimeMetricsResumeTest, CtrlCWithoutAnOutputSaysThatNothingIsKept) {
 
 TEST_F(LimeMetricsResumeTest, ResumeNeedsAnOutput) {
   write_capture(folder_ / "capture.h5", example_capture());
-  EXPECT_EQ(refusal("entropy --resume", 1),
-            "lime-metrics: resume: needs the output file of the interrupted run; add it with -o\n");
+  EXPECT_EQ(
+      refusal("entropy --resume", 1),
+      "lime-metrics: --resume: needs the output file of the interrupted run; add it with -o\n");
   // Nothing to resume is not an error: the same command serves the first run and the next.
   EXPECT_EQ(run("entropy --quiet --resume -o e.json").status, 0);
 }
@@ -182,7 +183,7 @@ TEST_F(LimeMetricsResumeTest, SaysWhatNeedsMoreMemoryThanTheLimit) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_THAT(
       refusal("entropy --memory-limit 1MB", 1),
-      StartsWith("lime-metrics: memory_limit: 4 of 4 units need more than 1MB, the largest is "
+      StartsWith("lime-metrics: --memory-limit: 4 of 4 units need more than 1MB, the largest is "
                  "'capture.h5': site 'hidden', layer 0 with 4.08 MiB; set --memory-limit to "));
   EXPECT_THAT(refusal("entropy --memory-limit much", 2),
               StartsWith("lime-metrics: --memory-limit: expected a size such as 2GB or 512MiB"));
@@ -321,11 +322,12 @@ TEST_F(LimeMetricsResumeTest, CompareRefusesOtherSequences) {
   SmallCapture other = example_capture();
   other.first_token = 1;
   write_capture(folder_ / "b.h5", other);
-  EXPECT_EQ(refusal("entropy a.h5 b.h5 --compare first", 1),
-            "lime-metrics: compare: 'a' and 'b' contain different sequences, but the comparison is "
-            "paired; capture both with the same text and tokenizer, and use the same options\n");
+  EXPECT_EQ(
+      refusal("entropy a.h5 b.h5 --compare first", 1),
+      "lime-metrics: --compare: 'a' and 'b' contain different sequences, but the comparison is "
+      "paired; capture both with the same text and tokenizer, and use the same options\n");
   EXPECT_EQ(refusal("entropy a.h5 --compare all", 1),
-            "lime-metrics: compare: expected at least two captures, got 1\n");
+            "lime-metrics: --compare: expected at least two captures, got 1\n");
 }
 
 }  // namespace

@@ -99,9 +99,10 @@ TEST_F(LimeMetricsSeparabilityTest, NamesTheClassWithFewerRowsThanFolds) {
   for (std::int16_t& id : capture.class_id) {
     if (id == 2 && ++kept > 3) id = 0;
   }
-  EXPECT_EQ(refusal_of(capture),
-            "lime-metrics: 'other.h5': folds: each class needs at least 5 rows, one per fold, but "
-            "class ' was' has 3; use fewer folds or capture more text\n");
+  EXPECT_EQ(
+      refusal_of(capture),
+      "lime-metrics: 'other.h5': --folds: each class needs at least 5 rows, one per fold, but "
+      "class ' was' has 3; use fewer folds or capture more text\n");
 }
 
 TEST_F(LimeMetricsSeparabilityTest, NamesTheFirstValueThatIsNotFinite) {
@@ -125,13 +126,14 @@ TEST_F(LimeMetricsSeparabilityTest, RefusesWordsThatWereNotCaptured) {
 
 TEST_F(LimeMetricsSeparabilityTest, RefusesUnfitOptions) {
   const std::string see = "; see lime-metrics separability --help\n";
-  EXPECT_EQ(refusal("separability --folds 1", 2), "lime-metrics: folds: must be >= 2, got 1" + see);
+  EXPECT_EQ(refusal("separability --folds 1", 2),
+            "lime-metrics: --folds: must be >= 2, got 1" + see);
   EXPECT_EQ(refusal("separability --layer ''", 2),
             "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got ''" + see);
   EXPECT_EQ(refusal("separability --c 0", 2),
-            "lime-metrics: c: must be > 0 and finite, got 0" + see);
+            "lime-metrics: --c: must be > 0 and finite, got 0" + see);
   EXPECT_THAT(refusal("separability --group sequence --folds 31", 1),
-              HasSubstr("lime-metrics: 'capture.h5': folds: "));
+              HasSubstr("lime-metrics: 'capture.h5': --folds: "));
 }
 
 TEST_F(LimeMetricsSeparabilityTest, SaysHowMuchMemoryItNeedsBeforeItStarts) {

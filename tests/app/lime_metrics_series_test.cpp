@@ -127,7 +127,7 @@ TEST_F(LimeMetricsSeriesTest, RefusesInputsThatAreNoSeries) {
   EXPECT_THAT(refusal("series m-step-5.h5 m-step-10.h5 --steps 7,7 --model m m", 1),
               HasSubstr("'m-step-5.h5' and 'm-step-10.h5' are both step 7 of 'm'"));
   EXPECT_THAT(refusal("series m-step-5.h5 m-step-10.h5 --steps 7", 2),
-              HasSubstr("steps: expected one per input, got 1 for 2"));
+              HasSubstr("--steps: expected one per input, got 1 for 2"));
   SmallCapture other = example_capture();
   other.first_token = 9;
   write_capture(folder_ / "m-step-20.h5", other);

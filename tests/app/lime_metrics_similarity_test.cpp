@@ -23,9 +23,9 @@ constexpr const char* kSeeSimilarity = "; see lime-metrics similarity --help\n";
 TEST_F(LimeMetricsSimilarityTest, WrongOptionsAreOneLine) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("similarity --max-rows 3", 2),
-            std::string("lime-metrics: max_rows: must be >= 4, got 3") + kSeeSimilarity);
+            std::string("lime-metrics: --max-rows: must be >= 4, got 3") + kSeeSimilarity);
   EXPECT_EQ(refusal("similarity --maps between", 2),
-            std::string("lime-metrics: maps: between requires at least two captures, got 1") +
+            std::string("lime-metrics: --maps: between requires at least two captures, got 1") +
                 kSeeSimilarity);
 }
 
@@ -78,9 +78,9 @@ TEST_F(LimeMetricsSimilarityTest, MapsHowFarLayersTurnWithIntervalsOverSequences
   EXPECT_NE(near.at(1).at("imbalance"), near.at(2).at("imbalance"));
   EXPECT_LT(near.at(1).at("imbalance_low"), near.at(1).at("imbalance"));
   EXPECT_EQ(refusal("similarity a.h5 --measure neighbors --k 42", 1),
-            "lime-metrics: 'a.h5': k must be < 42, the number of rows, got 42\n");
+            "lime-metrics: --k: must be < 42, the number of rows of 'a.h5', got 42\n");
   EXPECT_EQ(refusal("similarity a.h5 --measure change --show cka", 2),
-            std::string("lime-metrics: show: 'cka' is not computed; add cka to --measure") +
+            std::string("lime-metrics: --show: 'cka' is not computed; add cka to --measure") +
                 kSeeSimilarity);
 }
 
@@ -111,10 +111,10 @@ TEST_F(LimeMetricsSimilarityTest, ComparesMapsOfTwoModels) {
   EXPECT_EQ(found, rows("similarity a.h5 b.h5 --maps within --show cka --jackknife 7 "
                         "--compare first --threads 3"));
   EXPECT_EQ(refusal("similarity a.h5 b.h5 --compare first", 1),
-            "lime-metrics: compare: maps have no values per item; add --jackknife 10\n");
-  EXPECT_EQ(
-      refusal("similarity a.h5 --jackknife 2", 2),
-      std::string("lime-metrics: jackknife: must be >= 5, or 0 for none, got 2") + kSeeSimilarity);
+            "lime-metrics: --compare: maps have no values per item; add --jackknife 10\n");
+  EXPECT_EQ(refusal("similarity a.h5 --jackknife 2", 2),
+            std::string("lime-metrics: --jackknife: must be >= 5, or 0 for none, got 2") +
+                kSeeSimilarity);
 }
 
 TEST_F(LimeMetricsSimilarityTest, RefusesMapsBetweenDifferentTexts) {

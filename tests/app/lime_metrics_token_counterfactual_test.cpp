@@ -150,9 +150,9 @@ TEST_F(TokenCounterfactualTest, DepthAttentionMixesTheValuesThatEarlierLayersRea
   EXPECT_EQ(mean_of_router(table, 0, "shuffled", "entropy"),
             mean_of_router(table, 0, "trained", "entropy"));
   EXPECT_EQ(refusal("counterfactual depth.h5 --site keys", 1),
-            "lime-metrics: site: the routers of 'depth_attention' mix values, got 'keys'\n");
+            "lime-metrics: --site: the routers of 'depth_attention' mix values, got 'keys'\n");
   EXPECT_EQ(refusal("counterfactual depth.h5 --router cut-2", 1),
-            "lime-metrics: router: cut-2 must name a layer from 0 to 1\n");
+            "lime-metrics: --router: cut-2 must name a layer from 0 to 1\n");
 }
 
 TEST_F(TokenCounterfactualTest, RefusesCapturesWithoutASite) {

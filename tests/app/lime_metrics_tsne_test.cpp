@@ -80,7 +80,7 @@ TEST_F(LimeMetricsTsneTest, RefusesWhatCannotWork) {
             "lime-metrics: 'capture.h5': tsne: perplexity must be <= (num_points - 1) / 3 = 53.0 "
             "for 160 points, got 60\n");
   EXPECT_EQ(refusal("tsne --perplexity 0", 2),
-            "lime-metrics: perplexity: must be >= 1, got 0; see lime-metrics tsne --help\n");
+            "lime-metrics: --perplexity: must be >= 1, got 0; see lime-metrics tsne --help\n");
   EXPECT_THAT(refusal("tsne --layer 7", 1), HasSubstr("7"));
   EXPECT_EQ(refusal("tsne --layer ''", 2),
             "lime-metrics: --layer: expected all or a list such as 0,3,8-15, got ''; see "

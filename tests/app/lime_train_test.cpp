@@ -328,12 +328,12 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
     EXPECT_THAT(run.errors, HasSubstr(message)) << options;
     EXPECT_EQ(std::count(run.errors.begin(), run.errors.end(), '\n'), 1) << run.errors;
   };
-  fails(tiny_run(), 2, "output: must name a folder, got none; add -o DIR");
+  fails(tiny_run(), 2, "--output: must name a folder, got none; add -o DIR");
   fails(tiny_run({{"task", "chess"}}) + " -o m", 2, "aet");
-  fails(tiny_run_of("lm") + " -o m", 1, "text: must name at least one file, got none");
+  fails(tiny_run_of("lm") + " -o m", 1, "--text: must name at least one file, got none");
   fails(tiny_run_of("lm") + " --text none.txt --vocab-size 300 -o m", 1, "none.txt");
   fails(tiny_run_of("lm") + " --text none.txt --test-file t -o m", 2,
-        "test_file: must not be given with --task lm, which is trained on --text");
+        "--test-file: must not be given with --task lm, which is trained on --text");
   ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);  // it has no writer
   const std::string refusal = "'fifo': is not a regular file, expected one";
   fails(tiny_run_of("lm") + " --text fifo --vocab-size 300 -o m", 1, refusal);
@@ -343,23 +343,23 @@ TEST_F(LimeTrainTest, BadInputGetsOneLine) {
   fails(tiny_run_of("aet", {{"max-value", "20"}}) + " --train-file wrong.txt -o m", 1,
         "'wrong.txt', line 1: word 5 must be '7', got '8'");
   fails(tiny_run_of("prosqa") + " --train-file wrong.txt -o m", 1, "wrong.txt");
-  fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "operands: must be from 2 to 10, got 11");
-  fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "learning_rate: must be > 0, got 0");
+  fails(tiny_run({{"operands", "11"}}) + " -o m", 2, "--operands: must be from 2 to 10, got 11");
+  fails(tiny_run({{"learning-rate", "0"}}) + " -o m", 2, "--learning-rate: must be > 0, got 0");
   fails(tiny_run({{"num-attention-heads", "3"}}) + " -o m", 1,
-        "lime-train: model: hidden_size must be a multiple of num_attention_heads, got 16 and 3");
+        "lime-train: --hidden-size: must be a multiple of the 3 attention heads, got 16");
   fails(tiny_run({{"router", "last"}, {"router-j", "3"}}) + " -o m", 1,
         "'j' must be from 1 to 2, got 3");
   fails(tiny_run({{"decoder", "hyper_connections"}, {"hyper-rate", "0"}}) + " -o m", 1,
         "'rate' must be from 1 to ");
   fs::create_directory(folder_ / "empty");
   fails(tiny_run_of("lm") + " --text empty --vocab-size 300 -o m", 1,
-        "text: the folder 'empty' must contain .txt or .jsonl files, got none");
+        "--text: the folder 'empty' must contain .txt or .jsonl files, got none");
   testing::write_text(folder_ / "short.txt", "Too little for many pieces.\n");
   if (!testing::kIsSanitized) {  // kProtobufClash
     fails(tiny_run_of("lm") + " --text short.txt --vocab-size 3000 -o m", 1,
-          "vocab_size: cannot learn 3000 pieces from the text, got");
+          "--vocab-size: cannot learn 3000 pieces from the text, got");
   }
-  fails(tiny_run() + " --autocast -o m", 2, "autocast: bfloat16 is for CUDA, got device 'cpu'");
+  fails(tiny_run() + " --autocast -o m", 2, "--autocast: bfloat16 is for CUDA, got device 'cpu'");
   fails(tiny_run() + " -o no/such/folder", 1,
         "the folder cannot be created: No such file or directory");
   fails(tiny_run({{"learning-rate", "1e25"}, {"save-every", "1"}}) + " -o m", 1,
@@ -377,33 +377,33 @@ TEST_F(LimeTrainTest, OptionsWithoutUseAreRefused) {
     EXPECT_FALSE(fs::exists(folder_ / "m"));
   };
   refuses("--router last --router-j 2",
-          "router: requires --decoder lime, got --decoder llama; omit it");
+          "--router: requires --decoder lime, got --decoder llama; omit it");
   refuses("--decoder llama --hyper-rate 2",
-          "hyper_rate: requires --decoder hyper_connections, got --decoder llama");
+          "--hyper-rate: requires --decoder hyper_connections, got --decoder llama");
   refuses("--decoder lime --first-layer-only",
-          "first_layer_only: requires --decoder resformer, got --decoder lime --router full");
+          "--first-layer-only: requires --decoder resformer, got --decoder lime --router full");
   refuses("--decoder lime --router full --router-j 3",
-          "router_j: requires --decoder lime and --router last, first, first-and-previous or "
+          "--router-j: requires --decoder lime and --router last, first, first-and-previous or "
           "dilated, got --decoder lime --router full");
   refuses("--decoder llama --router-learning-rate 1e-2",
-          "router_learning_rate: requires --decoder lime and a router with weights");
+          "--router-learning-rate: requires --decoder lime and a router with weights");
   refuses("--decoder lime --dynamic-router --router-initializer-scale 0",
-          "router_initializer_scale: requires --decoder lime and a static router");
-  refuses("--task aet --text foo", "text: requires --task lm, got --task aet; omit it");
-  refuses("--task aet --vocab-size 300", "vocab_size: requires --task lm");
-  refuses("--task prosqa --sequence-length 64", "sequence_length: requires --task lm");
-  refuses("--task lm --operands 3", "operands: requires --task aet, got --task lm");
+          "--router-initializer-scale: requires --decoder lime and a static router");
+  refuses("--task aet --text foo", "--text: requires --task lm, got --task aet; omit it");
+  refuses("--task aet --vocab-size 300", "--vocab-size: requires --task lm");
+  refuses("--task prosqa --sequence-length 64", "--sequence-length: requires --task lm");
+  refuses("--task lm --operands 3", "--operands: requires --task aet, got --task lm");
   refuses("--task aet --train-file f --train-samples 9",
-          "train_samples: must not be given with train_file, whose samples are all used");
+          "--train-samples: must not be given with --train-file, whose samples are all used");
   refuses("--task prosqa --test-file f --test-problems 9",
-          "test_problems: must not be given with test_file, whose samples are all used");
-  refuses("--task aet --train-problems 9", "train_problems: requires --task prosqa");
+          "--test-problems: must not be given with --test-file, whose samples are all used");
+  refuses("--task aet --train-problems 9", "--train-problems: requires --task prosqa");
 
   const std::string from = " --from '" + testing::source_file("data/aet-lime").string() + "'";
-  refuses("--hidden-size 64" + from, "hidden_size: must be that of '");
-  refuses("--decoder llama" + from, "decoder: must be that of '");
-  refuses("--router last --router-j 2" + from, "router: must be that of '");
-  refuses("--hyper-rate 4" + from, "hyper_rate: requires --decoder hyper_connections, got ");
+  refuses("--hidden-size 64" + from, "--hidden-size: must be that of '");
+  refuses("--decoder llama" + from, "--decoder: must be that of '");
+  refuses("--router last --router-j 2" + from, "--router: must be that of '");
+  refuses("--hyper-rate 4" + from, "--hyper-rate: requires --decoder hyper_connections, got ");
 }
 
 TEST_F(LimeTrainTest, GoesOnFromACheckpointWithItsOwnWordsOnly) {

@@ -174,10 +174,10 @@ TEST_F(GenerateTest, RefusesWhatCannotBe) {
     EXPECT_THAT([&] { generate(decoder_, prompt_, options); },
                 ThrowsMessage<InvalidArgument>(message));
   };
-  message_for({.max_new_tokens = 0}, "generate: max_new_tokens must be >= 1, got 0");
-  message_for({.temperature = -1.0}, "generate: temperature must be >= 0 and finite, got -1");
-  message_for({.top_k = -2}, "generate: top_k must be >= 0, got -2");
-  message_for({.top_p = 0.0}, "generate: top_p must be in (0, 1], got 0");
+  message_for({.max_new_tokens = 0}, "max_new_tokens: must be >= 1, got 0");
+  message_for({.temperature = -1.0}, "temperature: must be >= 0 and finite, got -1");
+  message_for({.top_k = -2}, "top_k: must be >= 0, got -2");
+  message_for({.top_p = 0.0}, "top_p: must be in (0, 1], got 0");
   EXPECT_THAT([&] { generate(decoder_, Tokens{}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("at least one token, got none")));
 }

@@ -174,7 +174,7 @@ TEST_F(RanksTest, SharedMeasurementsNeedAnOutput) {
   EXPECT_THAT(
       run(entropy, "alone").errors,
       HasSubstr(
-          "shard: 2 processes that split a measurement need a .json file as first output, got "
+          "--shard: 2 processes that split a measurement need a .json file as first output, got "
           "none; add it with -o, or use --shard 0/1 to compute everything in each process"));
   EXPECT_THAT(run(entropy + " -o e.csv", "alone").errors, HasSubstr("got e.csv;"));
 }

@@ -248,7 +248,7 @@ TEST(ArithmeticTaskOptionsTest, NamesTheFirstFieldOutOfRange) {
   refuses({.min_value = 1}, "min_value: must be from -1000 to 0, got 1");
   refuses({.modulus = 12}, "modulus: must be 0 or a prime up to 1000, got 12");
   refuses({.max_value = 50, .modulus = 11},
-          "modulus: replaces the range, got min_value 0 and max_value 50; omit them");
+          "modulus: replaces the range, got a smallest value of 0 and a largest of 50; omit them");
   refuses({.max_value = 5}, "max_value: must be from 10 to 1000, got 5");
 }
 

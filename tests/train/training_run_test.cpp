@@ -371,17 +371,16 @@ TEST(TrainingRunTest, RefusesModelsThatCannotBe) {
   testing::TinyRun options = testing::tiny_run(folder / "model");
   options.setup.model.num_attention_heads = 3;
   EXPECT_THAT([&] { testing::train(options); },
-              ThrowsMessage<InvalidArgument>("model: hidden_size must be a multiple of "
-                                             "num_attention_heads, got 16 and 3"));
+              ThrowsMessage<InvalidArgument>(
+                  "hidden_size: must be a multiple of the 3 attention heads, got 16"));
   options.setup.model.num_attention_heads = 2;
   options.setup.model.lime.initializer_scale = -1.0;
-  EXPECT_THAT(
-      [&] { testing::train(options); },
-      ThrowsMessage<InvalidArgument>("model: router_initializer_scale must be >= 0, got -1"));
+  EXPECT_THAT([&] { testing::train(options); },
+              ThrowsMessage<InvalidArgument>("router_initializer_scale: must be >= 0, got -1"));
   options.setup.model.lime.initializer_scale = 0.0;
   options.setup.model.initializer_range = 0.0;
   EXPECT_THAT([&] { testing::train(options); },
-              ThrowsMessage<InvalidArgument>("model: initializer_range must be > 0, got 0"));
+              ThrowsMessage<InvalidArgument>("initializer_range: must be > 0, got 0"));
   options.setup.model.initializer_range = 0.02;
   options.setup.model.max_position_embeddings = 6;
   EXPECT_THAT(

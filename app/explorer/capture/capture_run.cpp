@@ -87,9 +87,10 @@ QStringList CaptureRequest::outputs() const {
 }
 
 void CaptureRequest::validate() const {
-  if (models.empty()) throw InvalidArgument("checkpoint: one must be selected, got none");
+  if (models.empty())
+    throw InvalidArgument(OptionName("checkpoint"), "one must be selected, got none");
   const bool has_text = !text.trimmed().isEmpty();
-  throw_if(has_text == !text_file.isEmpty(), "text: {}",
+  throw_if(has_text == !text_file.isEmpty(), OptionName("text"), "{}",
            has_text ? "must be typed or in a file, got both"
                     : "must not be empty; type a text or select a file");
   if (!has_text) const MappedFile readable(toPath(text_file));
@@ -229,8 +230,8 @@ std::vector<std::string> frequentWords(const std::filesystem::path& checkpoint,
   for (const auto& [piece, number] : times) {
     if (isWord(piece)) words.emplace_back(-number, piece);
   }
-  throw_if(words.size() < 2, "words: the text must have two words that are one token each, got {}",
-           words.size());
+  throw_if(words.size() < 2, OptionName("words"),
+           "the text must have two words that are one token each, got {}", words.size());
   std::sort(words.begin(), words.end());
   words.resize(std::min(words.size(), count));
   std::vector<std::string> selected;

@@ -34,9 +34,10 @@ struct Preferences {
   }
   /// @throws InvalidArgument
   void validate() const {
-    throw_if(!(plot_font_size >= 5.0 && plot_font_size <= 30.0),
-             "plot_font_size: must be in [5, 30], got {}", plot_font_size);
-    throw_if(layer_base != 0 && layer_base != 1, "layer_base: must be 0 or 1, got {}", layer_base);
+    throw_if(!(plot_font_size >= 5.0 && plot_font_size <= 30.0), OptionName("plot_font_size"),
+             "must be in [5, 30], got {}", plot_font_size);
+    throw_if(layer_base != 0 && layer_base != 1, OptionName("layer_base"), "must be 0 or 1, got {}",
+             layer_base);
     check_threads(threads);
   }
 };

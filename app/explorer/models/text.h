@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/errors.h"
 #include "core/program/terminal.h"
 #include "core/utf8.h"
 
@@ -27,10 +28,19 @@ inline std::filesystem::path toPath(const QString& text) {
   return std::filesystem::path(text.toStdString());
 }
 
+/// Returns the label of an option, which forms and messages show: "batch size".
+inline QString wordsOf(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return toQString(name);
+}
+
 /// Returns the message of an error as the programs print it: one line, without control characters
-/// that change how text is shown.
+/// that change how text is shown. An option has the name that forms show.
 inline QString toQString(const std::exception& error) {
-  return toQString(message_line(error.what()));
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  if (known == nullptr) return toQString(message_line(error.what()));
+  const auto spelling = [](const std::string& name) { return wordsOf(name).toStdString(); };
+  return toQString(message_line(known->spelled(spelling)));
 }
 
 /// Returns a text of a file as one line for display, escaped likewise; not usable as a key.

@@ -15,12 +15,6 @@
 namespace lime::explorer {
 namespace {
 
-QString wordsOf(const OptionField& field) {
-  QString words = toQString(field.name);
-  words.replace(u'_', u' ');
-  return words;
-}
-
 QString wordsOfValue(const Json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return toQString(value.get<std::string>());
@@ -57,10 +51,10 @@ OptionForm::OptionForm(std::vector<OptionField> fields)
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     QWidget* const editor = makeEditor(i);
     editor->setToolTip(toQString(fields_[i].help));
-    editor->setAccessibleName(wordsOf(fields_[i]));
+    editor->setAccessibleName(wordsOf(fields_[i].name));
     editor->setAccessibleDescription(toQString(fields_[i].help));
     editor->setObjectName(toQString(fields_[i].name));
-    form->addRow(fields_[i].is_flag ? QString() : wordsOf(fields_[i]), editor);
+    form->addRow(fields_[i].is_flag ? QString() : wordsOf(fields_[i].name), editor);
   }
 }
 
@@ -68,7 +62,7 @@ QWidget* OptionForm::makeEditor(std::size_t index) {
   const OptionField& field = fields_[index];
   const QString value = wordsOfValue(field.value());
   if (field.is_flag) {
-    auto* const box = new QCheckBox(wordsOf(field));
+    auto* const box = new QCheckBox(wordsOf(field.name));
     box->setChecked(field.value().get<bool>());
     connect(box, &QCheckBox::toggled, this,
             [this, index](bool on) { assign(index, on ? u"true"_s : u"false"_s); });

@@ -28,7 +28,8 @@ void check_length(const CaptureReader& capture, std::int64_t sequence, std::int6
   const std::int64_t tokens = num_tokens(capture, sequence);
   if (tokens > skipped) return;
   throw InvalidArgument(
-      "{}: sequence {} has {} token{}, and skip_queries omits {}; use a smaller --skip-queries, or "
+      "{}: sequence {} has {} token{}, and {} queries are skipped; use a smaller --skip-queries, "
+      "or "
       "capture again without the sequence",
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", skipped);
 }
@@ -46,8 +47,8 @@ std::vector<int> select_heads(const PatternReader& patterns, const std::vector<i
   std::iota(all.begin(), all.end(), 0);
   for (const int head : wanted) {
     if (head < patterns.num_heads()) continue;
-    throw InvalidArgument("head: {} has heads 0 to {}, got {}", quoted_path(patterns.capture()),
-                          patterns.num_heads() - 1, head);
+    throw InvalidArgument(OptionName("head"), "{} has heads 0 to {}, got {}",
+                          quoted_path(patterns.capture()), patterns.num_heads() - 1, head);
   }
   const std::set<int> selected(wanted.begin(), wanted.end());
   return selected.empty() ? all : std::vector<int>(selected.begin(), selected.end());
@@ -55,13 +56,13 @@ std::vector<int> select_heads(const PatternReader& patterns, const std::vector<i
 
 void check_query(const CaptureReader& capture, std::int64_t sequence, std::int64_t query) {
   const std::int64_t tokens = num_tokens(capture, sequence);
-  throw_if(query >= tokens, "query: must be in 0 to {}, the tokens of sequence {} of {}, got {}",
-           tokens - 1, sequence, quoted_path(capture), query);
-  throw_if(
-      capture.router_layers().empty(),
-      "query: {} contains no routers to follow: its model has none, or they depend on the token; "
-      "omit --query",
-      quoted_path(capture));
+  throw_if(query >= tokens, OptionName("query"),
+           "must be in 0 to {}, the tokens of sequence {} of {}, got {}", tokens - 1, sequence,
+           quoted_path(capture), query);
+  throw_if(capture.router_layers().empty(), OptionName("query"),
+           "{} contains no routers to follow: its model has none, or they depend on the token; "
+           "omit --query",
+           quoted_path(capture));
 }
 
 SelectedPatterns select_patterns(const ChosenCapture& capture, const AttentionOptions& options) {
@@ -156,12 +157,16 @@ void AttentionOptions::describe(OptionList& list) {
 void AttentionOptions::validate() const {
   captures.validate();
   for (const int one : head) check_option(one >= 0, "head", ">= 0", one);
-  if (sequence && *sequence < 0) throw InvalidArgument("sequence: must be >= 0, got {}", *sequence);
-  if (query && !sequence) throw InvalidArgument("query: needs a sequence; add --sequence");
-  if (query && *query < 0) throw InvalidArgument("query: must be >= 0, got {}", *query);
+  if (sequence && *sequence < 0)
+    throw InvalidArgument(OptionName("sequence"), "must be >= 0, got {}", *sequence);
+  if (query && !sequence)
+    throw InvalidArgument(OptionName("query"), "needs a sequence; add --sequence");
+  if (query && *query < 0)
+    throw InvalidArgument(OptionName("query"), "must be >= 0, got {}", *query);
   check_option(sink_threshold > 0.0 && sink_threshold < 1.0, "sink_threshold", "in (0, 1)",
                sink_threshold);
-  if (skip_queries < 0) throw InvalidArgument("skip_queries: must be >= 0, got {}", skip_queries);
+  if (skip_queries < 0)
+    throw InvalidArgument(OptionName("skip_queries"), "must be >= 0, got {}", skip_queries);
   summary.validate("bootstrap");
 }
 

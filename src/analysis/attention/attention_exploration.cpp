@@ -40,8 +40,8 @@ PatternReader::PatternReader(const CaptureReader& capture) : capture_(&capture) 
 void PatternReader::check_sequence(std::int64_t sequence) const {
   const std::int64_t count = capture_->num_sequences();
   if (sequence >= 0 && sequence < count) return;
-  throw InvalidArgument("sequence: must be in 0 to {}, the sequences of {}, got {}", count - 1,
-                        quoted_path(*capture_), sequence);
+  throw InvalidArgument(OptionName("sequence"), "must be in 0 to {}, the sequences of {}, got {}",
+                        count - 1, quoted_path(*capture_), sequence);
 }
 
 void PatternReader::check_layer(int layer) const {
@@ -59,7 +59,7 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
       try {
         profiles.push_back(attention_profile(attention.patterns[static_cast<std::size_t>(head)]));
       } catch (const InvalidArgument& error) {
-        throw InvalidArgument("sequence {}, head {}: {}", sequence, head, error.what());
+        throw prefixed(fmt::format("sequence {}, head {}", sequence, head), error);
       }
     }
     return profiles;
@@ -102,8 +102,8 @@ AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const
 }
 
 Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head) {
-  throw_if(head < 0 || head >= attention.num_heads(), "head: must be in [0, {}), got {}",
-           attention.num_heads(), head);
+  throw_if(head < 0 || head >= attention.num_heads(), OptionName("head"),
+           "must be in [0, {}), got {}", attention.num_heads(), head);
   const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
   const Eigen::Index skipped = profile.rows() > 1 ? 1 : 0;
   return profile.bottomRows(profile.rows() - skipped).colwise().mean();
@@ -115,10 +115,10 @@ RoutedAttention explore_routed_attention(const CaptureReader& capture,
   throw_if(capture.router_layers().empty(),
            "'{}': the model has no routers; all keys come from layer {}", capture.path().string(),
            attention.layer);
-  throw_if(head < 0 || head >= attention.num_heads(), "head: must be in [0, {}), got {}",
-           attention.num_heads(), head);
+  throw_if(head < 0 || head >= attention.num_heads(), OptionName("head"),
+           "must be in [0, {}), got {}", attention.num_heads(), head);
   const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
-  throw_if(query < 0 || query >= pattern.rows(), "query: must be in [0, {}), got {}",
+  throw_if(query < 0 || query >= pattern.rows(), OptionName("query"), "must be in [0, {}), got {}",
            pattern.rows(), query);
   const VectorD weights = pattern.row(query).cast<double>();
   const std::span pattern_row(weights.data(), static_cast<std::size_t>(weights.size()));

@@ -143,11 +143,12 @@ void BlimpOptions::validate() const {
   probe.validate();
   check_option(folds >= 2, "folds", ">= 2", folds);
   summary.validate("bootstrap");
-  if (!all_distinct(task)) throw InvalidArgument("task: every name must be unique");
+  if (!all_distinct(task)) throw InvalidArgument(OptionName("task"), "every name must be unique");
   if (!zero_shot) return;
-  throw_if(!captures.layer.is_all() || !captures.site.empty(),
-           "zero_shot: scores the whole model; omit --layer and --site");
-  if (control) throw InvalidArgument("control: requires probes; omit --control or --zero-shot");
+  throw_if(!captures.layer.is_all() || !captures.site.empty(), OptionName("zero_shot"),
+           "scores the whole model; omit --layer and --site");
+  if (control)
+    throw InvalidArgument(OptionName("control"), "requires probes; omit --control or --zero-shot");
 }
 
 Analysis prepare_blimp(const BlimpOptions& options, const RunOptions& run) {

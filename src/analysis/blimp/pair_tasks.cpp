@@ -81,10 +81,11 @@ void check_names(const std::set<std::string>& wanted, const std::vector<PairTask
   for (const std::string& name : wanted) {
     if (std::ranges::find(there, name) != there.end()) continue;
     constexpr std::size_t kMaxListed = 12;
-    throw InvalidArgument(
-        "task: {} has no task '{}' (its tasks: {})", quoted_path(capture), printable(name),
-        there.size() <= kMaxListed ? join_words(there)
-                                   : fmt::format("{} others, see lime-capture info", there.size()));
+    throw InvalidArgument(OptionName("task"), "{} has no task '{}' (its tasks: {})",
+                          quoted_path(capture), printable(name),
+                          there.size() <= kMaxListed
+                              ? join_words(there)
+                              : fmt::format("{} others, see lime-capture info", there.size()));
   }
 }
 

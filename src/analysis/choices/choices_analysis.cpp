@@ -359,13 +359,14 @@ void ChoicesOptions::describe(OptionList& list) {
 }
 
 void ChoicesOptions::validate() const {
-  throw_if(samples.empty(), "samples: expected at least one file of lime-eval, got none");
-  throw_if(!label.empty() && label.size() != samples.size(),
-           "label: expected one name per file, got {} ({}) for {} files; put the "
+  throw_if(samples.empty(), OptionName("samples"),
+           "expected at least one file of lime-eval, got none");
+  throw_if(!label.empty() && label.size() != samples.size(), OptionName("label"),
+           "expected one name per file, got {} ({}) for {} files; put the "
            "files before --label",
            label.size(), join_words(label), samples.size());
-  throw_if(!(confidence > 0.0 && confidence < 1.0), "confidence: must be in (0, 1), got {}",
-           confidence);
+  throw_if(!(confidence > 0.0 && confidence < 1.0), OptionName("confidence"),
+           "must be in (0, 1), got {}", confidence);
 }
 
 Analysis prepare_choices(const ChoicesOptions& options, const RunOptions&) {

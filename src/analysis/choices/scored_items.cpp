@@ -170,7 +170,8 @@ void check_tokenizer(const EvalSample& sample, const std::string& label,
   const SeenTokenizer& known = seen.try_emplace(label, own).first->second;
   if (known.sha256 == own.sha256) return;
   throw InvalidArgument(
-      "label: {} and {} have the label '{}' but tokenizers of different hashes ({:.12} and "
+      OptionName("label"),
+      "{} and {} have the label '{}' but tokenizers of different hashes ({:.12} and "
       "{:.12}); give each model its own label",
       known.where, own.where, label, known.sha256, own.sha256);
 }
@@ -233,7 +234,8 @@ std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
   for (const std::string& name : options.task) {
     const bool is_known =
         std::ranges::any_of(tasks, [&](const AnsweredTask& task) { return task.name == name; });
-    if (!is_known) throw InvalidArgument("task: no file contains '{}'", printable(name));
+    if (!is_known)
+      throw InvalidArgument(OptionName("task"), "no file contains '{}'", printable(name));
   }
   return tasks;
 }

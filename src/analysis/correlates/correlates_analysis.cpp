@@ -119,8 +119,8 @@ std::vector<MeasuredPlaces> read_measurements(const std::vector<std::filesystem:
       }
     }
   }
-  throw_if(found.empty(),
-           "results: contain no mean per layer; give JSON files of entropy, geometry or another "
+  throw_if(found.empty(), OptionName("results"),
+           "contain no mean per layer; give JSON files of entropy, geometry or another "
            "metric with layers");
   return found;
 }
@@ -190,7 +190,8 @@ UnitResult measure_score(const CorrelatesShared& shared, std::size_t score) {
     if (labels.empty() || labels.back() != place.first) labels.push_back(place.first);
   }
   throw InvalidArgument(
-      "scores: at least {} {} must be in the results and in the scores with the same label{} "
+      OptionName("scores"),
+      "at least {} {} must be in the results and in the scores with the same label{} "
       "(labels of the results: {})",
       kFewestValues, shared.scores.has_layers ? "layers of a model" : "models",
       shared.scores.has_layers ? " and layer" : "", printable(join_words(labels)));
@@ -222,8 +223,10 @@ void CorrelatesOptions::describe(OptionList& list) {
 }
 
 void CorrelatesOptions::validate() const {
-  if (results.empty()) throw InvalidArgument("results: expected at least one file, got none");
-  if (scores.empty()) throw InvalidArgument("scores: expected a CSV file; add --scores FILE");
+  if (results.empty())
+    throw InvalidArgument(OptionName("results"), "expected at least one file, got none");
+  if (scores.empty())
+    throw InvalidArgument(OptionName("scores"), "expected a CSV file; add --scores FILE");
 }
 
 Analysis prepare_correlates(const CorrelatesOptions& options, const RunOptions&) {

@@ -29,7 +29,7 @@ std::string label_of(const fs::path& path, bool with_revision) {
 template <typename T> void require_distinct(const char* name, const std::vector<T>& values) {
   for (auto value = values.begin(); value != values.end(); ++value) {
     if (std::find(values.begin(), value, *value) == value) continue;
-    throw InvalidArgument("{}: values must be unique, got {} twice", name,
+    throw InvalidArgument(OptionName(name), "values must be unique, got {} twice",
                           OptionCodec<T>::to_json(*value).dump());
   }
 }
@@ -268,13 +268,15 @@ void CostAnalysisOptions::describe(OptionList& list) {
 }
 
 void CostAnalysisOptions::validate() const {
-  throw_if(configs.empty(),
-           "configs: expected at least one config.json or checkpoint folder, got none");
-  throw_if(!label.empty() && label.size() != configs.size(),
-           "label: expected one name per config, got {} ({}) for {} config{}", label.size(),
+  throw_if(configs.empty(), OptionName("configs"),
+           "expected at least one config.json or checkpoint folder, got none");
+  throw_if(!label.empty() && label.size() != configs.size(), OptionName("label"),
+           "expected one name per config, got {} ({}) for {} config{}", label.size(),
            join_words(label), configs.size(), configs.size() == 1 ? "" : "s");
-  throw_if(!all_distinct(label), "label: names must be unique, got {}", join_words(label));
-  throw_if(sequence_length.empty(), "sequence_length: expected at least one, got none");
+  throw_if(!all_distinct(label), OptionName("label"), "names must be unique, got {}",
+           join_words(label));
+  throw_if(sequence_length.empty(), OptionName("sequence_length"),
+           "expected at least one, got none");
   // The numbers of the key-value cache fit into 64 bits.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
   for (const std::int64_t length : sequence_length) {

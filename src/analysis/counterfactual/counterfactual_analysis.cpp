@@ -97,9 +97,9 @@ void choose_site(Shared& shared, const CaptureReader& capture) {
   const std::vector<std::string> inputs = mixed_inputs(shared.config);
   std::string& site = shared.options.site;
   if (site.empty()) site = inputs.front();
-  throw_if(std::ranges::find(inputs, site) == inputs.end(),
-           "site: the routers of '{}' mix {}, got '{}'", shared.config.name(),
-           fmt::join(inputs, ", "), site);
+  throw_if(std::ranges::find(inputs, site) == inputs.end(), OptionName("site"),
+           "the routers of '{}' mix {}, got '{}'", shared.config.name(), fmt::join(inputs, ", "),
+           site);
   const DecoderSpec& spec = shared.config.spec;
   if (!is_stream(site) ||
       (!spec.learned_position_offset && spec.norm_placement != NormPlacement::kAfterSum)) {
@@ -288,8 +288,10 @@ void CounterfactualAnalysisOptions::describe(OptionList& list) {
 void CounterfactualAnalysisOptions::validate() const {
   check_option(draws >= 1 && draws <= 10000, "draws", "from 1 to 10000", draws);
   throw_if(preset != EntropyPreset::kLimeCode && preset != EntropyPreset::kRaw,
-           "preset: must be lime-code or raw for routed values, got {}", enum_name(preset));
-  if (alpha.empty()) throw InvalidArgument("alpha: expected at least one order, got none");
+           OptionName("preset"), "must be lime-code or raw for routed values, got {}",
+           enum_name(preset));
+  if (alpha.empty())
+    throw InvalidArgument(OptionName("alpha"), "expected at least one order, got none");
   for (const double order : alpha) check_entropy_order(order);
   require_positive("max_sequences", max_sequences);
   check_option(folds >= 2, "folds", ">= 2", folds);
@@ -358,7 +360,8 @@ Analysis prepare_counterfactual(const CounterfactualAnalysisOptions& options,
   for (const Counterfactual& counterfactual : shared->counterfactuals) {
     if (counterfactual.kind != CounterfactualKind::kCut || counterfactual.number < sources)
       continue;
-    throw InvalidArgument("router: {} must name a {} from 0 to {}", counterfactual.name(),
+    throw InvalidArgument(OptionName("router"), "{} must name a {} from 0 to {}",
+                          counterfactual.name(),
                           is_stream(shared->options.site) ? "source" : "layer", sources - 1);
   }
 

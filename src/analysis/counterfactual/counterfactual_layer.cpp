@@ -223,7 +223,7 @@ Spectra spectra_of_sequences(const Request& request, const ValueBlocks& blocks,
       std::ranges::copy(summary->entropies, row.begin());
       row(std::ssize(orders)) = summary->effective_rank;
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument("sequence {}: {}", sequence, error.what());
+      throw prefixed(fmt::format("sequence {}", sequence), error);
     }
   };
   for (const ValueBlocks::Block& block : blocks.blocks()) {

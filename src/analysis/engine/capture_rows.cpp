@@ -40,11 +40,12 @@ std::int16_t find_class(const std::vector<std::string>& names, const std::string
     }
   }
   if (similar.size() == 1) return similar.front();
-  throw_if(names.empty(),
-           "class: '{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
+  throw_if(names.empty(), OptionName("class"),
+           "'{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
            printable(wanted));
-  throw InvalidArgument("class: unknown class in '{}' (its classes: '{}'), got '{}'", path,
-                        printable(fmt::format("{}", fmt::join(names, "', '"))), printable(wanted));
+  throw InvalidArgument(OptionName("class"), "unknown class in '{}' (its classes: '{}'), got '{}'",
+                        path, printable(fmt::format("{}", fmt::join(names, "', '"))),
+                        printable(wanted));
 }
 
 /// The class of every row, and the names of the classes.
@@ -78,7 +79,7 @@ void keep_classes(ClassRows& rows, const CaptureReader& capture,
   std::vector<bool> selected(rows.class_names.size(), false);
   for (const std::string& name : wanted) {
     const std::int16_t id = find_class(rows.class_names, name, path);
-    throw_if(rows.count(id) == 0, "class: '{}' contains no rows of class '{}'", path,
+    throw_if(rows.count(id) == 0, OptionName("class"), "'{}' contains no rows of class '{}'", path,
              printable(name));
     selected[static_cast<std::size_t>(id)] = true;
   }

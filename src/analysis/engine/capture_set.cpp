@@ -147,17 +147,20 @@ void CaptureSetOptions::describe_skip(OptionList& list) {
 }
 
 void CaptureSetOptions::validate() const {
-  if (skip_tokens < 0) throw InvalidArgument("skip_tokens: must be >= 0, got {}", skip_tokens);
+  if (skip_tokens < 0)
+    throw InvalidArgument(OptionName("skip_tokens"), "must be >= 0, got {}", skip_tokens);
   require_positive("max_sequences", max_sequences);
-  if (captures.empty()) throw InvalidArgument("captures: expected at least one file, got none");
-  throw_if(!all_distinct(site), "site: every name must be unique, got {}", join_words(site));
+  if (captures.empty())
+    throw InvalidArgument(OptionName("captures"), "expected at least one file, got none");
+  throw_if(!all_distinct(site), OptionName("site"), "every name must be unique, got {}",
+           join_words(site));
   if (label.empty()) return;
-  throw_if(label.size() != captures.size(),
-           "label: expected one name per capture, got {} ({}) for {} capture{}; {}", label.size(),
+  throw_if(label.size() != captures.size(), OptionName("label"),
+           "expected one name per capture, got {} ({}) for {} capture{}; {}", label.size(),
            join_words(label), captures.size(), captures.size() == 1 ? "" : "s",
            remedy_for_labels(*this));
   if (!all_distinct(label))
-    throw InvalidArgument("label: names must be unique, got {}", join_words(label));
+    throw InvalidArgument(OptionName("label"), "names must be unique, got {}", join_words(label));
 }
 
 bool reads_other_values(const CaptureReader& capture) {
@@ -170,7 +173,8 @@ bool reads_other_values(const CaptureReader& capture) {
 }
 
 void require_positive(std::string_view option, const std::optional<std::int64_t>& number) {
-  if (number && *number < 1) throw InvalidArgument("{}: must be > 0, got {}", option, *number);
+  if (number && *number < 1)
+    throw InvalidArgument(OptionName(option), "must be > 0, got {}", *number);
 }
 
 bool all_distinct(const std::vector<std::string>& names) {
@@ -201,7 +205,8 @@ std::unique_ptr<Tokenizer> tokenizer_of(const fs::path& checkpoint,
     const std::string& own = capture.reader.info().tokenizer_sha256;
     if (own.empty() || own == tokenizer->sha256()) continue;
     throw InvalidArgument(
-        "checkpoint: the tokenizer of {} (sha256 {}...) differs from that of {} ({}...); use the "
+        OptionName("checkpoint"),
+        "the tokenizer of {} (sha256 {}...) differs from that of {} ({}...); use the "
         "checkpoint of the capture, or omit --checkpoint",
         quoted(checkpoint), tokenizer->sha256().substr(0, kHashDigits),
         quoted(capture.reader.path()), printable(own.substr(0, kHashDigits)));

@@ -27,9 +27,10 @@ std::vector<ResultRow> keys_of(std::span<const Samples> all) {
 InvalidArgument other_items(std::string_view option, const ResultRow& first,
                             const ResultRow& second, std::string_view items) {
   return InvalidArgument(
-      "{}: '{}' and '{}' contain different {}, but the comparison is paired; capture both "
+      OptionName(option),
+      "'{}' and '{}' contain different {}, but the comparison is paired; capture both "
       "with the same text and tokenizer, and use the same options",
-      option, label_of(first), label_of(second), items);
+      label_of(first), label_of(second), items);
 }
 
 void check_same_items(std::string_view option, const Samples& first, const Samples& second) {
@@ -38,7 +39,7 @@ void check_same_items(std::string_view option, const Samples& first, const Sampl
 }
 
 InvalidArgument nothing_in_common() {
-  return InvalidArgument("compare: the captures have no site and layer in common");
+  return InvalidArgument(OptionName("compare"), "the captures have no site and layer in common");
 }
 
 /// Returns what a key names in its capture, equal for two captures.
@@ -172,7 +173,7 @@ std::vector<ResultRow> comparison_rows(std::span<const Samples> all, const Compa
   std::vector<ResultRow> keys = keys_of(entries);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i].set(col::kQuantity, entries[i].quantity);
   const auto matches = matches_of(keys, options.compare);
-  throw_if(entries.empty(), "compare: this metric has no values per item to compare");
+  throw_if(entries.empty(), OptionName("compare"), "this metric has no values per item to compare");
   if (matches.empty()) throw nothing_in_common();
   std::vector<ResultRow> rows(matches.size());
   pool.parallel_for(std::ssize(rows), [&](std::int64_t i) {
@@ -237,8 +238,8 @@ std::vector<ResultRow> rows_of_family(const RunFamily& family,
 std::vector<std::string> labels_of(std::span<const ResultRow> keys, const CompareOptions& options) {
   std::vector<std::string> labels = distinct(keys, col::kLabel);
   if (options.runs.empty() || labels.size() == options.runs.size()) return labels;
-  throw InvalidArgument("runs: expected the model of each of {} captures, got {}", labels.size(),
-                        options.runs.size());
+  throw InvalidArgument(OptionName("runs"), "expected the model of each of {} captures, got {}",
+                        labels.size(), options.runs.size());
 }
 
 std::vector<ResultRow> run_rows(std::span<const Samples> all, const CompareOptions& options,
@@ -311,7 +312,8 @@ void check_comparable(std::span<const ResultRow> keys, std::span<const std::stri
                       const CompareOptions& options) {
   const std::vector<std::string> labels = labels_of(keys, options);
   if (options.compare == ComparePairs::kNone) return;
-  throw_if(labels.size() < 2, "compare: expected at least two captures, got {}", labels.size());
+  throw_if(labels.size() < 2, OptionName("compare"), "expected at least two captures, got {}",
+           labels.size());
   std::vector<ResultRow> compared(keys.begin(), keys.end());
   // The means over layers are compared too, also where the layers are not the same.
   if (options.summary == SummaryOver::kLayers) {
@@ -334,7 +336,7 @@ std::vector<ResultRow> sample_rows(std::span<const Samples> all, const CompareOp
     for (const SamplesGroup& layers : grouped_over(col::kLayer, all)) {
       rows.push_back(layer_mean_row(layers, summary));
     }
-    throw_if(all.empty(), "summary: this metric has no values per item to average");
+    throw_if(all.empty(), OptionName("summary"), "this metric has no values per item to average");
   }
   if (!has_tests(options)) return rows;
   const PairedOptions paired{

@@ -124,11 +124,11 @@ void check_comparison(const Analysis& analysis) {
   const CompareOptions& options = analysis.compare;
   const bool wants_items = options.compare != ComparePairs::kNone ||
                            options.summary != SummaryOver::kNone || !options.runs.empty();
-  throw_if(wants_items && !analysis.lacks_items.empty(), "{}: {}",
-           options.compare != ComparePairs::kNone ? "compare"
-           : options.runs.empty()                 ? "summary"
-                                                  : "runs",
-           analysis.lacks_items);
+  throw_if(wants_items && !analysis.lacks_items.empty(),
+           OptionName(options.compare != ComparePairs::kNone ? "compare"
+                      : options.runs.empty()                 ? "summary"
+                                                             : "runs"),
+           "{}", analysis.lacks_items);
   std::vector<ResultRow> keys;
   std::vector<std::string> identities;
   for (const Unit& unit : analysis.units) {
@@ -148,7 +148,8 @@ void check_memory(const Analysis& analysis, const RunOptions& run) {
   const std::int64_t needed = comparison_bytes(analysis.compare, run.num_threads());
   if (needed <= run.memory_limit->bytes - held) return;
   throw InvalidArgument(
-      "memory_limit: comparing with {} resamples on {} threads needs {}, more than {}; set "
+      OptionName("memory_limit"),
+      "comparing with {} resamples on {} threads needs {}, more than {}; set "
       "--memory-limit to {}MiB or more, or use fewer --compare-resamples or --threads",
       analysis.compare.resamples, run.num_threads(), human_bytes(static_cast<double>(needed)),
       run.memory_limit->to_string(), ((needed + held) >> 20) + 4);

@@ -130,8 +130,8 @@ std::int64_t ResultsDifference::num_different() const {
 }
 
 ResultsDifference compare_results(const Results& before, const Results& after, double tolerance) {
-  throw_if(!(tolerance >= 0.0) || !std::isfinite(tolerance), "tolerance: must be >= 0, got {}",
-           tolerance);
+  throw_if(!(tolerance >= 0.0) || !std::isfinite(tolerance), OptionName("tolerance"),
+           "must be >= 0, got {}", tolerance);
   ResultsDifference result;
   if (before.rows.size() != after.rows.size()) {
     result.mismatch = fmt::format("{} rows before, {} now", before.rows.size(), after.rows.size());

@@ -141,9 +141,9 @@ class Run {
     } catch (const Interrupted&) {
       // The caller requested the stop and needs no error.
     } catch (const InvalidArgument& error) {
-      fail(index, std::make_exception_ptr(InvalidArgument("{}: {}", unit.where, error.what())));
+      fail(index, std::make_exception_ptr(prefixed(unit.where, error)));
     } catch (const NumericalError& error) {
-      fail(index, std::make_exception_ptr(NumericalError("{}: {}", unit.where, error.what())));
+      fail(index, std::make_exception_ptr(prefixed(unit.where, error)));
     } catch (...) {
       fail(index, std::current_exception());
     }
@@ -203,11 +203,12 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
       "memory: {} needs {}, but only {} is free; use fewer rows, or set --memory-limit to run it "
       "anyway",
       largest.where, human_bytes(need), human_bytes(static_cast<double>(plan.memory)));
-  throw InvalidArgument(
-      "memory_limit: {} of {} units need{} more than {}, the largest is {} with {}; set "
-      "--memory-limit to {:.0f}MiB or more",
-      too_large, units.size(), too_large == 1 ? "s" : "", memory_limit->to_string(), largest.where,
-      human_bytes(need), std::ceil((need * 1.05 + static_cast<double>(held)) / kMebibyte));
+  throw InvalidArgument(OptionName("memory_limit"),
+                        "{} of {} units need{} more than {}, the largest is {} with {}; set "
+                        "--memory-limit to {:.0f}MiB or more",
+                        too_large, units.size(), too_large == 1 ? "s" : "",
+                        memory_limit->to_string(), largest.where, human_bytes(need),
+                        std::ceil((need * 1.05 + static_cast<double>(held)) / kMebibyte));
 }
 
 void run_units(std::span<const Unit* const> units, const UnitPlan& plan,

@@ -138,13 +138,13 @@ void EntropyAnalysisOptions::validate() const {
   entropy.validate();
   summary.validate("bootstrap");
   for (const RowKind rows : dataset) {
-    throw_if(rows == RowKind::kTokens, "dataset: must be mean, last or both, got tokens");
-    throw_if(entropy.preset == EntropyPreset::kDiffErank,
-             "dataset: is not supported by the preset diff-erank; omit --dataset");
+    throw_if(rows == RowKind::kTokens, OptionName("dataset"),
+             "must be mean, last or both, got tokens");
+    throw_if(entropy.preset == EntropyPreset::kDiffErank, OptionName("dataset"),
+             "is not supported by the preset diff-erank; omit --dataset");
   }
-  throw_if(DeviceName::parse(device).is_gpu && entropy.top_k,
-           "top_k: is supported on the CPU only, got device '{}'; omit --top-k or --device",
-           device);
+  throw_if(DeviceName::parse(device).is_gpu && entropy.top_k, OptionName("top_k"),
+           "is supported on the CPU only, got device '{}'; omit --top-k or --device", device);
   throw_if(
       entropy.preset == EntropyPreset::kDiffErank && captures.captures.size() != 2,
       "diff-erank: expected two captures of the same text, the untrained model first, then the "
@@ -160,8 +160,8 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   shared->captures = open_captures(options.captures);
   for (const ChosenCapture& capture : shared->captures) {
     check_token_sequences(capture.reader, capture.num_sequences, "entropy");
-    throw_if(!options.dataset.empty() && capture.num_sequences < 2,
-             "{}: dataset needs at least 2 sequences, got {}", quoted_path(capture.reader),
+    throw_if(!options.dataset.empty() && capture.num_sequences < 2, OptionName("dataset"),
+             "needs at least 2 sequences, {} has {}", quoted_path(capture.reader),
              capture.num_sequences);
   }
   const DeviceName device = DeviceName::parse(options.device);

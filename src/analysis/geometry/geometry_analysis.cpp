@@ -22,8 +22,8 @@ std::int64_t num_views(const ChosenCapture& capture) {
   }
   throw_if(!are_views, "{}: contains no views of texts; capture them with lime-capture --views",
            quoted_path(capture.reader));
-  throw_if(capture.num_sequences % views != 0,
-           "max_sequences: must be a multiple of {}, the number of views of a text, got {}", views,
+  throw_if(capture.num_sequences % views != 0, OptionName("max_sequences"),
+           "must be a multiple of {}, the number of views of a text, got {}", views,
            capture.num_sequences);
   return views;
 }
@@ -216,8 +216,8 @@ void check_size(const ChosenCapture& capture, std::int64_t num_rows,
                 const GeometryAnalysisOptions& options) {
   throw_if(!options.measure.empty() && options.wants(GeometryGroup::kDimension) &&
                num_rows <= options.dimension.num_neighbors,
-           "{}: k must be < {}, the number of rows, got {}", quoted_path(capture.reader), num_rows,
-           options.dimension.num_neighbors);
+           OptionName("k"), "must be < {}, the number of rows of {}, got {}", num_rows,
+           quoted_path(capture.reader), options.dimension.num_neighbors);
 }
 
 }  // namespace
@@ -311,7 +311,8 @@ void GeometryAnalysisOptions::validate() const {
   dimension.validate();
   check_option(neighbor_rows >= 3, "neighbor_rows", ">= 3", neighbor_rows);
   throw_if(wants(GeometryGroup::kDimension) && neighbor_rows <= dimension.num_neighbors,
-           "k: must be < neighbor_rows = {}, got {}", neighbor_rows, dimension.num_neighbors);
+           OptionName("k"), "must be < the number of neighbor rows, {}, got {}", neighbor_rows,
+           dimension.num_neighbors);
   views.validate();
   summary.validate("bootstrap");
   check_jackknife(jackknife);
@@ -333,8 +334,9 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
     }
     if (options.wants(GeometryGroup::kViews)) kept.num_views = num_views(capture);
     const std::int64_t items = capture.num_sequences / kept.num_views;
-    throw_if(options.jackknife > items, "{}: jackknife must be <= {}, the number of {}, got {}",
-             quoted_path(capture.reader), items, kept.num_views > 1 ? "texts" : "sequences",
+    throw_if(options.jackknife > items, OptionName("jackknife"),
+             "must be <= {}, the number of {} of {}, got {}", items,
+             kept.num_views > 1 ? "texts" : "sequences", quoted_path(capture.reader),
              options.jackknife);
   }
   Analysis analysis = analysis_of("geometry", options, shared->captures);

@@ -41,7 +41,8 @@ OutputHead head_of(const std::filesystem::path& folder,
   for (const ParameterSpec& parameter : parameter_specs(config)) {
     throw_if(parameter.part == Part::kFinalRouter || parameter.part == Part::kProjectOut ||
                  config.routing == DepthRouting::kHyperConnections,
-             "tuned: '{}' does not project the residual stream of its last layer; omit --tuned",
+             OptionName("tuned"),
+             "'{}' does not project the residual stream of its last layer; omit --tuned",
              config.name());
     if (parameter.part == head_part) head.projection = checkpoint.read_matrix(parameter.name);
     if (parameter.part != Part::kFinalNorm) continue;

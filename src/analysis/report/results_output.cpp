@@ -138,11 +138,11 @@ void OutputOptions::describe(OptionList& list) {
 
 void OutputOptions::validate() const {
   for (auto path = output.begin(); path != output.end(); ++path) {
-    throw_if(!format && !format_of_name(*path),
-             "output: the name must end in .json, .csv, .tex or .txt, got '{}'; or use --format",
+    throw_if(!format && !format_of_name(*path), OptionName("output"),
+             "the name must end in .json, .csv, .tex or .txt, got '{}'; or use --format",
              path->string());
-    throw_if(std::find(output.begin(), path, *path) != path, "output: '{}' is named twice",
-             path->string());
+    throw_if(std::find(output.begin(), path, *path) != path, OptionName("output"),
+             "'{}' is named twice", path->string());
   }
 }
 
@@ -152,9 +152,8 @@ OutputFiles::OutputFiles(const OutputOptions& options, const std::vector<fs::pat
   for (const fs::path& path : options.output) {
     for (const fs::path& input : inputs) {
       std::error_code ignored;
-      throw_if(fs::equivalent(path, input, ignored),
-               "output: '{}' is an input and would be overwritten; use another name",
-               path.string());
+      throw_if(fs::equivalent(path, input, ignored), OptionName("output"),
+               "'{}' is an input and would be overwritten; use another name", path.string());
     }
     files_.push_back({OutputLock(path, share), std::make_unique<AtomicFile>(path),
                       options.format ? *options.format : format_of_name(path).value()});

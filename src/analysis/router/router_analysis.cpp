@@ -219,8 +219,8 @@ Analysis prepare_sources(const std::shared_ptr<RouterJob>& job, const Checkpoint
                          std::uint64_t seed) {
   const RouterAnalysisOptions& options = job->options;
   const ModelConfig config = checkpoint.config();
-  throw_if(options.initial.has_value(),
-           "initial: the routers of '{}' have no fixed weights to compare; omit it", config.name());
+  throw_if(options.initial.has_value(), OptionName("initial"),
+           "the routers of '{}' have no fixed weights to compare; omit it", config.name());
   throw_if(!options.capture,
            "'{}': the routing weights of '{}' are read from a capture; run lime-capture --sites {} "
            "and "
@@ -270,9 +270,9 @@ void RouterAnalysisOptions::describe(OptionList& list) {
 }
 
 void RouterAnalysisOptions::validate() const {
-  throw_if(checkpoint.empty(), "checkpoint: expected a checkpoint folder, got none");
+  throw_if(checkpoint.empty(), OptionName("checkpoint"), "expected a checkpoint folder, got none");
   require_positive("max_sequences", max_sequences);
-  throw_if(max_sequences && !capture, "max_sequences: requires a capture, got none");
+  throw_if(max_sequences && !capture, OptionName("max_sequences"), "requires a capture, got none");
 }
 
 Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& run) {

@@ -42,7 +42,8 @@ bool has_control(const SeparabilityOptions& options, ProbeControl control) {
 void check_controls(const SeparabilityTask& task, const SeparabilityOptions& options) {
   throw_if(
       has_control(options, ProbeControl::kToken) && types_are_classes(task.tokens, task.classes),
-      "control: every class is a single token, so random labels per token only rename the "
+      OptionName("control"),
+      "every class is a single token, so random labels per token only rename the "
       "classes; use shuffled, sequence or random-features");
 }
 
@@ -326,7 +327,7 @@ SeparabilityTask make_separability_task(const CaptureReader& capture,
   try {
     complete_task(task, capture, options);
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument("'{}': {}", capture.path().string(), error.what());
+    throw prefixed(quoted_path(capture), error);
   }
   return task;
 }
@@ -356,7 +357,7 @@ void SeparabilityOptions::validate() const {
   check_option(random_state < std::uint64_t{1} << 32, "random_state", "< 2^32", random_state);
   for (auto named = control.begin(); named != control.end(); ++named) {
     if (std::find(control.begin(), named, *named) == named) continue;
-    throw InvalidArgument("control: '{}' is named twice", enum_name(*named));
+    throw InvalidArgument(OptionName("control"), "'{}' is named twice", enum_name(*named));
   }
 }
 

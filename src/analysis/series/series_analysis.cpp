@@ -39,7 +39,8 @@ ModelStep place_of(const SeriesOptions& options, std::size_t at, const std::stri
   }
   if (!place && options.steps.empty()) {
     throw InvalidArgument(
-        "inputs: '{}' names no training step; call it e.g. model-step-1000, or add --steps with "
+        OptionName("inputs"),
+        "'{}' names no training step; call it e.g. model-step-1000, or add --steps with "
         "the step of each input",
         printable(label.empty() ? options.inputs[at].string() : label));
   }
@@ -77,8 +78,8 @@ void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& input
   const fs::path& path = options.inputs[at];
   const Results results = read_results(path);
   const std::vector<std::string> labels = distinct(results.rows, col::kLabel);
-  throw_if(labels.size() > 1 && !options.steps.empty(),
-           "steps: '{}' contains {} captures; omit --steps and name their steps in the labels",
+  throw_if(labels.size() > 1 && !options.steps.empty(), OptionName("steps"),
+           "'{}' contains {} captures; omit --steps and name their steps in the labels",
            path.string(), labels.size());
   for (const std::string& label : labels) {
     const ModelStep place = place_of(options, at, label);
@@ -88,7 +89,8 @@ void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& input
       const ResultsInput& first = inputs.texts.try_emplace(place.model, input).first->second;
       if (first.text_sha256 == input.text_sha256) continue;
       throw InvalidArgument(
-          "inputs: the steps of '{}' must be of one text, '{}' and '{}' differ; capture all steps "
+          OptionName("inputs"),
+          "the steps of '{}' must be of one text, '{}' and '{}' differ; capture all steps "
           "with the same text",
           place.model, first.path, input.path);
     }
@@ -106,8 +108,8 @@ SeriesInputs read_inputs(const SeriesOptions& options) {
       read_rows(options, i, inputs);
       continue;
     }
-    throw_if(fs::is_directory(path),
-             "inputs: '{}' is a folder; capture the checkpoint with lime-capture, and give the "
+    throw_if(fs::is_directory(path), OptionName("inputs"),
+             "'{}' is a folder; capture the checkpoint with lime-capture, and give the "
              "captures or results",
              path.string());
     const ModelStep place = place_of(options, i);
@@ -115,14 +117,16 @@ SeriesInputs read_inputs(const SeriesOptions& options) {
     const auto [other, is_new] = inputs.captures.try_emplace(place, path);
     if (is_new) continue;
     throw InvalidArgument(
-        "inputs: '{}' and '{}' are both step {} of '{}'; give each step once, or name the models "
+        OptionName("inputs"),
+        "'{}' and '{}' are both step {} of '{}'; give each step once, or name the models "
         "with --model",
         other->second.string(), path.string(), place.step, printable(place.model));
   }
   for (const auto& [model, steps] : inputs.steps) {
     if (steps.size() > 1) continue;
     throw InvalidArgument(
-        "inputs: '{}' has one step, {}; a series requires at least two (--model names the model of "
+        OptionName("inputs"),
+        "'{}' has one step, {}; a series requires at least two (--model names the model of "
         "each input)",
         model, *steps.begin());
   }
@@ -250,7 +254,8 @@ std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
       }
       if (curves[curve.dump()].emplace(row.integer(col::kStep), &row).second) continue;
       throw InvalidArgument(
-          "inputs: step {} of '{}' has two values of {}; give each step once, or name the models "
+          OptionName("inputs"),
+          "step {} of '{}' has two values of {}; give each step once, or name the models "
           "with --model",
           row.integer(col::kStep), row.text(col::kLabel), row.text(col::kMeasure));
     }
@@ -409,11 +414,13 @@ void SeriesOptions::describe(OptionList& list) {
 }
 
 void SeriesOptions::validate() const {
-  throw_if(inputs.empty(), "inputs: expected captures or results of at least two steps, got none");
+  throw_if(inputs.empty(), OptionName("inputs"),
+           "expected captures or results of at least two steps, got none");
   for (const auto& [name, given] :
        {std::pair("steps", steps.size()), std::pair("model", model.size())}) {
     if (given == 0 || given == inputs.size()) continue;
-    throw InvalidArgument("{}: expected one per input, got {} for {}", name, given, inputs.size());
+    throw InvalidArgument(OptionName(name), "expected one per input, got {} for {}", given,
+                          inputs.size());
   }
 }
 

@@ -96,7 +96,8 @@ std::vector<MapPlan> plan_maps(const std::vector<ChosenCapture>& captures, Simil
     }
   }
   std::ranges::stable_partition(plans, &MapPlan::is_within);
-  throw_if(plans.empty(), "maps: the captures have no site in common; select others with --site");
+  throw_if(plans.empty(), OptionName("maps"),
+           "the captures have no site in common; select others with --site");
   return plans;
 }
 
@@ -185,15 +186,15 @@ SimilarityMeasure SimilarityAnalysisOptions::shown() const {
 void SimilarityAnalysisOptions::validate() const {
   captures.validate();
   if (const SimilarityGroup group = info_of(shown()).group; !wants(group)) {
-    throw InvalidArgument("show: '{}' is not computed; add {} to --measure", enum_name(shown()),
-                          enum_name(group));
+    throw InvalidArgument(OptionName("show"), "'{}' is not computed; add {} to --measure",
+                          enum_name(shown()), enum_name(group));
   }
   check_option(k >= 1, "k", ">= 1", k);
   check_option(max_rows >= kFewestRows, "max_rows", fmt::format(">= {}", kFewestRows), max_rows);
   check_jackknife(jackknife);
   check_option(confidence > 0.0 && confidence < 1.0, "confidence", "in (0, 1)", confidence);
-  throw_if(maps == SimilarityMaps::kBetween && captures.captures.size() < 2,
-           "maps: between requires at least two captures, got {}", captures.captures.size());
+  throw_if(maps == SimilarityMaps::kBetween && captures.captures.size() < 2, OptionName("maps"),
+           "between requires at least two captures, got {}", captures.captures.size());
 }
 
 std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions& options,
@@ -209,12 +210,12 @@ std::shared_ptr<SimilarityTask> open_similarity(const SimilarityAnalysisOptions&
              quoted_path(capture.reader), num_rows, kFewestRows);
     throw_if(options.wants(SimilarityGroup::kNeighbors) &&
                  options.k >= std::min(num_rows, options.max_rows),
-             "{}: k must be < {}, the number of rows, got {}", quoted_path(capture.reader),
-             std::min(num_rows, options.max_rows), options.k);
+             OptionName("k"), "must be < {}, the number of rows of {}, got {}",
+             std::min(num_rows, options.max_rows), quoted_path(capture.reader), options.k);
     const std::int64_t num_sequences = capture.reader.num_sequences();
-    throw_if(options.jackknife > num_sequences,
-             "{}: jackknife must be <= {}, the number of sequences, got {}",
-             quoted_path(capture.reader), num_sequences, options.jackknife);
+    throw_if(options.jackknife > num_sequences, OptionName("jackknife"),
+             "must be <= {}, the number of sequences of {}, got {}", num_sequences,
+             quoted_path(capture.reader), options.jackknife);
     shared->rows.push_back(draw_rows(num_rows, options.max_rows, seed));
   }
   return shared;

@@ -21,8 +21,8 @@ struct TokensShared {
 
 void check_sequence(const CaptureReader& capture, std::int64_t sequence) {
   check_whole_sequences(capture, "a profile of tokens");
-  throw_if(sequence >= capture.num_sequences(),
-           "sequence: must be < {}, the number of sequences of {}, got {}", capture.num_sequences(),
+  throw_if(sequence >= capture.num_sequences(), OptionName("sequence"),
+           "must be < {}, the number of sequences of {}, got {}", capture.num_sequences(),
            quoted_path(capture), sequence);
   const std::int64_t tokens = num_tokens(capture, sequence);
   throw_if(tokens < 2,

@@ -262,10 +262,10 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
                                count_steps(context, done, total), result);
       } catch (const InvalidArgument& error) {
         if (!shared->options.align) throw;
-        throw InvalidArgument("layer {}: {}", layer, error.what());
+        throw prefixed(fmt::format("layer {}", layer), error);
       } catch (const NumericalError& error) {
         if (!shared->options.align) throw;
-        throw NumericalError("layer {}: {}", layer, error.what());
+        throw prefixed(fmt::format("layer {}", layer), error);
       }
       ResultRow row = {{col::kLayer, layer}};
       row.add(result.rows.back());
@@ -395,7 +395,7 @@ Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run)
       shared->options.tsne.validate(points);
       TrustworthinessOptions{.num_neighbors = options.trust_neighbors}.validate(points);
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument("'{}': {}", capture.reader.path().string(), error.what());
+      throw prefixed(quoted_path(capture.reader), error);
     }
   }
   Analysis analysis = analysis_of("tsne", options, shared->captures);

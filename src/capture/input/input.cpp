@@ -105,8 +105,8 @@ CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config
   const std::int64_t limit = config.max_length();
   CaptureOptions packed = options;
   packed.seq_len = options.seq_len.value_or(std::min(kUsualLength, config.max_position_embeddings));
-  throw_if(*packed.seq_len > limit,
-           "seq_len: must be <= {}, the number of learned positions of the model, got {}; use a "
+  throw_if(*packed.seq_len > limit, OptionName("seq_len"),
+           "must be <= {}, the number of learned positions of the model, got {}; use a "
            "smaller value",
            limit, *packed.seq_len);
   CaptureInput input;

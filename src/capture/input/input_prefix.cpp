@@ -44,8 +44,8 @@ std::vector<std::int32_t> prepended_tokens(const Tokenizer& tokenizer, BosPolicy
   switch (bos) {
     case BosPolicy::kNever: return {};
     case BosPolicy::kAlways:
-      throw_if(!tokenizer.bos_id(),
-               "bos: the tokenizer has no beginning-of-sequence token; use auto or never");
+      throw_if(!tokenizer.bos_id(), OptionName("bos"),
+               "the tokenizer has no beginning-of-sequence token; use auto or never");
       return {*tokenizer.bos_id()};
     case BosPolicy::kAuto: break;
   }
@@ -56,7 +56,8 @@ std::vector<std::int32_t> scoring_prefix(const Tokenizer& tokenizer) {
   if (tokenizer.bos_id()) return {*tokenizer.bos_id()};
   if (tokenizer.eos_id()) return {*tokenizer.eos_id()};
   throw InvalidArgument(
-      "log_likelihood: the tokenizer must have a beginning- or end-of-sequence token to put before "
+      OptionName("log_likelihood"),
+      "the tokenizer must have a beginning- or end-of-sequence token to put before "
       "each sentence, it has neither");
 }
 

@@ -106,9 +106,8 @@ std::vector<std::int32_t> sequence_prefix(const CaptureOptions& options,
                                           const Tokenizer& tokenizer) {
   std::vector<std::int32_t> prefix = prepended_tokens(tokenizer, options.bos);
   if (prefix.empty()) prefix = prepended_tokens(tokenizer, BosPolicy::kAlways);
-  throw_if(*options.seq_len <= std::ssize(prefix),
-           "seq_len: must be > {} with --packing bos-each, got {}", prefix.size(),
-           *options.seq_len);
+  throw_if(*options.seq_len <= std::ssize(prefix), OptionName("seq_len"),
+           "must be > {} with --packing bos-each, got {}", prefix.size(), *options.seq_len);
   return prefix;
 }
 
@@ -140,11 +139,10 @@ CaptureInput pack_with_bos_each(const CaptureOptions& options, const Tokenizer& 
 }
 
 CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& tokenizer) {
-  throw_if(
-      !tokenizer.bos_id() || !tokenizer.eos_id(),
-      "packing: lime-code needs a tokenizer with a beginning- and an end-of-sequence token, this "
-      "one has no {}; use eos-between",
-      tokenizer.bos_id() ? "end" : "beginning");
+  throw_if(!tokenizer.bos_id() || !tokenizer.eos_id(), OptionName("packing"),
+           "lime-code needs a tokenizer with a beginning- and an end-of-sequence token, this "
+           "one has no {}; use eos-between",
+           tokenizer.bos_id() ? "end" : "beginning");
   CaptureInput input;
   input.prepended_ids = {*tokenizer.bos_id()};
   const std::int64_t enough = wanted_sequences(options);
@@ -170,7 +168,8 @@ CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& t
   }
   if (input.num_sequences() > 0) return input;
   throw InvalidArgument(
-      "packing: lime-code drops texts of fewer than {} tokens, got {}; use more text, a smaller "
+      OptionName("packing"),
+      "lime-code drops texts of fewer than {} tokens, got {}; use more text, a smaller "
       "--seq-len, or eos-between",
       *options.seq_len + 1, input.dropped_tokens);
 }
@@ -317,7 +316,8 @@ CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tok
       throw_if<FormatError>(has_views && (views < 2 || views != per_line),
                             "{}: must have {} views, separated by tabs, got {}", where,
                             per_line < 2 ? "at least 2" : std::to_string(per_line), views);
-      throw_if(enough < views, "max_sequences: a text has {} views, got {}", views, enough);
+      throw_if(enough < views, OptionName("max_sequences"), "a text has {} views, got {}", views,
+               enough);
       for (std::int64_t view = 0; view < views; ++view) {
         const std::size_t end = has_views ? std::min(line.find('\t'), line.size()) : line.size();
         add(line.substr(0, end), has_views ? num_lines : -1, where);

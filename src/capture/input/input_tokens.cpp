@@ -38,7 +38,8 @@ std::vector<std::int32_t> prepended_ids(const CaptureOptions& options, const Mod
   if (tokenizer != nullptr && tokenizer->bos_id()) return {*tokenizer->bos_id()};
   if (config.bos_token_id) return {static_cast<std::int32_t>(*config.bos_token_id)};
   throw InvalidArgument(
-      "bos: neither the tokenizer nor config.json defines a beginning-of-sequence token; omit "
+      OptionName("bos"),
+      "neither the tokenizer nor config.json defines a beginning-of-sequence token; omit "
       "--bos and --packing");
 }
 
@@ -68,8 +69,8 @@ void cut_stream(std::vector<std::int32_t> ids, const CaptureOptions& options,
     ids.insert(ids.begin(), prefix.begin(), prefix.end());
   }
   const std::int64_t before_each = is_each ? std::ssize(prefix) : 0;
-  throw_if(*options.seq_len <= before_each, "seq_len: must be > {} with --packing bos-each, got {}",
-           before_each, *options.seq_len);
+  throw_if(*options.seq_len <= before_each, OptionName("seq_len"),
+           "must be > {} with --packing bos-each, got {}", before_each, *options.seq_len);
   throw_if<FormatError>(ids.empty(), "'{}': contains only the beginning-of-sequence token",
                         options.tokens.string());
   const std::int64_t total = std::ssize(ids);
@@ -104,8 +105,8 @@ CaptureInput read_token_input(const CaptureOptions& options, const ModelConfig& 
     cut_stream(ids, options, tokenizer, input);
     return input;
   }
-  throw_if(options.packing == Packing::kBosEach,
-           "packing: bos-each needs a 1-D file, '{}' has rows; pass --bos always instead", name);
+  throw_if(options.packing == Packing::kBosEach, OptionName("packing"),
+           "bos-each needs a 1-D file, '{}' has rows; pass --bos always instead", name);
   const std::int64_t length = numbers.shape[1];
   const std::int64_t count =
       std::min(numbers.shape[0], options.max_sequences.value_or(numbers.shape[0]));

@@ -128,8 +128,8 @@ std::string train(std::int32_t vocab_size, const Lines::NextLine& next_line) {
   Lines lines(next_line);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &lines, &model);
-  throw_if(!status.ok(),
-           "vocab_size: cannot learn {} pieces from the text, got '{}'; add text, or lower "
+  throw_if(!status.ok(), OptionName("vocab_size"),
+           "cannot learn {} pieces from the text, got '{}'; add text, or lower "
            "--vocab-size (at least 300)",
            vocab_size, readable_part(status.error_message()));
   return model;

@@ -23,6 +23,7 @@ constexpr int kAllThatFollow = 1 << 20;
 class UsageError : public Error {
  public:
   using Error::Error;
+  explicit UsageError(const Error& error) : Error(error) {}
 };
 
 struct BoundField {
@@ -57,7 +58,7 @@ std::vector<std::string> values_of(const BoundField& bound) {
       continue;
     }
     for (std::string& item : split_at_commas(text)) {
-      throw_if<UsageError>(item.empty(), "{}: a value is empty in '{}'", option_name(field),
+      throw_if<UsageError>(item.empty(), OptionName(field.name), "a value is empty in '{}'",
                            printable(text));
       values.push_back(std::move(item));
     }
@@ -72,10 +73,8 @@ void assign(const BoundField& bound) {
   try {
     field.assign(values);
   } catch (const InvalidArgument& error) {
-    // The codecs name the field as the struct does; the user typed the option.
-    std::string_view text = error.what();
-    if (text.starts_with(field.name + ": ")) text.remove_prefix(field.name.size() + 2);
-    throw UsageError("{}: {}", bound.is_positional ? field.name : option_name(field), text);
+    if (error.option() == field.name) throw UsageError(error);
+    throw UsageError(OptionName(field.name), "{}", error.what());
   }
 }
 
@@ -125,6 +124,7 @@ struct CommandLine::Impl {
 
   void prepare();
   Impl& chosen();
+  std::string as_typed(const std::string& field) const;
   [[noreturn]] void refuse_unknown(const std::string& text) const;
   void refuse_leftovers() const;
   void take_values(const Impl& chosen_command) const;
@@ -152,6 +152,17 @@ CommandLine::Impl& CommandLine::Impl::chosen() {
     if (command->impl_->app->parsed()) return command->impl_->chosen();
   }
   return *this;
+}
+
+/// Returns a field of this command or of the selected one as the user types it.
+std::string CommandLine::Impl::as_typed(const std::string& field) const {
+  for (const BoundField& bound : fields) {
+    if (bound.field.name == field) return bound.is_positional ? field : option_name(field);
+  }
+  for (const auto& command : commands) {
+    if (command->impl_->app->parsed()) return command->impl_->as_typed(field);
+  }
+  return field;
 }
 
 void CommandLine::Impl::refuse_unknown(const std::string& text) const {
@@ -192,7 +203,7 @@ void CommandLine::Impl::take_values(const Impl& chosen_command) const {
   try {
     for (const auto& check : checks) check();
   } catch (const InvalidArgument& error) {
-    throw UsageError("{}", error.what());
+    throw UsageError(error);
   }
   if (!action) {
     std::vector<std::string> names;
@@ -217,7 +228,7 @@ bool CommandLine::Impl::print_docs(std::span<const char* const> arguments) const
   try {
     fmt::print("{}", format_completion(tree(), arguments[1]));
   } catch (const InvalidArgument& error) {
-    throw UsageError("{}", error.what());
+    throw UsageError(error);
   }
   return true;
 }
@@ -276,6 +287,7 @@ void CommandLine::on_run(std::function<int()> action) { impl_->action = std::mov
 
 int CommandLine::run(int argc, const char* const* argv) {
   impl_->prepare();
+  const auto as_typed = [&](const std::string& field) { return impl_->as_typed(field); };
   try {
     if (argc > 1 && impl_->print_docs({argv + 1, argv + argc})) return kExitDone;
     refuse_empty_values(argc, argv);
@@ -294,11 +306,16 @@ int CommandLine::run(int argc, const char* const* argv) {
     impl_->refuse_leftovers();
     impl_->take_values(impl_->chosen());
   } catch (const UsageError& error) {
-    print_line(stderr, "{}: {}; see {} --help", impl_->help.name, error.what(),
+    print_line(stderr, "{}: {}; see {} --help", impl_->help.name, error.spelled(as_typed),
                impl_->chosen().help.name);
     return kExitUsage;
   }
-  return impl_->chosen().action();
+  try {
+    return impl_->chosen().action();
+  } catch (Error& error) {
+    error.spell(as_typed);
+    throw;
+  }
 }
 
 }  // namespace lime

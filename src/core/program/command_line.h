@@ -67,7 +67,8 @@ class CommandLine {
   /// Sets the action that run() calls if this command was selected; it returns the exit status.
   void on_run(std::function<int()> action);
 
-  /// Parses, then calls the action of the selected command.
+  /// Parses, then calls the action of the selected command. Errors about an option name it as the
+  /// user types it: `--batch-size`.
   /// Exit status 2 with one line on stderr for wrong usage, 0 after --help or --version.
   int run(int argc, const char* const* argv);
 

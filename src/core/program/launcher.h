@@ -28,12 +28,13 @@ template <> struct OptionCodec<WorkShare> {
   static std::string type() { return "I/N"; }
   static WorkShare parse(const std::string& text, const std::string& name) {
     const std::size_t slash = text.find('/');
-    throw_if(slash == std::string::npos, "{}: expected I/N such as 0/4, got '{}'", name, text);
+    throw_if(slash == std::string::npos, OptionName(name), "expected I/N such as 0/4, got '{}'",
+             text);
     WorkShare share;
     share.index = OptionCodec<int>::parse(text.substr(0, slash), name);
     share.count = OptionCodec<int>::parse(text.substr(slash + 1), name);
-    throw_if(share.count < 1 || share.index < 0 || share.index >= share.count,
-             "{}: I/N must have 0 <= I < N, got '{}'", name, text);
+    throw_if(share.count < 1 || share.index < 0 || share.index >= share.count, OptionName(name),
+             "I/N must have 0 <= I < N, got '{}'", text);
     return share;
   }
   static Json to_json(const WorkShare& value) {

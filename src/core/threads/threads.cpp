@@ -19,15 +19,15 @@ void pause() {
 
 void check_threads(int num_threads) {
   if (num_threads >= 0 && num_threads <= kMaxThreads) return;
-  throw InvalidArgument("threads: must be from 0 to {} (0 uses all CPUs), got {}", kMaxThreads,
-                        num_threads);
+  throw InvalidArgument(OptionName("threads"), "must be from 0 to {} (0 uses all CPUs), got {}",
+                        kMaxThreads, num_threads);
 }
 
 void throw_thread_error(const std::system_error& error) {
-  throw IoError(
-      "threads: the system starts no more of them: {}; give fewer --threads, or raise the limit "
-      "(ulimit -u, or pids.max of the control group)",
-      error.code().message());
+  throw IoError(OptionName("threads"),
+                "the system starts no more of them: {}; give fewer --threads, or raise the limit "
+                "(ulimit -u, or pids.max of the control group)",
+                error.code().message());
 }
 
 void start_threads(std::vector<std::thread>& threads, int count,

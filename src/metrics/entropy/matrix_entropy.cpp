@@ -163,12 +163,12 @@ void EntropyOptions::validate() const {
   for (const double order : alpha) check_entropy_order(order);
   throw_if(
       preset != EntropyPreset::kLayerByLayer && normalization != EntropyNormalization::kMaxEntropy,
-      "normalization: '{}' requires the preset layer-by-layer, got '{}'", enum_name(normalization),
-      enum_name(preset));
+      OptionName("normalization"), "'{}' requires the preset layer-by-layer, got '{}'",
+      enum_name(normalization), enum_name(preset));
   if (!top_k) return;
-  if (*top_k < 1) throw InvalidArgument("top_k: must be > 0, got {}", *top_k);
-  throw_if(preset == EntropyPreset::kLayerByLayer,
-           "top_k: has no bounds for the preset layer-by-layer, whose matrix has negative "
+  if (*top_k < 1) throw InvalidArgument(OptionName("top_k"), "must be > 0, got {}", *top_k);
+  throw_if(preset == EntropyPreset::kLayerByLayer, OptionName("top_k"),
+           "has no bounds for the preset layer-by-layer, whose matrix has negative "
            "eigenvalues; omit --top-k or use another preset");
 }
 

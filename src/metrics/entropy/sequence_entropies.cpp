@@ -401,8 +401,8 @@ SequenceEntropies gpu_entropies(const Gpu& gpu, const SequenceSource& sequences,
                                 const EntropyOptions& options, std::int64_t batch, ThreadPool& pool,
                                 const ProgressFn& on_progress, std::stop_token stop) {
   options.validate();
-  throw_if(options.top_k.has_value(),
-           "top_k: is supported on the CPU only; omit --top-k or use --device cpu");
+  throw_if(options.top_k.has_value(), OptionName("top_k"),
+           "is supported on the CPU only; omit --top-k or use --device cpu");
   Pass pass(gpu, sequences, standardization, options, batch);
   const std::int64_t count = sequences.count;
   // In each step, the first item computes what the previous step read.

@@ -74,7 +74,8 @@ std::vector<Eigen::Index> without_close_ones(const NeighborGraph& graph, double 
 }  // namespace
 
 void IntrinsicDimensionOptions::validate() const {
-  if (num_neighbors < 2) throw InvalidArgument("k: must be >= 2, got {}", num_neighbors);
+  if (num_neighbors < 2)
+    throw InvalidArgument(OptionName("k"), "must be >= 2, got {}", num_neighbors);
   check_option(two_nn_discard >= 0.0 && two_nn_discard < 1.0, "two_nn_discard", "in [0, 1)",
                two_nn_discard);
   check_option(duplicate_tolerance >= 0.0 && duplicate_tolerance < 1.0, "duplicate_tolerance",
@@ -106,7 +107,7 @@ std::optional<double> two_nn_dimension(std::vector<double> log_ratios, TwoNnFit 
 
 std::optional<double> mle_dimension(const MatrixD& distances, MleAverage average) {
   const Eigen::Index k = distances.cols();
-  if (k < 2) throw InvalidArgument("k: must be >= 2, got {}", k);
+  if (k < 2) throw InvalidArgument(OptionName("k"), "must be >= 2, got {}", k);
   double inverses = 0.0;
   double estimates = 0.0;
   std::int64_t finite = 0;

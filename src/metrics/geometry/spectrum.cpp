@@ -149,11 +149,10 @@ linalg::SymmetricSlivers RowMoments::raw_gram() const {
 }
 
 void PowerLawRange::validate() const {
-  throw_if(
-      first < 1 || last < first + 3,
-      "power_law_first, power_law_last: must be a range of at least 4 eigenvalues counted from "
-      "1, got {} to {}",
-      first, last);
+  check_option(first >= 1, "power_law_first", ">= 1", first);
+  throw_if(last < first + 3, OptionName("power_law_last"),
+           "must be at least {}, because a range has 4 eigenvalues or more, got {}", first + 3,
+           last);
 }
 
 PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
@@ -163,10 +162,10 @@ PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
   std::int64_t rank = 0;
   const double noise = static_cast<double>(dim) * std::numeric_limits<float>::epsilon();
   for (const double value : sigma) rank += value > noise * sigma.front() ? 1 : 0;
-  throw_if(range.last > rank,
-           "power law: needs eigenvalues {} to {}, but the covariance has rank {}; use a smaller "
-           "power_law_last, or more rows",
-           range.first, range.last, rank);
+  throw_if(
+      range.last > rank, OptionName("power_law_last"),
+      "must be at most {}, the rank of the covariance, got {}; use a smaller range, or more rows",
+      rank, range.last);
   PowerLaw law = fit_range(sigma, range);
   const auto middle = std::clamp(
       static_cast<std::int64_t>(std::sqrt(static_cast<double>(range.first * range.last))),
@@ -181,9 +180,9 @@ void SpectrumOptions::validate() const {
   check_option(rankme_epsilon >= 0.0 && rankme_epsilon < 1.0, "rankme_epsilon", "in [0, 1)",
                rankme_epsilon);
   if (rank_tolerance && !(*rank_tolerance >= kSmallestTolerance && *rank_tolerance < 1.0)) {
-    throw InvalidArgument(
-        "rank_tolerance: must be in [{}, 1), got {}; smaller singular values are rounding noise",
-        kSmallestTolerance, *rank_tolerance);
+    throw InvalidArgument(OptionName("rank_tolerance"),
+                          "must be in [{}, 1), got {}; smaller singular values are rounding noise",
+                          kSmallestTolerance, *rank_tolerance);
   }
 }
 

@@ -92,7 +92,7 @@ void ViewOptions::validate() const {
                permutations);
   check_option(delta > 0.0 && std::isfinite(delta), "lidar_delta", "> 0", delta);
   throw_if(is_paper(*this) && normalization != EntropyNormalization::kMaxEntropy,
-           "normalization: applies to --view-preset layer-by-layer only; omit it");
+           OptionName("normalization"), "applies to --view-preset layer-by-layer only; omit it");
 }
 
 double lidar(const ConstMatrixRef& rows, std::int64_t num_texts, const ViewOptions& options) {

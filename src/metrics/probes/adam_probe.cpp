@@ -151,8 +151,9 @@ double AdamTraining::run(const ProbeData& data, std::span<const int> order) {
 void AdamProbeOptions::validate() const {
   check_option(learning_rate > 0.0 && std::isfinite(learning_rate), "learning_rate",
                "> 0 and finite", learning_rate);
-  if (epochs < 1) throw InvalidArgument("epochs: must be > 0, got {}", epochs);
-  if (batch_size < 1) throw InvalidArgument("batch_size: must be > 0, got {}", batch_size);
+  if (epochs < 1) throw InvalidArgument(OptionName("epochs"), "must be > 0, got {}", epochs);
+  if (batch_size < 1)
+    throw InvalidArgument(OptionName("batch_size"), "must be > 0, got {}", batch_size);
 }
 
 std::vector<AdamProbeFold> cross_validate_adam(const ProbeData& data, const Folds& folds,

@@ -9,8 +9,8 @@ namespace lime {
 namespace {
 
 std::uint32_t checked_seed(std::uint64_t seed) {
-  throw_if(seed >= std::uint64_t{1} << 32, "seed: must be < 2^32 for NumPy's generator, got {}",
-           seed);
+  throw_if(seed >= std::uint64_t{1} << 32, OptionName("seed"),
+           "must be < 2^32 for NumPy's generator, got {}", seed);
   return static_cast<std::uint32_t>(seed);
 }
 
@@ -106,9 +106,8 @@ std::vector<int> deal_by_weight(const Renumbered& groups, int num_folds) {
 
 std::vector<int> deal_grouped(std::span<const int> ids, const FoldOptions& options) {
   const Renumbered groups = number_by_value(ids);
-  throw_if(groups.count < options.num_folds,
-           "folds: must be at most the number of groups, {}, got {}", groups.count,
-           options.num_folds);
+  throw_if(groups.count < options.num_folds, OptionName("folds"),
+           "must be at most the number of groups, {}, got {}", groups.count, options.num_folds);
   const std::vector<int> fold_of_group =
       options.shuffle ? deal(groups.count, options) : deal_by_weight(groups, options.num_folds);
   std::vector<int> fold_of;
@@ -133,7 +132,7 @@ std::uint32_t NumpyRandom::interval(std::uint32_t max) {
 }
 
 void FoldOptions::validate() const {
-  if (num_folds < 2) throw InvalidArgument("folds: must be >= 2, got {}", num_folds);
+  if (num_folds < 2) throw InvalidArgument(OptionName("folds"), "must be >= 2, got {}", num_folds);
 }
 
 std::vector<std::uint8_t> Folds::training_rows(int fold) const {
@@ -147,16 +146,16 @@ Folds make_folds(std::span<const int> classes, std::span<const int> groups,
   options.validate();
   const bool grouped = options.kind == FoldKind::kGrouped;
   const std::size_t num_rows = grouped ? groups.size() : classes.size();
-  throw_if(grouped && !classes.empty() && classes.size() != groups.size(),
-           "folds: needs a group for each of {} rows, got {}", classes.size(), groups.size());
-  throw_if(static_cast<std::size_t>(options.num_folds) > num_rows,
-           "folds: must be at most the number of rows, {}, got {}", num_rows, options.num_folds);
+  throw_if(grouped && !classes.empty() && classes.size() != groups.size(), OptionName("folds"),
+           "needs a group for each of {} rows, got {}", classes.size(), groups.size());
+  throw_if(static_cast<std::size_t>(options.num_folds) > num_rows, OptionName("folds"),
+           "must be at most the number of rows, {}, got {}", num_rows, options.num_folds);
   switch (options.kind) {
     case FoldKind::kShuffled: return {options.num_folds, deal(static_cast<int>(num_rows), options)};
     case FoldKind::kStratified: return {options.num_folds, deal_stratified(classes, options)};
     case FoldKind::kGrouped: return {options.num_folds, deal_grouped(groups, options)};
   }
-  throw InvalidArgument("folds: unknown kind {}", static_cast<int>(options.kind));
+  throw InvalidArgument(OptionName("folds"), "unknown kind {}", static_cast<int>(options.kind));
 }
 
 void require_rows_per_class(std::span<const int> classes, std::span<const std::string> class_names,
@@ -170,7 +169,8 @@ void require_rows_per_class(std::span<const int> classes, std::span<const std::s
     const std::string name =
         index < class_names.size() ? fmt::format("'{}'", class_names[index]) : fmt::format("{}", k);
     throw InvalidArgument(
-        "folds: each class needs at least {} rows, one per fold, but class {} has {}; use fewer "
+        OptionName("folds"),
+        "each class needs at least {} rows, one per fold, but class {} has {}; use fewer "
         "folds or capture more text",
         num_folds, name, count);
   }

@@ -196,11 +196,12 @@ void ProbeOptions::describe(OptionList& list) {
 
 void ProbeOptions::validate() const {
   fit.validate();
-  if (c.empty()) throw InvalidArgument("c: expected at least one value, got none");
+  if (c.empty()) throw InvalidArgument(OptionName("c"), "expected at least one value, got none");
   for (const double value : c) {
     check_option(value > 0.0 && std::isfinite(value), "c", "> 0 and finite", value);
   }
-  if (inner_folds < 2) throw InvalidArgument("inner_folds: must be >= 2, got {}", inner_folds);
+  if (inner_folds < 2)
+    throw InvalidArgument(OptionName("inner_folds"), "must be >= 2, got {}", inner_folds);
 }
 
 std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions& options) {

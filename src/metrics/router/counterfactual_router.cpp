@@ -34,7 +34,8 @@ constexpr std::array<KindName, 11> kKindNames = {{
 
 [[noreturn]] void refuse(std::string_view text) {
   throw InvalidArgument(
-      "router: expected trained, identity, last-J, first-J, top-K, unsigned, permuted, random, "
+      OptionName("router"),
+      "expected trained, identity, last-J, first-J, top-K, unsigned, permuted, random, "
       "mean, shuffled or cut-L with J, K >= 1, L >= 0, got '{}'",
       printable(text));
 }
@@ -155,7 +156,8 @@ void check_fits(const LayerRouter& trained, const HeadScales& scales, Index laye
       heads, trained.num_sources());
   throw_if(
       counterfactual.kind == CounterfactualKind::kCut && counterfactual.number >= scales.rows(),
-      "router: {} must name a layer from 0 to {}", counterfactual.name(), scales.rows() - 1);
+      OptionName("router"), "{} must name a layer from 0 to {}", counterfactual.name(),
+      scales.rows() - 1);
 }
 
 }  // namespace

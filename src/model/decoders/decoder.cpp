@@ -239,13 +239,14 @@ void load_blocks(const Checkpoint& checkpoint, const Decoder& decoder) {
     if (of_checkpoint.erase(spec.name) > 0) {
       load_parameter(checkpoint, {spec.name, decoder.parameter(spec.name)});
     } else if (!is_routing(spec.part)) {
-      throw InvalidArgument("decoder: '{}' needs '{}', which '{}' lacks; train a new model with it",
+      throw InvalidArgument(OptionName("decoder"),
+                            "'{}' needs '{}', which '{}' lacks; train a new model with it",
                             enum_name(decoder.config().routing), spec.name,
                             checkpoint.path().string());
     }
   }
-  throw_if(!of_checkpoint.empty(),
-           "decoder: '{}' has no place for '{}' of '{}'; train a new model with it",
+  throw_if(!of_checkpoint.empty(), OptionName("decoder"),
+           "'{}' has no place for '{}' of '{}'; train a new model with it",
            enum_name(decoder.config().routing), *of_checkpoint.begin(), checkpoint.path().string());
 }
 

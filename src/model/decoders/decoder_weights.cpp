@@ -49,10 +49,9 @@ DecoderSizes decoder_sizes(const ModelConfig& config) {
 
 std::vector<LayerRange> plan_stages(const DecoderSizes& sizes, int num_stages) {
   const auto num_layers = std::ssize(sizes.layers);
-  throw_if(
-      num_stages < 1 || num_stages > num_layers,
-      "device: cannot split {} layers among {} devices, each device needs one; use {} or fewer",
-      num_layers, num_stages, num_layers);
+  throw_if(num_stages < 1 || num_stages > num_layers, OptionName("device"),
+           "cannot split {} layers among {} devices, each device needs one; use {} or fewer",
+           num_layers, num_stages, num_layers);
   const auto index = [&](std::int64_t stages, std::int64_t first) {
     return static_cast<std::size_t>(stages * (num_layers + 1) + first);
   };

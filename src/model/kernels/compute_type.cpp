@@ -27,12 +27,15 @@ c10::Device parse_device(const std::string& name, int neighbour) {
   int index = num_gpus > 0 ? neighbour % num_gpus : 0;
   if (name == "auto") return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
   if (name != "cuda") {
-    throw_if(!name.starts_with("cuda:"), "device: must be auto, cpu, cuda or cuda:N, got '{}'",
+    const char* const end = name.data() + name.size();
+    const bool has_number = name.starts_with("cuda:") &&
+                            std::from_chars(name.data() + 5, end, index).ptr == end &&
+                            end[-1] != ':';
+    throw_if(!has_number, OptionName("device"), "must be auto, cpu, cuda or cuda:N, got '{}'",
              name);
-    index = OptionCodec<int>::parse(name.substr(5), "device: the number of the GPU");
   }
-  throw_if(index < 0 || index >= num_gpus,
-           "device: '{}' does not exist, LibTorch detects {} GPUs; use cpu", name, num_gpus);
+  throw_if(index < 0 || index >= num_gpus, OptionName("device"),
+           "'{}' does not exist, LibTorch detects {} GPUs; use cpu", name, num_gpus);
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
@@ -44,13 +47,12 @@ std::vector<c10::Device> parse_devices(const std::string& names, int neighbour) 
   }
   std::set<std::string> gpus;
   for (const std::string& name : parts) {
-    throw_if(name != "cpu" && !name.starts_with("cuda:"),
-             "device: several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name,
-             names);
-    throw_if((name == "cpu") != (parts.front() == "cpu"),
-             "device: several devices must all be GPUs, or all the CPU, got '{}'", names);
-    throw_if(name != "cpu" && !gpus.insert(name).second,
-             "device: each GPU must be listed once, got '{}' twice in '{}'", name, names);
+    throw_if(name != "cpu" && !name.starts_with("cuda:"), OptionName("device"),
+             "several devices must all be cuda:N, or all cpu, got '{}' in '{}'", name, names);
+    throw_if((name == "cpu") != (parts.front() == "cpu"), OptionName("device"),
+             "several devices must all be GPUs, or all the CPU, got '{}'", names);
+    throw_if(name != "cpu" && !gpus.insert(name).second, OptionName("device"),
+             "each GPU must be listed once, got '{}' twice in '{}'", name, names);
   }
   std::vector<c10::Device> devices;
   for (const std::string& name : parts) devices.push_back(parse_device(name));
@@ -64,10 +66,12 @@ std::string devices_text(const std::vector<c10::Device>& devices) {
 }
 
 void check_devices(const std::vector<c10::Device>& devices) {
-  if (devices.empty()) throw InvalidArgument("device: at least one is required, got none");
+  if (devices.empty())
+    throw InvalidArgument(OptionName("device"), "at least one is required, got none");
   for (const c10::Device device : devices) {
     if (device.type() == devices.front().type()) continue;
-    throw InvalidArgument("device: several devices must all be GPUs, or all the CPU, got '{}'",
+    throw InvalidArgument(OptionName("device"),
+                          "several devices must all be GPUs, or all the CPU, got '{}'",
                           devices_text(devices));
   }
 }
@@ -78,7 +82,8 @@ void check_computes(ComputeType type, c10::Device device) {
     at::mm(one, one);
   } catch (const c10::Error&) {
     throw InvalidArgument(
-        "dtype: LibTorch {} does not support {} on '{}'; use float32 or bfloat16, or another "
+        OptionName("dtype"),
+        "LibTorch {} does not support {} on '{}'; use float32 or bfloat16, or another "
         "--device",
         TORCH_VERSION, enum_name(type), device.str());
   }

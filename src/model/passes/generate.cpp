@@ -239,11 +239,12 @@ void GenerateOptions::describe(OptionList& list) {
 }
 
 void GenerateOptions::validate() const {
-  throw_if(max_new_tokens < 1, "generate: max_new_tokens must be >= 1, got {}", max_new_tokens);
-  throw_if(!(temperature >= 0.0) || !std::isfinite(temperature),
-           "generate: temperature must be >= 0 and finite, got {}", temperature);
-  if (top_k < 0) throw InvalidArgument("generate: top_k must be >= 0, got {}", top_k);
-  throw_if(!(top_p > 0.0 && top_p <= 1.0), "generate: top_p must be in (0, 1], got {}", top_p);
+  throw_if(max_new_tokens < 1, OptionName("max_new_tokens"), "must be >= 1, got {}",
+           max_new_tokens);
+  throw_if(!(temperature >= 0.0) || !std::isfinite(temperature), OptionName("temperature"),
+           "must be >= 0 and finite, got {}", temperature);
+  if (top_k < 0) throw InvalidArgument(OptionName("top_k"), "must be >= 0, got {}", top_k);
+  throw_if(!(top_p > 0.0 && top_p <= 1.0), OptionName("top_p"), "must be in (0, 1], got {}", top_p);
 }
 
 std::vector<std::int64_t> generate(const Decoder& decoder, std::span<const std::int64_t> prompt,

@@ -69,7 +69,8 @@ void require_same_words(const std::filesystem::path& from, const ArithmeticVocab
     const std::optional<std::int32_t> there = tokenizer->token_id(word);
     if (there == id) continue;
     throw InvalidArgument(
-        "from: the tokenizer of '{}' must have the words of expressions from {} to {} in their "
+        OptionName("from"),
+        "the tokenizer of '{}' must have the words of expressions from {} to {} in their "
         "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value, "
         "--max-value and --modulus",
         from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");

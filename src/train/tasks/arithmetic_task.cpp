@@ -121,23 +121,25 @@ void ArithmeticTaskOptions::describe(OptionList& list) {
 }
 
 void ArithmeticTaskOptions::validate() const {
-  if (operands.empty()) throw InvalidArgument("operands: must name at least one number, got none");
+  if (operands.empty())
+    throw InvalidArgument(OptionName("operands"), "must name at least one number, got none");
   for (const int count : operands) {
-    throw_if(count < kMinOperands || count > kMaxOperands,
-             "operands: must be from {} to {}, got {}", kMinOperands, kMaxOperands, count);
-    throw_if(std::ranges::count(operands, count) > 1, "operands: must be distinct, got {} twice",
-             count);
+    throw_if(count < kMinOperands || count > kMaxOperands, OptionName("operands"),
+             "must be from {} to {}, got {}", kMinOperands, kMaxOperands, count);
+    throw_if(std::ranges::count(operands, count) > 1, OptionName("operands"),
+             "must be distinct, got {} twice", count);
   }
-  throw_if(min_value < -kLimit || min_value > 0, "min_value: must be from {} to 0, got {}", -kLimit,
-           min_value);
-  throw_if(max_value < 10 || max_value > kLimit, "max_value: must be from 10 to {}, got {}", kLimit,
-           max_value);
-  throw_if(modulus != 0 && !is_prime(modulus), "modulus: must be 0 or a prime up to {}, got {}",
-           kLimit, modulus);
+  throw_if(min_value < -kLimit || min_value > 0, OptionName("min_value"),
+           "must be from {} to 0, got {}", -kLimit, min_value);
+  throw_if(max_value < 10 || max_value > kLimit, OptionName("max_value"),
+           "must be from 10 to {}, got {}", kLimit, max_value);
+  throw_if(modulus != 0 && !is_prime(modulus), OptionName("modulus"),
+           "must be 0 or a prime up to {}, got {}", kLimit, modulus);
   const ArithmeticTaskOptions usual;
   throw_if(modulus != 0 && (min_value != usual.min_value || max_value != usual.max_value),
-           "modulus: replaces the range, got min_value {} and max_value {}; omit them", min_value,
-           max_value);
+           OptionName("modulus"),
+           "replaces the range, got a smallest value of {} and a largest of {}; omit them",
+           min_value, max_value);
 }
 
 TaskSplit split_of(const ArithmeticExpression& expression) {

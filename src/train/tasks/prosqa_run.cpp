@@ -46,8 +46,8 @@ Codec word_codec() {
 
 Codec checkpoint_codec(const std::filesystem::path& folder) {
   const std::shared_ptr<Tokenizer> tokenizer = load_tokenizer(folder);
-  throw_if(!tokenizer->eos_id(), "from: the tokenizer of '{}' must have an end-of-text token",
-           folder.string());
+  throw_if(!tokenizer->eos_id(), OptionName("from"),
+           "the tokenizer of '{}' must have an end-of-text token", folder.string());
   Codec codec;
   codec.encode = [tokenizer](const std::string& text) {
     return tokenizer->encode(tokenizer->kind() == "word-level" ? spaced_prosqa_words(text) : text);

@@ -13,7 +13,8 @@ namespace lime {
 
 void check_drawn_samples(const char* option, std::int64_t count) {
   if (count >= 1 && count <= kMostDrawnSamples) return;
-  throw InvalidArgument("{}: must be from 1 to {}, got {}", option, kMostDrawnSamples, count);
+  throw InvalidArgument(OptionName(option), "must be from 1 to {}, got {}", kMostDrawnSamples,
+                        count);
 }
 
 void report_drawn(const ProgressFn& on_progress, std::int64_t drawn, std::int64_t count) {
@@ -40,9 +41,9 @@ void TaskFiles::describe(OptionList& list) {
 void TaskFiles::require_none() const {
   if (train_file.empty() && test_file.empty()) return;
   throw InvalidArgument(
-      "{}: must not be given with --task lm, which is trained on --text and tested on "
-      "--validation-text",
-      train_file.empty() ? "test_file" : "train_file");
+      OptionName(train_file.empty() ? "test_file" : "train_file"),
+      "must not be given with --task lm, which is trained on --text and tested on "
+      "--validation-text");
 }
 
 void TaskFiles::require_apart(std::span<const std::string> training,
@@ -51,7 +52,8 @@ void TaskFiles::require_apart(std::span<const std::string> training,
   for (const std::string& sample : training) {
     if (!tested.contains(sample)) continue;
     throw InvalidArgument(
-        "train_file: '{}' must not contain test samples, got '{:.60}', which is also in '{}'; "
+        OptionName("train_file"),
+        "'{}' must not contain test samples, got '{:.60}', which is also in '{}'; "
         "remove it from one of them",
         train_file.string(), sample, test_file.string());
   }

@@ -40,7 +40,8 @@ void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
   for (std::int32_t id = 0; id < std::max(known->vocab_size(), tokenizer.vocab_size()); ++id) {
     if (piece_of(*known, id) == piece_of(tokenizer, id)) continue;
     throw InvalidArgument(
-        "from: the text must be tokenised with the tokenizer of '{}', got a different token {}; "
+        OptionName("from"),
+        "the text must be tokenised with the tokenizer of '{}', got a different token {}; "
         "omit --tokenizer and --vocab-size",
         from.string(), id);
   }
@@ -69,18 +70,18 @@ void TextData::validate() const {
   if (!validation_text.empty()) require_text(text_files(validation_text));
   check_option(validation_fraction >= 0.0 && validation_fraction <= 0.5, "validation_fraction",
                "from 0 to 0.5", validation_fraction);
-  throw_if(
-      tokenizer.empty() == !vocab_size,
-      "tokenizer: exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
-      "be given, got {}",
-      vocab_size ? "both" : "neither");
+  throw_if(tokenizer.empty() == !vocab_size, OptionName("tokenizer"),
+           "exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
+           "be given, got {}",
+           vocab_size ? "both" : "neither");
   constexpr std::int64_t kMostPieces = std::numeric_limits<std::int32_t>::max();
   if (vocab_size && (*vocab_size < 300 || *vocab_size > kMostPieces)) {
-    throw InvalidArgument("vocab_size: must be from 300, as 256 pieces are bytes, to {}, got {}",
-                          kMostPieces, *vocab_size);
+    throw InvalidArgument(OptionName("vocab_size"),
+                          "must be from 300, as 256 pieces are bytes, to {}, got {}", kMostPieces,
+                          *vocab_size);
   }
   check_option(sequence_length >= 1, "sequence_length", ">= 1", sequence_length);
-  if (tokens.empty()) throw InvalidArgument("tokens: must name a folder, got none");
+  if (tokens.empty()) throw InvalidArgument(OptionName("tokens"), "must name a folder, got none");
 }
 
 PreparedText prepare_text(const TextData& data, const ProgressFn& on_progress,
@@ -209,10 +210,11 @@ TrainingOutcome train_on_pairs(const TaskFiles& files, const TrainingSetup& setu
                                const ProgressFn& on_progress, std::stop_token stop) {
   setup.validate();
   throw_if(setup.from.empty() || files.train_file.empty(),
-           "{}: must be given with --task text-pairs", setup.from.empty() ? "from" : "train_file");
+           OptionName(setup.from.empty() ? "from" : "train_file"),
+           "must be given with --task text-pairs");
   const auto tokenizer = load_tokenizer(setup.from);
-  throw_if(!tokenizer->eos_id(), "from: the tokenizer of '{}' must have an end-of-text token",
-           setup.from.string());
+  throw_if(!tokenizer->eos_id(), OptionName("from"),
+           "the tokenizer of '{}' must have an end-of-text token", setup.from.string());
   const std::int32_t eos = *tokenizer->eos_id();
   const auto samples = take_samples<TextPair>(
       files, read_pairs,

@@ -192,8 +192,8 @@ std::vector<fs::path> text_files(std::span<const fs::path> paths) {
       const fs::path extension = entry.path().extension();
       if (extension == ".txt" || extension == ".jsonl") found.push_back(entry.path());
     }
-    throw_if(found.empty(), "text: the folder '{}' must contain .txt or .jsonl files, got none",
-             path.string());
+    throw_if(found.empty(), OptionName("text"),
+             "the folder '{}' must contain .txt or .jsonl files, got none", path.string());
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -201,11 +201,13 @@ std::vector<fs::path> text_files(std::span<const fs::path> paths) {
 }
 
 void require_text(std::span<const fs::path> files) {
-  if (files.empty()) throw InvalidArgument("text: must name at least one file, got none");
+  if (files.empty())
+    throw InvalidArgument(OptionName("text"), "must name at least one file, got none");
   bool has_text = false;
   for (const fs::path& file : files) has_text |= !is_blank(MappedFile(file).text());
   if (!has_text) {
-    throw InvalidArgument("text: '{}'{} must contain text, got none", files.front().string(),
+    throw InvalidArgument(OptionName("text"), "'{}'{} must contain text, got none",
+                          files.front().string(),
                           files.size() > 1 ? fmt::format(" and {} more", files.size() - 1) : "");
   }
 }

@@ -103,8 +103,9 @@ fs::path trained_tokenizer(const TextSource& source, std::int64_t vocab_size,
     return folder;
   }
   const std::string text = training_text(source);
-  throw_if(is_blank(text), "text: the training part of '{}'{} must contain text, got none",
-           source.files.front().string(), source.files.size() > 1 ? " and the others" : "");
+  throw_if(is_blank(text), OptionName("text"),
+           "the training part of '{}'{} must contain text, got none", source.files.front().string(),
+           source.files.size() > 1 ? " and the others" : "");
   std::size_t begin = 0;
   const auto next_line = [&]() -> std::optional<std::string_view> {
     if (begin >= text.size()) return std::nullopt;

@@ -33,7 +33,8 @@ std::string installed_family(const std::string& family) {
     if (wanted.toLower().toStdString() == name && is_installed(replacement)) return replacement;
   }
   throw InvalidArgument(
-      "font: '{}' is not installed (the default font is in Debian's fonts-liberation); available: "
+      OptionName("font"),
+      "'{}' is not installed (the default font is in Debian's fonts-liberation); available: "
       "{}",
       family, families.isEmpty() ? "none" : families.join(", ").toStdString());
 }
@@ -127,8 +128,8 @@ QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) con
 
 HeatmapPalette PlotTheme::map_palette(bool is_signed) const {
   if (!style_.map_palette) return usual_palette(is_signed, is_dark());
-  throw_if(is_signed && !is_diverging(*style_.map_palette),
-           "map_palette: signed values need blue-red or purple-orange, got '{}'",
+  throw_if(is_signed && !is_diverging(*style_.map_palette), OptionName("map_palette"),
+           "signed values need blue-red or purple-orange, got '{}'",
            enum_name(*style_.map_palette));
   return *style_.map_palette;
 }

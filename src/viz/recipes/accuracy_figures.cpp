@@ -24,7 +24,7 @@ FigureRows accuracy_rows(FigureSources sources, const FigureOptions& options) {
 
 FigureRows rows_of_level(const FigureRows& rows, BlimpGroups level) {
   const FigureRows part = rows_with(rows, {{col::kLevel, enum_name(level)}});
-  throw_if(part.empty(), "by: the results contain no rows by {} (their levels: {})",
+  throw_if(part.empty(), OptionName("by"), "the results contain no rows by {} (their levels: {})",
            enum_name(level), fmt::join(distinct(rows, col::kLevel), ", "));
   return part;
 }
@@ -230,7 +230,7 @@ Figure blimp_table(FigureSources sources, const FigureOptions& options) {
   if (all.front().has(col::kLayer)) {
     all = rows_of_layers(all, options);
   } else if (!options.layer.empty()) {
-    throw InvalidArgument("layer: zero-shot accuracies have no layers");
+    throw InvalidArgument(OptionName("layer"), "zero-shot accuracies have no layers");
   }
   const FigureRows groups = rows_of_level(all, options.by.value_or(BlimpGroups::kLinguisticsTerm));
   const std::vector<TableModel> models = distinct_texts(groups, col::kLabel, col::kSite);
@@ -269,8 +269,8 @@ Figure choices_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows means = rows_where(all, [&](const FigureRow& row) {
     return !row.has(col::kKind) && !row.has(col::kLayer) && row.text(col::kMeasure) == measure;
   });
-  throw_if(means.empty(), "measure: the results contain no '{}' (they contain: {})", measure,
-           fmt::join(distinct(all, col::kMeasure), ", "));
+  throw_if(means.empty(), OptionName("measure"), "the results contain no '{}' (they contain: {})",
+           measure, fmt::join(distinct(all, col::kMeasure), ", "));
   Figure figure;
   figure.is_wide = true;
   figure.panels = {task_bars(means, col::kName, col::kMean, axis_name(measure),

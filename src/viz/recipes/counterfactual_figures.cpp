@@ -53,7 +53,8 @@ std::vector<std::string> selected_routers(const FigureRows& rows,
   const std::vector<std::string> there = distinct(rows, col::kRouter);
   for (const std::string& router : wanted) {
     if (is_wanted(there, router)) continue;
-    throw InvalidArgument("router: the results contain no router '{}' (their routers: {})", router,
+    throw InvalidArgument(OptionName("router"),
+                          "the results contain no router '{}' (their routers: {})", router,
                           fmt::join(there, ", "));
   }
   return wanted.empty() ? there : wanted;

@@ -331,8 +331,8 @@ std::vector<std::string> selected_measures(const std::vector<std::string>& there
                                            const std::vector<std::string>& wanted) {
   for (const std::string& measure : wanted) {
     if (is_wanted(there, measure)) continue;
-    throw InvalidArgument("measure: the results contain no '{}' (their measures: {})", measure,
-                          fmt::join(there, ", "));
+    throw InvalidArgument(OptionName("measure"), "the results contain no '{}' (their measures: {})",
+                          measure, fmt::join(there, ", "));
   }
   if (!wanted.empty()) return wanted;
   if (there.size() < kMany) return there;

@@ -145,11 +145,10 @@ Figure similarity_figure(FigureSources sources, const FigureOptions& options) {
     if (is_there(usual)) measure = usual;
   }
   measure = one_measure(options, "similarity", measure);
-  throw_if(
-      !is_there(measure),
-      "measure: the results contain no '{}'; expected cka, cka_debiased, procrustes, influence, "
-      "angle, mutual_knn or imbalance",
-      measure);
+  throw_if(!is_there(measure), OptionName("measure"),
+           "the results contain no '{}'; expected cka, cka_debiased, procrustes, influence, "
+           "angle, mutual_knn or imbalance",
+           measure);
   Figure figure;
   const std::vector<std::string> sites = sites_of(rows);
   for (const auto& [label, other, site] :

@@ -261,7 +261,8 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   const Column column = kAxisColumns[axis];
   if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(column); })) {
     throw InvalidArgument(
-        "over: the training log does not contain the number of parameters, which {} need; use "
+        OptionName("over"),
+        "the training log does not contain the number of parameters, which {} need; use "
         "steps or tokens",
         enum_name(options.over));
   }

@@ -20,7 +20,7 @@ namespace {
 
 void check_limits(const std::vector<double>& limits, const char* name) {
   if (limits.empty() || (limits.size() == 2 && limits[0] < limits[1])) return;
-  throw InvalidArgument("{}: expected two numbers, the smaller one first, got {}", name,
+  throw InvalidArgument(OptionName(name), "expected two numbers, the smaller one first, got {}",
                         fmt::join(limits, ","));
 }
 
@@ -36,8 +36,8 @@ void make_logarithmic(Figure& figure, const FigureOptions& options) {
                        const std::vector<double>& values) {
     if (!axis.logarithmic || values.empty()) return;
     const auto is_fit = [](double value) { return value > 0.0; };
-    throw_if(std::ranges::none_of(values, is_fit),
-             "{}: needs values > 0, but panel '{}{}' has none", name, panel.title, axis.label);
+    throw_if(std::ranges::none_of(values, is_fit), OptionName(name),
+             "needs values > 0, but panel '{}{}' has none", panel.title, axis.label);
     leaves_out =
         leaves_out || std::ranges::any_of(values, [](double value) { return value <= 0.0; });
   };
@@ -106,7 +106,7 @@ void check_kind(const std::string& kind) {
   for (const Recipe& recipe : all_recipes()) names.push_back(recipe.name);
   if (contains(names, kind)) return;
   const std::string close = closest_word(kind, names);
-  throw InvalidArgument("kind: unknown figure '{}'; {}", kind,
+  throw InvalidArgument(OptionName("kind"), "unknown figure '{}'; {}", kind,
                         close.empty() ? "expected one of " + join_words(names)
                                       : fmt::format("did you mean '{}'?", close));
 }
@@ -140,8 +140,8 @@ std::vector<const Recipe*> recipes_for(const FigureSource& source, const std::st
   for (const Recipe* const recipe : fitting) {
     if (recipe->name == kind) return {recipe};
   }
-  throw InvalidArgument("kind: '{}' does not show results of {} (supported: {})", kind, metric,
-                        names_of_fitting(metric));
+  throw InvalidArgument(OptionName("kind"), "'{}' does not show results of {} (supported: {})",
+                        kind, metric, names_of_fitting(metric));
 }
 
 /// Returns the figure of the first recipe with data to show; else throws the error of the first.
@@ -194,30 +194,31 @@ void FigureOptions::describe(OptionList& list) {
 }
 
 void FigureOptions::validate() const {
-  throw_if(layer_base != 0 && layer_base != 1, "layer_base: must be 0 or 1, got {}", layer_base);
+  throw_if(layer_base != 0 && layer_base != 1, OptionName("layer_base"), "must be 0 or 1, got {}",
+           layer_base);
   constexpr int kMostColumns = 100;
-  throw_if(columns < 0 || columns > kMostColumns, "columns: must be from 0 to {}, got {}",
-           kMostColumns, columns);
+  throw_if(columns < 0 || columns > kMostColumns, OptionName("columns"),
+           "must be from 0 to {}, got {}", kMostColumns, columns);
   check_limits(x_limits, "x_limits");
   check_limits(y_limits, "y_limits");
 }
 
 std::string one_measure(const FigureOptions& options, const std::string& kind,
                         const std::string& usual, const std::vector<std::string>& known) {
-  throw_if(options.measure.size() > 1, "measure: {} shows a single measure, got {}", kind,
-           fmt::join(options.measure, ","));
+  throw_if(options.measure.size() > 1, OptionName("measure"), "{} shows a single measure, got {}",
+           kind, fmt::join(options.measure, ","));
   const std::string measure = options.measure.empty() ? usual : options.measure.front();
   if (known.empty() || std::ranges::find(known, measure) != known.end()) return measure;
-  throw InvalidArgument("measure: {} does not show '{}' (supported: {})", kind, measure,
-                        fmt::join(known, ", "));
+  throw InvalidArgument(OptionName("measure"), "{} does not show '{}' (supported: {})", kind,
+                        measure, fmt::join(known, ", "));
 }
 
 void apply_axis_options(Figure& figure, const FigureOptions& options) {
   for (FigurePanel& panel : figure.panels) {
     const bool has_limits = !options.x_limits.empty() || !options.y_limits.empty();
     throw_if(has_limits && std::holds_alternative<TablePanel>(panel.content),
-             "{}_limits: {} is a table and has no axes", options.x_limits.empty() ? "y" : "x",
-             figure.name);
+             OptionName(options.x_limits.empty() ? "y_limits" : "x_limits"),
+             "{} is a table and has no axes", figure.name);
     limit(panel.x, options.x_limits);
     limit(panel.y, options.y_limits);
   }

@@ -36,12 +36,12 @@ std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptio
                                        const std::vector<std::string>& usual) {
   const std::vector<std::string> there = distinct(rows, col::kWeighting);
   for (const std::string& weighting : options.weighting) {
-    throw_if(!contains(there, weighting),
-             "weighting: the results contain no '{}' (their weightings: {}); keys and values need "
+    throw_if(!contains(there, weighting), OptionName("weighting"),
+             "the results contain no '{}' (their weightings: {}); keys and values need "
              "lime-metrics router CHECKPOINT CAPTURE",
              weighting, fmt::join(there, ", "));
     throw_if(is_difference(weighting) != is_difference(options.weighting.front()),
-             "weighting: fractions and differences need separate figures, got {}",
+             OptionName("weighting"), "fractions and differences need separate figures, got {}",
              fmt::join(options.weighting, ","));
   }
   if (!options.weighting.empty()) return options.weighting;
@@ -154,8 +154,8 @@ FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
 Figure router_heads_figure(FigureSources sources, const FigureOptions& options) {
   FigureRows rows = rows_of_kind(sources, options, "head_map");
   const std::vector<std::string> weightings = weightings_of(rows, options, {"none"});
-  throw_if(weightings.size() > 1, "weighting: maps per head show a single weighting, got {}",
-           fmt::join(weightings, ","));
+  throw_if(weightings.size() > 1, OptionName("weighting"),
+           "maps per head show a single weighting, got {}", fmt::join(weightings, ","));
   std::erase_if(
       rows, [&](const FigureRow& row) { return row.text(col::kWeighting) != weightings.front(); });
   const std::vector<std::string> labels = distinct(rows, col::kLabel);

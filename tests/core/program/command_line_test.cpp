@@ -54,7 +54,8 @@ struct Options {
     list.add("quiet", quiet, "print nothing");
   }
   void validate() const {
-    if (!(alpha > 0.0)) throw InvalidArgument("entropy: alpha must be > 0, got {}", alpha);
+    check_option(alpha > 0.0, "alpha", "> 0", alpha);
+    check_option(top_k.value_or(1) >= 1, "top_k", ">= 1", top_k.value_or(1));
   }
 };
 
@@ -172,7 +173,31 @@ TEST_F(CommandLineTest, RefusesWhatItCannotRead) {
 
 TEST_F(CommandLineTest, RefusesWhatValidateRefuses) {
   EXPECT_EQ(refusal({"measure", "--alpha", "-1"}),
-            "tool: entropy: alpha must be > 0, got -1; see tool measure --help\n");
+            "tool: --alpha: must be > 0, got -1; see tool measure --help\n");
+  options_.alpha = 0.5;
+  EXPECT_EQ(refusal({"measure", "--top-k", "0"}),
+            "tool: --top-k: must be >= 1, got 0; see tool measure --help\n");
+}
+
+TEST_F(CommandLineTest, ErrorsOfTheActionNameOptionsAsTheyAreTyped) {
+  const auto error_about = [&](const char* name) {
+    CommandLine line("tool", "Measures things.");
+    CommandLine& measure = line.add_command("measure", "Measures one thing.");
+    measure.add_options(options_);
+    measure.add_positional("captures", captures_, "files");
+    measure.on_run([&]() -> int {
+      throw prefixed("layer 3", NumericalError(OptionName(name), "must be less"));
+    });
+    try {
+      line.run(2, std::array{"tool", "measure"}.data());
+    } catch (const NumericalError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error_about("top_k"), "layer 3: --top-k: must be less");
+  EXPECT_EQ(error_about("captures"), "layer 3: captures: must be less");
+  EXPECT_EQ(error_about("of_others"), "layer 3: of_others: must be less");
 }
 
 TEST_F(CommandLineTest, RefusesMissingAndRepeatedValues) {

@@ -152,7 +152,7 @@ TEST_F(TextViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
   open({captureFile()});
   ASSERT_NO_FATAL_FAILURE(settle());
   EXPECT_EQ(map().figure(), nullptr);
-  EXPECT_EQ(map().message(), "layer_base: must be 0 or 1, got 2");
+  EXPECT_EQ(map().message(), "layer base: must be 0 or 1, got 2");
 }
 
 TEST_F(TextViewTest, ShowsLayersAndTokensOfTheFirstSequence) {

@@ -16,7 +16,7 @@ TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
   size->setText("11");
   EXPECT_EQ(preferences.plot_font_size, 11.0);
   size->setText("eleven");
-  EXPECT_TRUE(form.problem().contains("plot_font_size")) << form.problem().toStdString();
+  EXPECT_TRUE(form.problem().contains("plot font size")) << form.problem().toStdString();
 }
 
 }  // namespace

@@ -286,13 +286,12 @@ TEST(PowerLawTest, IsExactForAPowerLawAndRefusesARankBelowTheRange) {
   EXPECT_NEAR(found.tail, 1.25, 1e-12);
   std::fill(eigenvalues.begin() + 40, eigenvalues.end(), 1e-14);
   EXPECT_EQ(testing::refusal_of<InvalidArgument>([&] { fit_power_law(eigenvalues, 64); }),
-            "power law: needs eigenvalues 11 to 50, but the covariance has rank 40; use a smaller "
-            "power_law_last, or more rows");
+            "power_law_last: must be at most 40, the rank of the covariance, got 50; use a smaller "
+            "range, or more rows");
   EXPECT_EQ(testing::refusal_of<InvalidArgument>([&] {
               fit_power_law(eigenvalues, 64, {5, 7});
             }),
-            "power_law_first, power_law_last: must be a range of at least 4 eigenvalues counted "
-            "from 1, got 5 to 7");
+            "power_law_last: must be at least 8, because a range has 4 eigenvalues or more, got 7");
 }
 
 TEST(LargestGramEigenvalueTest, IsExactForOneDirectionAndForEqualEigenvalues) {
