@@ -233,7 +233,10 @@ int run_training_command(TrainCommand command) {
                command.setup.training.batch_size);
   }
   const bool goes_from = !command.setup.from.empty() && !command.quiet;
-  if (goes_from) print_warnings(Checkpoint::open(command.setup.from).warnings());
+  if (goes_from) {
+    print_warnings(Checkpoint::open(command.setup.from).warnings());
+    command.setup.warn = [](const std::string& text) { print_warnings(std::array{text}); };
+  }
   const TrainingOutcome outcome = train(command);
   if (!command.quiet) print_summary(command, outcome);
   return kExitDone;

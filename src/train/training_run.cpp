@@ -381,6 +381,32 @@ Decoder TrainingSetup::first_decoder(std::int64_t vocab_size, std::int64_t bos_t
   return decoder;
 }
 
+void TrainingSetup::check_length(const ModelConfig& config, std::int64_t tokens,
+                                 const std::string& what) const {
+  const bool is_new = from.empty();
+  const std::int64_t most = is_new ? config.max_position_embeddings : config.max_length();
+  if (tokens <= most) return;
+  throw_if(is_new, OptionName("max_position_embeddings"),
+           "must be at least the {} tokens of {}, got {}", tokens, what, most);
+  throw InvalidArgument(OptionName("from"),
+                        "'{}' has {} learned positions, fewer than the {} tokens of {}; use "
+                        "shorter sequences or a model with rotary positions",
+                        from.string(), most, tokens, what);
+}
+
+void TrainingSetup::warn_of_long(const ModelConfig& config,
+                                 std::span<const std::int64_t> lengths) const {
+  const std::int64_t context = config.max_position_embeddings;
+  const auto count =
+      std::ranges::count_if(lengths, [&](std::int64_t tokens) { return tokens > context; });
+  if (count == 0 || !warn) return;
+  warn(
+      fmt::format("{} of {} training sequences are longer than max_position_embeddings = {} of "
+                  "'{}', up to {} tokens; its positions are defined there, and its config.json "
+                  "stays as it is",
+                  count, lengths.size(), context, from.string(), std::ranges::max(lengths)));
+}
+
 Json TrainingSetup::describe(const char* task, Json data) const {
   return {{"task", task},
           {"data", std::move(data)},

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 
@@ -47,8 +48,23 @@ struct TrainingSetup {
   /// Other processes in the training, of which only rank 0 writes; null for none.
   /// training.batch_size is the total over all processes.
   ProcessGroup* group = nullptr;
+  /// Receives warnings about the data, one line each. May be empty.
+  std::function<void(const std::string&)> warn = {};
 
   void validate() const;
+
+  /// Checks the length of a training sequence of a model with this configuration.
+  ///
+  /// A new model has max_position_embeddings positions. A checkpoint to train further also accepts
+  /// longer sequences, as with transformers' Trainer, unless its positions are learned. Its
+  /// max_position_embeddings stays as it is, because the angles of some RoPE types depend on it.
+  /// @param what  of what the sequence consists, for the error.
+  /// @throws InvalidArgument  if the sequence has more tokens; names the option to change.
+  void check_length(const ModelConfig& config, std::int64_t tokens, const std::string& what) const;
+
+  /// Warns if sequences are longer than max_position_embeddings.
+  /// @param lengths  tokens of each sequence.
+  void warn_of_long(const ModelConfig& config, std::span<const std::int64_t> lengths) const;
 
   /// Returns the initial decoder for a tokenizer with `vocab_size` tokens.
   /// @throws InvalidArgument  if the checkpoint has fewer.

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
@@ -273,9 +274,42 @@ TEST_F(TextRunTest, ManyCharactersNeedManyPieces) {
 TEST_F(TextRunTest, SequencesMustFitTheModelAndTheText) {
   const PreparedText prepared = prepare_text(data_);
   data_.sequence_length = 100;
-  EXPECT_THAT([&] { train_on_text(prepared, data_, testing::tiny_setup(folder_ / "model")); },
-              ThrowsMessage<InvalidArgument>(HasSubstr(
-                  "sequence_length: must be at most max_position_embeddings 64, got 100")));
+  EXPECT_THAT(
+      [&] { train_on_text(prepared, data_, testing::tiny_setup(folder_ / "model")); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("max_position_embeddings: must be at least the 100 "
+                                               "tokens of a training sequence, got 64")));
+}
+
+TEST_F(TextRunTest, SequencesMayBeLongerThanTheContextOfACheckpoint) {
+  const PreparedText prepared = prepare_text(data_);
+  train_on_text(prepared, data_, testing::tiny_setup(folder_ / "first"));
+  TrainingSetup setup = testing::tiny_setup(folder_ / "second");
+  setup.from = folder_ / "first";
+  setup.training.steps = 1;
+  std::vector<std::string> warnings;
+  setup.warn = [&](const std::string& text) { warnings.push_back(text); };
+  data_.sequence_length = 100;
+  EXPECT_TRUE(train_on_text(prepared, data_, setup).validation_loss.has_value());
+  EXPECT_THAT(warnings,
+              ElementsAre(AllOf(HasSubstr("training sequences are longer than "
+                                          "max_position_embeddings = 64 of '"),
+                                HasSubstr(", up to 100 tokens; its positions are defined there"))));
+  EXPECT_EQ(Checkpoint::open(folder_ / "second").config().max_position_embeddings, 64);
+}
+
+TEST(TrainingSetupTest, LearnedPositionsEndAtTheContext) {
+  ModelConfig config = testing::tiny_config("llama");
+  config.max_position_embeddings = 8;
+  config.spec.learned_position_offset = 0;
+  TrainingSetup setup;
+  setup.from = "gpt2";
+  EXPECT_NO_THROW(setup.check_length(config, 8, "the problem"));
+  EXPECT_THAT([&] { setup.check_length(config, 9, "the problem"); },
+              ThrowsMessage<InvalidArgument>(
+                  "from: 'gpt2' has 8 learned positions, fewer than the 9 tokens of the problem; "
+                  "use shorter sequences or a model with rotary positions"));
+  config.spec.learned_position_offset.reset();
+  EXPECT_NO_THROW(setup.check_length(config, 9, "the problem"));
 }
 
 }  // namespace

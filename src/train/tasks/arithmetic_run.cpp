@@ -40,7 +40,7 @@ ExpressionSamples take_expressions(const ArithmeticData& data, std::uint64_t see
 /// @throws InvalidArgument  if a sequence is longer than the model allows.
 std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> expressions,
                                         const ArithmeticVocabulary& vocabulary, LossOn loss_on,
-                                        std::int64_t longest) {
+                                        const TrainingSetup& setup, const ModelConfig& config) {
   std::vector<TokenSequence> sequences;
   sequences.reserve(expressions.size());
   for (const ArithmeticExpression& expression : expressions) {
@@ -49,12 +49,8 @@ std::vector<TokenSequence> sequences_of(std::span<const ArithmeticExpression> ex
     if (loss_on == LossOn::kSolution) {
       sequence.first_target = static_cast<std::int64_t>(vocabulary.prompt(expression).size());
     }
-    const auto length = static_cast<std::int64_t>(sequence.ids.size());
-    if (length > longest) {
-      throw InvalidArgument(
-          "max_position_embeddings: must be at least the {} tokens of the solution of '{}', got {}",
-          length, expression.text(), longest);
-    }
+    setup.check_length(config, std::ssize(sequence.ids),
+                       fmt::format("the solution of '{}'", expression.text()));
     sequences.push_back(std::move(sequence));
   }
   return sequences;
@@ -168,11 +164,11 @@ TrainingOutcome train_on_arithmetic(const ArithmeticData& data, const TrainingSe
   Decoder decoder = setup.first_decoder(vocabulary.size(), ArithmeticVocabulary::kBos,
                                         ArithmeticVocabulary::kEos);
   const ExpressionSamples samples = take_expressions(data, setup.seed, drawing(on_progress), stop);
-  const std::int64_t longest = decoder.config().max_position_embeddings;
+  const ModelConfig& config = decoder.config();
   return train_on_sequences(
       decoder, setup,
-      {.training = sequences_of(samples.training, vocabulary, data.loss_on, longest),
-       .test = sequences_of(samples.test, vocabulary, data.loss_on, longest),
+      {.training = sequences_of(samples.training, vocabulary, data.loss_on, setup, config),
+       .test = sequences_of(samples.test, vocabulary, data.loss_on, setup, config),
        .pad_id = ArithmeticVocabulary::kPad,
        .description = describe_run(data, samples, setup),
        .files = setup.from.empty() ? vocabulary.files() : tokenizer_files(setup.from),

@@ -67,7 +67,7 @@ std::vector<std::int32_t> prompt_ids(const ProsQaProblem& problem, const Codec& 
 }
 
 std::vector<TokenSequence> sequences_of(std::span<const ProsQaProblem> problems, const Codec& codec,
-                                        std::int64_t longest) {
+                                        const TrainingSetup& setup, const ModelConfig& config) {
   std::vector<TokenSequence> sequences;
   for (const ProsQaProblem& problem : problems) {
     TokenSequence sequence;
@@ -76,11 +76,8 @@ std::vector<TokenSequence> sequences_of(std::span<const ProsQaProblem> problems,
     const std::vector<std::int32_t> solution = codec.encode(prosqa_solution(problem));
     sequence.ids.insert(sequence.ids.end(), solution.begin(), solution.end());
     sequence.ids.push_back(codec.eos);
-    throw_if(
-        static_cast<std::int64_t>(sequence.ids.size()) > longest,
-        "max_position_embeddings: must be at least the {} tokens of the problem '{:.60}...', got "
-        "{}",
-        sequence.ids.size(), problem.question, longest);
+    setup.check_length(config, std::ssize(sequence.ids),
+                       fmt::format("the problem '{:.60}...'", problem.question));
     sequences.push_back(std::move(sequence));
   }
   return sequences;
@@ -191,10 +188,10 @@ TrainingOutcome train_on_prosqa(const ProsQaData& data, const TrainingSetup& set
   const ProblemSamples samples = take_problems(data, setup.seed, codec, drawing(on_progress), stop);
 
   Decoder decoder = setup.first_decoder(codec.vocab_size, codec.bos, codec.eos);
-  const std::int64_t longest = decoder.config().max_position_embeddings;
+  const ModelConfig& config = decoder.config();
   return train_on_sequences(decoder, setup,
-                            {.training = sequences_of(samples.training, codec, longest),
-                             .test = sequences_of(samples.test, codec, longest),
+                            {.training = sequences_of(samples.training, codec, setup, config),
+                             .test = sequences_of(samples.test, codec, setup, config),
                              .pad_id = codec.eos,
                              .description = describe_run(data, samples, setup),
                              .files = codec.files,

@@ -68,6 +68,9 @@ TrainingOutcome train_on_sequences(Decoder& decoder, const TrainingSetup& setup,
                                    std::stop_token stop) {
   const SequenceBatches::Options order = {
       .batch_size = setup.training.batch_size, .seed = setup.seed, .pad_id = task.pad_id};
+  std::vector<std::int64_t> lengths;
+  for (const TokenSequence& sequence : task.training) lengths.push_back(std::ssize(sequence.ids));
+  setup.warn_of_long(decoder.config(), lengths);
   SequenceBatches batches(std::move(task.training), order);
   std::optional<SequenceBatches> validation;
   if (!task.test.empty()) validation.emplace(std::move(task.test), order);

@@ -128,14 +128,15 @@ TrainingOutcome train_on_text(const PreparedText& prepared, const TextData& data
   Decoder decoder =
       setup.first_decoder(tokenizer.vocab_size(), tokenizer.bos_id().value_or(end), end);
   if (!setup.from.empty()) require_same_tokens(setup.from, tokenizer);
-  const std::int64_t longest = decoder.config().max_position_embeddings;
-  throw_if(data.sequence_length > longest,
-           "sequence_length: must be at most max_position_embeddings {}, got {}", longest,
-           data.sequence_length);
+  setup.check_length(decoder.config(), data.sequence_length, "a training sequence");
   const PackedBatches::Options order = {.sequence_length = data.sequence_length,
                                         .batch_size = setup.training.batch_size,
                                         .seed = setup.seed};
   PackedBatches batches(prepared.text.training, order, "training text");
+  const auto sequences = (prepared.text.training.size() - 1) / data.sequence_length;
+  setup.warn_of_long(
+      decoder.config(),
+      std::vector<std::int64_t>(static_cast<std::size_t>(sequences), data.sequence_length));
   std::optional<PackedBatches> validation;
   if (prepared.text.validation.size() > 0) {
     validation.emplace(prepared.text.validation, order, "held-out text");
@@ -222,7 +223,7 @@ TrainingOutcome train_on_pairs(const TaskFiles& files, const TrainingSetup& setu
       [](const TextPair& pair) { return pair.prompt + " " + pair.answer; });
   Decoder decoder =
       setup.first_decoder(tokenizer->vocab_size(), tokenizer->bos_id().value_or(eos), eos);
-  const std::int64_t longest = decoder.config().max_position_embeddings;
+  const std::int64_t longest = decoder.config().max_length();
   return train_on_sequences(
       decoder, setup,
       {.training = sequences_of(samples.training, *tokenizer, longest),
