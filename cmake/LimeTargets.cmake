@@ -80,11 +80,12 @@ function(lime_discover_suites target labels timeout)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
-# lime_add_test(NAME SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT s] [TORCH])
+# lime_add_test(NAME SOURCES ... LIBRARIES ... [LABELS ...] [TIMEOUT s] [TORCH] [REAL_MODEL])
 # One GoogleTest program; ctest knows each of its tests, or with LibTorch each suite, under its own
 # name and LABELS. TIMEOUT is that of a test; under sanitizers, which slow programs down, ten times it.
+# REAL_MODEL: suites with RealModel in their name have the label `real` (without LibTorch).
 function(lime_add_test name)
-  cmake_parse_arguments(ARG "TORCH" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;REAL_MODEL" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -108,7 +109,11 @@ function(lime_add_test name)
   else()
     lime_precompile(${name} test)
     include(GoogleTest)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_FILTER -*RealModel*
       PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    if(ARG_REAL_MODEL)
+      gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES TEST_FILTER *RealModel*
+        PROPERTIES LABELS real TIMEOUT ${ARG_TIMEOUT})
+    endif()
   endif()
 endfunction()

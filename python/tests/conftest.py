@@ -13,6 +13,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def real_model() -> Path | None:
+    """Returns the first folder with a config.json, the folder LIME_REAL_MODEL or one in it; tests need it that are
+    marked `real`."""
+    root = os.environ.get("LIME_REAL_MODEL", "")
+    found = [*Path(root).glob("config.json"), *sorted(Path(root).glob("*/config.json"))] if root else []
+    return found[0].parent if found else None
+
+
 class Programs:
     """Runs the C++ programs of this checkout."""
 

@@ -13,6 +13,7 @@ from lime_toolkit import _caches, _passes, _provenance
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
+from conftest import real_model
 from tiny_models import MODELS, NO_FINAL_NORM, WIDE, make_batch, make_model, record
 
 CAUSAL = [name for name in MODELS if name not in NO_FINAL_NORM]
@@ -391,10 +392,11 @@ def test_other_versions_of_transformers_are_named_once(tmp_path, monkeypatch):
         lt.Recorder(tmp_path / "run.h5", torch.nn.Linear(2, 2), sites={"hidden": ""})  # not of transformers
 
 
-REAL = os.environ.get("LIME_REAL_MODEL", "")
+REAL = real_model()
 
 
-@pytest.mark.skipif(not os.path.isdir(REAL), reason="LIME_REAL_MODEL is no folder with SmolLM2")
+@pytest.mark.real
+@pytest.mark.skipif(REAL is None, reason="no config.json of SmolLM2 in the folder LIME_REAL_MODEL")
 @torch.no_grad()
 def test_a_chat_of_a_real_model_is_one_sequence(tmp_path):
     tokenizer = transformers.AutoTokenizer.from_pretrained(REAL)

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -19,6 +20,17 @@ fs::path test_data(const std::string& path) {
 
 std::string skip_reason(const fs::path& missing) {
   return "'" + missing.string() + "' is absent; set LIME_TEST_DATA to the folder of test data";
+}
+
+fs::path real_model_file(const std::string& extension) {
+  const char* const setting = std::getenv("LIME_REAL_MODEL");
+  if (setting == nullptr || !fs::is_directory(setting)) return {};
+  std::set<fs::path> found;
+  for (auto entry = fs::recursive_directory_iterator(setting); entry != fs::end(entry); ++entry) {
+    if (entry.depth() > 0) entry.disable_recursion_pending();
+    if (entry->path().extension() == extension) found.insert(entry->path());
+  }
+  return found.empty() ? fs::path() : *found.begin();
 }
 
 fs::path golden_file(const std::string& path) { return source_file("tests/golden/" + path); }

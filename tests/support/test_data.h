@@ -17,6 +17,15 @@ std::filesystem::path test_data(const std::string& path);
 /// Returns one line with the missing path and how to set LIME_TEST_DATA.
 std::string skip_reason(const std::filesystem::path& missing);
 
+/// Returns the first file, by name, with this extension in the folder LIME_REAL_MODEL or in one of
+/// its folders, which contain the files of a released model; empty if there is none:
+///
+///   const auto model = real_model_file(".gguf");
+///   if (model.empty()) GTEST_SKIP() << "no .gguf file in the folder LIME_REAL_MODEL";
+///
+/// Suites of such tests have RealModel in their name; ctest labels them `real`.
+std::filesystem::path real_model_file(const std::string& extension);
+
 /// Returns `path` in tests/golden, which is part of the repository.
 std::filesystem::path golden_file(const std::string& path);
 

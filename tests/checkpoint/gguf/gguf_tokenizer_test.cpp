@@ -24,6 +24,7 @@ namespace {
 using testing::GgufBuilder;
 using ::testing::HasSubstr;
 using testing::read_text;
+using testing::real_model_file;
 using testing::skip_reason;
 using testing::test_data;
 
@@ -238,8 +239,8 @@ TEST(GgufTokenizerTest, SaysWhatTheVocabularyLacks) {
 // The released tokenizer of SmolLM2 cuts digits apart; ids of the first 300,000 bytes by
 // `tokenizers` 0.22 with its vocabulary and that rule.
 TEST(GgufRealModelTest, HasTheIdsOfTheReleasedTokenizer) {
-  const char* const model = std::getenv("LIME_REAL_MODEL");
-  if (model == nullptr) GTEST_SKIP() << "LIME_REAL_MODEL is not set to the GGUF file of SmolLM2";
+  const auto model = real_model_file(".gguf");
+  if (model.empty()) GTEST_SKIP() << "no .gguf file of SmolLM2 in the folder LIME_REAL_MODEL";
   const auto corpus = test_data("text/fineweb-edu-sample.txt");
   if (!exists(corpus)) GTEST_SKIP() << skip_reason(corpus);
   const auto tokenizer = load_tokenizer(model);
