@@ -6,6 +6,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from . import models
 from ._batches import Batch, Group
 from ._copies import Buffers
+from ._prefix import Prefix
 
 _GROUP_BYTES = 8 << 20
 _GROUP_SECONDS = 1.0
@@ -28,6 +30,7 @@ class Output:
         info: dict[str, Any],
         model: Any,
         tokenizer: Any,
+        prefix: Prefix | None,
         modules: list[tuple[str, Any, int, tuple[str, models.Site]]],
         *,
         shard_sequences: int,
@@ -45,6 +48,7 @@ class Output:
         self.total = total
         self._config = getattr(model, "config", None)
         self._tokenizer = tokenizer
+        self._prefix = prefix
         self._modules = modules
         self._shards = _shards
         self._share = share
@@ -260,10 +264,20 @@ class Output:
         records = [record for record in map(self._store.record, range(limit)) if record is not None]
         complete = is_clean and len(records) == limit
         if records and (complete or self._share[1] == 1):
-            self._store.write_master(self._plan, records, complete)
+            lacking = self._store.write_master(self._plan, records, complete, self._prefix)
+            self._warn_of_prefix(lacking, sum(record["num_sequences"] for record in records))
         if is_clean and self._share[1] == 1 and not complete:
             raise ValueError(
                 f"record: expected total={self.total} sequences, got {self.num_sequences}; the capture is incomplete"
+            )
+
+    def _warn_of_prefix(self, lacking: int, count: int) -> None:
+        if lacking and self._prefix is not None:
+            warnings.warn(
+                f"record: {lacking} of {count} sequences do not begin with '{self._prefix.text}', which the tokenizer "
+                "puts before every text; the model may compute other activations there; call the tokenizer with "
+                "add_special_tokens=True",
+                stacklevel=5,
             )
 
     def _restore_plan(self) -> bool:

@@ -15,6 +15,8 @@ from typing import Any, Mapping
 
 import numpy as np
 
+from ._prefix import Prefix
+
 #: Oldest and newest version of transformers that the tests of the recorder were run with, major and minor. CI runs
 #: the newest: python/tests/requirements-recorder.txt.
 TESTED_TRANSFORMERS = ((4, 57), (5, 24))
@@ -23,7 +25,15 @@ _warned: set[str] = set()
 
 
 def describe_run(
-    model: Any, tokenizer: Any, *, options: Mapping[str, Any], storage: str, compression: str, config: Any, extra: Any
+    model: Any,
+    tokenizer: Any,
+    prefix: Prefix | None,
+    *,
+    options: Mapping[str, Any],
+    storage: str,
+    compression: str,
+    config: Any,
+    extra: Any,
 ) -> dict[str, Any]:
     """Returns the attributes of the capture's root group.
 
@@ -55,6 +65,7 @@ def describe_run(
         "extra": {
             "torch": _version("torch"),
             "transformers": _version("transformers"),
+            **({} if prefix is None else {"tokenizer_prefix": prefix.text}),
             **_to_plain("extra", extra or {}),
         },
         "complete": True,

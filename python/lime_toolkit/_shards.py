@@ -14,6 +14,7 @@ import numpy as np
 
 from . import _files
 from . import _lime_toolkit as _core
+from ._prefix import Prefix
 
 _CHUNK_BYTES = 1 << 20
 _WRITEBACK_VALUES = 4 << 20
@@ -354,7 +355,7 @@ class CaptureWriter:
             size = (self.folder / f"{shard:05}.h5").stat().st_size
         except (OSError, ValueError):
             return None
-        if record.get("bytes") != size or record.get("shard") != shard:
+        if not isinstance(record, dict) or record.get("bytes") != size or record.get("shard") != shard:
             return None
         return {**record, "file": f"{self.folder.name}/{shard:05}.h5"}
 
@@ -371,8 +372,17 @@ class CaptureWriter:
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
 
-    def write_master(self, plan: Plan, records: list[dict[str, Any]], complete: bool) -> None:
+    def write_master(
+        self, plan: Plan, records: list[dict[str, Any]], complete: bool, prefix: Prefix | None = None
+    ) -> int:
+        """Writes the master over finished shards; returns how many sequences do not begin with `prefix`."""
         tables = [self._tables(record, plan) for record in records]
+        lacking = 0
+        if prefix is not None:
+            lacking = sum(
+                prefix.count_without(self._tokens(record), table["offset"]) for record, table in zip(records, tables)
+            )
+            plan.info["extra"].update(tokenizer_prefix=prefix.text, sequences_without_prefix=lacking)
         with _files.atomic_file(self.path) as temporary:
             file = _File(temporary)
             self._write_virtual(file, plan, records)
@@ -395,6 +405,12 @@ class CaptureWriter:
             self._write_attributes(file, plan, records, complete)
             file.close()
             _files.append_trailer(temporary, [])
+        return lacking
+
+    def _tokens(self, record: dict[str, Any]) -> np.ndarray:
+        """Returns the tokens of a shard that _tables() has checked."""
+        with h5py.File(self.path.parent / record["file"]) as file:
+            return file["rows/token"][()]
 
     def _tables(self, record: dict[str, Any], plan: Plan) -> dict[str, Any]:
         path = self.path.parent / record["file"]

@@ -13,6 +13,7 @@ from . import _caches, _copies, _passes, _provenance, models
 from ._batches import Batch
 from ._generation import Generation
 from ._output import Output
+from ._prefix import prefix_of
 from .models import Site
 
 _STORAGE = ("float32", "float16")
@@ -57,7 +58,8 @@ class Recorder:
     ones); ValueError for invalid options, modules that were not called or do not give a row per
     token, beam search, which reorders sequences, caches with tokens that nothing recorded, and options
     that differ from those of the run to resume; ImportError without h5py. Warns once of a version of
-    transformers that was not tested.
+    transformers that was not tested, and at the end of sequences that lack the tokens (BOS) that the tokenizer puts
+    before every text.
     """
 
     def __init__(
@@ -102,10 +104,12 @@ class Recorder:
         self._modules = self._find(sites, layers)
         self._refuse_decoders()
         _provenance.warn_if_untested(model)
+        prefix = prefix_of(tokenizer)
         patterns: dict[str, str] = {name: site.pattern for _, _, _, (name, site) in self._modules}
         info = _provenance.describe_run(
             model,
             tokenizer,
+            prefix,
             options={"sites": patterns, "shard_sequences": shard_sequences},
             storage=storage,
             compression=compression,
@@ -117,6 +121,7 @@ class Recorder:
             info,
             model,
             tokenizer,
+            prefix,
             self._modules,
             shard_sequences=shard_sequences,
             total=total,
