@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `pip install ./python` builds: core, store, metrics and the module over them, in a shared
-# library, and the helper program of store.
+# What `pip install ./python` builds: core, store, metrics, the readers of weights and the module over
+# them, in a shared library, and the helper program of store.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 include(PrecompiledHeaders)

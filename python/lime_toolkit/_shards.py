@@ -324,7 +324,7 @@ class CaptureWriter:
 
     def manifest(self) -> dict[str, Any] | None:
         try:
-            return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+            return _core.read_json(self.folder / "manifest.json")
         except FileNotFoundError:
             return None
         except ValueError as error:
@@ -351,7 +351,7 @@ class CaptureWriter:
     def record(self, shard: int) -> dict[str, Any] | None:
         """The record of a finished shard; None if it is missing or has another size."""
         try:
-            record = json.loads((self.folder / f"{shard:05}.json").read_text(encoding="utf-8"))
+            record = _core.read_json(self.folder / f"{shard:05}.json")
             size = (self.folder / f"{shard:05}.h5").stat().st_size
         except (OSError, ValueError):
             return None

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,13 @@ from .errors import NoSuchNameError
 
 _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _VERSIONS = (1, 2)
+_FIELDS: dict[str, tuple[type, str]] = {
+    "metric": (str, "a string"),
+    "inputs": (list, "a list"),
+    "options": (dict, "an object"),
+    "provenance": (dict, "an object"),
+    "rows": (list, "a list"),
+}
 
 
 class Results:
@@ -22,23 +28,26 @@ class Results:
 
         Results("entropy.json").frame().groupby("layer")["mean"].mean()
 
-    Raises FileNotFoundError; ValueError if it is not a results file or of an unknown version.
+    Raises FileNotFoundError; OSError if the system does not let it be read, or for a FIFO or device; ValueError if
+    it is not a results file, of an unknown version, or nested deeper than 512 levels.
     """
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"results: '{path}' is not JSON: {error}") from error
+        content = _core.read_json(self.path)
         schema = content.get("schema", "") if isinstance(content, dict) else ""
         if schema not in [f"lime-results/{version}" for version in _VERSIONS]:
             raise ValueError(
                 f"results: '{path}' has the schema '{schema}', this version reads lime-results/1 and 2"
             )
-        for name in ("metric", "inputs", "options", "provenance", "rows"):
+        for name, (kind, what) in _FIELDS.items():
             if name not in content:
                 raise ValueError(f"results: '{path}' has no '{name}'")
+            if not isinstance(content[name], kind):
+                raise ValueError(f"results: '{path}': '{name}' must be {what}, got {type(content[name]).__name__}")
+        for number, row in enumerate(content["rows"]):
+            if not isinstance(row, dict):
+                raise ValueError(f"results: '{path}': row {number} must be an object, got {type(row).__name__}")
         self.schema: str = schema
         self.metric: str = content["metric"]
         self.inputs: list[dict[str, Any]] = content["inputs"]
@@ -87,7 +96,11 @@ class Results:
 def _numbers(values: list[Any]) -> list[Any]:
     """Replaces the texts that stand for NaN and infinity in a column of numbers."""
     present = [value for value in values if value is not None]
-    numeric = all(_is_number(value) or value in _NUMBERS for value in present if not isinstance(value, list))
+    numeric = all(
+        _is_number(value) or (isinstance(value, str) and value in _NUMBERS)
+        for value in present
+        if not isinstance(value, list)
+    )
     if not numeric or any(isinstance(value, (list, dict)) for value in present):
         return [_in_list(value) for value in values]
     return [_NUMBERS.get(value, value) if isinstance(value, str) else value for value in values]

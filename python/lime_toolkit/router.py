@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from . import _lime_toolkit as _core
 from ._arrays import to_matrix
 from .capture import Capture
+
+#: In all layers: their routers have the square of it, 1 GiB.
+_MOST_HEADS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ def router(weights: Sequence[Any], *, head_scales: Any = None) -> Router:
 def router_weights(source: str | Path | Capture) -> list[np.ndarray]:
     """Reads the routers of a checkpoint folder, or of a capture, as full ones, for router().
 
-    Layers without a router read their own heads (the identity). Raises FileNotFoundError;
-    ValueError if the weights depend on the token, or exist per dimension of a head.
+    Layers without a router read their own heads (the identity). Raises FileNotFoundError; OSError if the system
+    does not let a file be read; ValueError if a file is damaged, or if the weights depend on the token, or exist
+    per dimension of a head.
     """
     if isinstance(source, Capture):
         return _capture_weights(source)
@@ -51,19 +54,23 @@ def router_weights(source: str | Path | Capture) -> list[np.ndarray]:
     if folder.is_file():
         with Capture(folder) as capture:
             return _capture_weights(capture)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    tensors = _tensors(folder)
-    heads = config.get("num_key_value_heads") or config["num_attention_heads"]
+    if not folder.exists():
+        raise FileNotFoundError(f"router: '{folder}' does not exist")
+    weights = _core.CheckpointWeights(folder)
+    config = weights.config()
+    num_layers, heads = _sizes(config, str(folder))
+    lime = config.get("lime")
+    has_routers = isinstance(lime, Mapping) and lime.get("router", "none") != "none"
     layers = []
-    for layer in range(config["num_hidden_layers"]):
+    for layer in range(num_layers):
         name = f"model.layers.{layer}.self_attn.lime_router.static_weights"
-        stored = tensors(name)
-        if stored is None and layer > 0 and config.get("lime", {}).get("router", "none") != "none":
+        stored = weights.read(name)
+        if stored is None and layer > 0 and has_routers:
             raise ValueError(f"router: '{folder}' has no '{name}': its routers are averages, or depend on the token")
         if stored is None:
             layers.append(_identity(layer, heads))
         elif stored.shape == (heads, (layer + 1) * heads):
-            layers.append(stored.astype(np.float64))
+            layers.append(stored)
         else:
             raise ValueError(
                 f"router: '{name}' has the shape {list(stored.shape)}; only full routers of {heads} heads are read "
@@ -73,43 +80,29 @@ def router_weights(source: str | Path | Capture) -> list[np.ndarray]:
 
 
 def _capture_weights(capture: Capture) -> list[np.ndarray]:
-    config = capture.config
-    heads = config.get("num_key_value_heads") or config["num_attention_heads"]
+    num_layers, heads = _sizes(capture.config, str(capture.path))
     layers = []
-    for layer in range(config["num_hidden_layers"]):
+    for layer in range(num_layers):
         stored = capture.router(layer)
         layers.append(_identity(layer, heads) if stored is None else stored.astype(np.float64))
     return layers
 
 
+def _sizes(config: Any, where: str) -> tuple[int, int]:
+    """Returns the numbers of layers and of key-value heads of a config.json, and bounds them."""
+    config = config if isinstance(config, Mapping) else {}
+    heads = config.get("num_key_value_heads") or config.get("num_attention_heads")
+    sizes = {"num_hidden_layers": config.get("num_hidden_layers"), "num_key_value_heads": heads}
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"router: '{where}': '{name}' in config.json must be a number >= 1, got {size!r}")
+    if sizes["num_hidden_layers"] * heads > _MOST_HEADS:
+        raise ValueError(
+            f"router: '{where}': must have at most {_MOST_HEADS} key-value heads in all layers, got "
+            f"{sizes['num_hidden_layers']} layers of {heads}"
+        )
+    return sizes["num_hidden_layers"], heads
+
+
 def _identity(layer: int, heads: int) -> np.ndarray:
     return np.hstack([np.zeros((heads, layer * heads)), np.eye(heads)])
-
-
-def _tensors(folder: Path) -> Any:
-    """Returns a function that reads a tensor of a checkpoint in safetensors by its name."""
-    places: dict[str, tuple[Path, int, dict[str, Any]]] = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        with open(path, "rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(length))
-        places |= {name: (path, 8 + length, entry) for name, entry in header.items() if name != "__metadata__"}
-    if not places:
-        raise FileNotFoundError(f"router: '{folder}' contains no weights in safetensors")
-
-    def read(name: str) -> np.ndarray | None:
-        if name not in places:
-            return None
-        path, start, entry = places[name]
-        first, end = entry["data_offsets"]
-        with open(path, "rb") as file:
-            file.seek(start + first)
-            data = file.read(end - first)
-        if entry["dtype"] == "BF16":
-            words = np.frombuffer(data, "<u2").astype(np.uint32) << 16
-            values = words.view(np.float32)
-        else:
-            values = np.frombuffer(data, {"F64": "<f8", "F32": "<f4", "F16": "<f2"}[entry["dtype"]])
-        return values.reshape(entry["shape"])
-
-    return read

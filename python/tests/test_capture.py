@@ -153,7 +153,7 @@ def test_reads_results_of_lime_metrics(programs, plain):
 def test_refuses_other_results(tmp_path):
     path = tmp_path / "r.json"
     path.write_text("{")
-    with pytest.raises(ValueError, match="is not JSON"):
+    with pytest.raises(ValueError, match="is not valid JSON at line 1"):
         lt.Results(path)
     with pytest.raises(ValueError, match="has the schema 'lime-results/9', this version reads"):
         lt.Results(results_file(path, [], 9))
