@@ -206,9 +206,9 @@ TEST_F(LimeGenerateTest, BadInputGetsOneLine) {
   fails("--prompt x", 2, "--checkpoint: must be given");
   fails("--checkpoint nowhere --prompt x", 1, "'nowhere': the checkpoint folder does not exist");
   fails("--checkpoint org/name --prompt x", 1, "hf download org/name --local-dir name");
-  fails("--checkpoint model --prompt x --temperature -1", 2, "temperature must be >= 0");
-  fails("--checkpoint model --prompt x --top-p 0", 2, "top_p must be in (0, 1], got 0");
-  fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "max_new_tokens must be >= 1");
+  fails("--checkpoint model --prompt x --temperature -1", 2, "--temperature: must be >= 0");
+  fails("--checkpoint model --prompt x --top-p 0", 2, "--top-p: must be in (0, 1], got 0");
+  fails("--checkpoint model --prompt x --max-new-tokens 0", 2, "--max-new-tokens: must be >= 1");
   fails("--checkpoint model --prompt x --device gpu", 1, "--device: must be auto, cpu, cuda");
   fails("--checkpoint model --prompt x --device cuda:99", 1, "does not exist");
   ModelConfig config = tiny_config();

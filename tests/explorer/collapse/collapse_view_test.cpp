@@ -285,7 +285,7 @@ TEST_F(CollapseViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
   open({captureFile("a.h5")});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_EQ(plot().figure(), nullptr);
-  EXPECT_EQ(plot().message(), "layer_base: must be 0 or 1, got 2");
+  EXPECT_EQ(plot().message(), "layer base: must be 0 or 1, got 2");
 }
 
 TEST_F(CollapseViewTest, SaysThatCapturesOfDifferentTextsDoNotCompare) {

@@ -276,7 +276,7 @@ TEST_F(ProbesViewTest, SaysWhyWhatIsMeasuredCannotBeDrawn) {
   open({wordsFile()});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_EQ(curves().figure(), nullptr);
-  EXPECT_EQ(curves().message(), "layer_base: must be 0 or 1, got 2");
+  EXPECT_EQ(curves().message(), "layer base: must be 0 or 1, got 2");
 }
 
 TEST_F(ProbesViewTest, SaysWhatOfDamagedResultsCannotBeDrawn) {
