@@ -336,7 +336,8 @@ TEST(ParseDevicesTest, RefusesOthersInOneLine) {
                     unknown, unknown));
   }
   EXPECT_THAT(refusal("cuda:98,cuda:99"), HasSubstr("device: 'cuda:98' does not exist, LibTorch"));
-  EXPECT_THAT(refusal("cuda:x,cuda:1"), HasSubstr("device: the number of the GPU"));
+  EXPECT_THAT(refusal("cuda:x,cuda:1"),
+              HasSubstr("device: must be auto, cpu, cuda or cuda:N, got 'cuda:x'"));
 }
 
 }  // namespace
