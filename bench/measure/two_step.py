@@ -4,13 +4,15 @@
     python3 bench/measure/two_step.py build/release/bin CHECKPOINT TEXT --measure entropy --repeats 5
 
 Each turn captures to FOLDER (by default a temporary one), computes the metric from the capture, and measures the
-same in one step. The capture is deleted before the next turn. Times are of whole programs, with loading.
+same in one step. The capture is deleted before the next turn. Times are of whole programs, with loading: elapsed, and
+CPU time of all threads, which other programs on the machine disturb less.
 """
 
 import argparse
 import json
 import math
 import pathlib
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -19,10 +21,16 @@ import time
 OWN_SITES = {"attention": "attn.hook_profile", "lens": "logit_lens"}
 
 
+def cpu_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def seconds(command):
-    start = time.monotonic()
+    """Returns elapsed and CPU time of a command."""
+    start, cpu_start = time.monotonic(), cpu_seconds()
     subprocess.run([str(part) for part in command], check=True)
-    return time.monotonic() - start
+    return time.monotonic() - start, cpu_seconds() - cpu_start
 
 
 def largest_difference(found, expected):
@@ -39,7 +47,9 @@ def largest_difference(found, expected):
 
 
 def summary(times):
-    return f"{statistics.median(times):.2f} s ({min(times):.2f} to {max(times):.2f})"
+    elapsed, cpu = zip(*times)
+    return (f"{statistics.median(elapsed):.2f} s ({min(elapsed):.2f} to {max(elapsed):.2f}), "
+            f"CPU {statistics.median(cpu):.2f} s")
 
 
 def main():
@@ -88,14 +98,15 @@ def main():
             measure_times.append(seconds(one_step))
         one = json.loads((folder / "one.json").read_text())
         two = json.loads((folder / "two.json").read_text())
-    both = [a + b for a, b in zip(capture_times, metric_times)]
-    ratios = [a / b for a, b in zip(both, measure_times)]
+    both = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(capture_times, metric_times)]
+    ratios = [[a[i] / b[i] for a, b in zip(both, measure_times)] for i in (0, 1)]
     print(f"{options.measure}: {options.sequences} x {options.seq_len} tokens, {len(one['rows'])} rows")
     print(f"  capture   {summary(capture_times)}, {statistics.median(sizes) / 1e6:.0f} MB")
     print(f"  metric    {summary(metric_times)}")
     print(f"  two steps {summary(both)}")
     print(f"  one step  {summary(measure_times)}, repeated tokens {one['provenance']['repeated_tokens']}")
-    print(f"  ratio     {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    for name, of in zip(("elapsed", "CPU"), ratios):
+        print(f"  ratio of {name} times {statistics.median(of):.2f} ({min(of):.2f} to {max(of):.2f})")
     difference = largest_difference(one, two)
     print(f"  largest relative difference {difference:.1e}")
     assert not math.isnan(difference) and difference <= 1e-6

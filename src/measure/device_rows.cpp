@@ -10,7 +10,7 @@ namespace lime {
 namespace {
 
 /// Maximum size of the rows in double that are measured at once.
-constexpr std::int64_t kChunkBytes = std::int64_t{512} << 20;
+constexpr std::int64_t kChunkBytes = std::int64_t{256} << 20;
 
 }  // namespace
 

@@ -235,7 +235,11 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
     result.num_tokens = passes.num_tokens();
     result.repeated_tokens = passes.repeated_tokens();
   } catch (const c10::OutOfMemoryError&) {
-    fail_out_of_memory(*setup, decoder);
+    throw InvalidArgument(
+        "device: '{}' has too little memory for passes of {} sequences of up to {} tokens and "
+        "their measurements; use a smaller --batch-size{}",
+        sequences.device, setup->batch_size, setup->input.longest(),
+        measure.activation_memory ? " or --activation-memory" : "");
   }
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
 

@@ -86,6 +86,11 @@ bool MeasurePasses::run(const ProgressFn& on_progress, const std::stop_token& st
   std::iota(all.begin(), all.end(), 0);
   if (!pass_over(0, all, on_progress, stop)) return false;
   set_statistics();
+  if (on_progress && !kept_.empty()) {
+    progress_.note = "measuring kept activations";
+    on_progress(progress_);
+    progress_.note.clear();
+  }
   measure(std::move(kept_));
   kept_.clear();
   if (num_kept_ == batches_.size()) return true;
