@@ -239,10 +239,9 @@ void load_blocks(const Checkpoint& checkpoint, const Decoder& decoder) {
     if (of_checkpoint.erase(spec.name) > 0) {
       load_parameter(checkpoint, {spec.name, decoder.parameter(spec.name)});
     } else if (!is_routing(spec.part)) {
-      throw InvalidArgument(OptionName("decoder"),
-                            "'{}' needs '{}', which '{}' lacks; train a new model with it",
-                            enum_name(decoder.config().routing), spec.name,
-                            checkpoint.path().string());
+      throw InvalidArgument(
+          OptionName("decoder"), "'{}' needs '{}', which '{}' lacks; train a new model with it",
+          enum_name(decoder.config().routing), spec.name, checkpoint.path().string());
     }
   }
   throw_if(!of_checkpoint.empty(), OptionName("decoder"),
