@@ -93,13 +93,13 @@ class AttentionMeasurement final : public Measurement {
   void check(const MeasuredSequences& sequences) const override {
     const std::int64_t heads = sequences.num_attention_heads;
     for (const int head : options_.head) {
-      throw_if(head >= heads, "head: '{}' has heads 0 to {}, got {}", sequences.model, heads - 1,
-               head);
+      throw_if(head >= heads, OptionName("head"), "'{}' has heads 0 to {}, got {}", sequences.model,
+               heads - 1, head);
     }
     for (std::int64_t i = 0; i < sequences.count(); ++i) {
       const std::int64_t tokens = sequences.lengths[static_cast<std::size_t>(i)];
-      throw_if(tokens <= options_.skip_queries,
-               "measure: sequence {} has {} token{}, and skip-queries of attention omits {}; use a "
+      throw_if(tokens <= options_.skip_queries, OptionName("measure"),
+               "sequence {} has {} token{}, and skip-queries of attention omits {}; use a "
                "smaller skip-queries, or measure without the sequence",
                i, tokens, tokens == 1 ? "" : "s", options_.skip_queries);
     }

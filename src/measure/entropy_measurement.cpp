@@ -235,8 +235,8 @@ class EntropyMeasurement final : public Measurement {
   EntropyMeasurement(const MeasureRequest& request, std::uint64_t seed) {
     assign_options(request, option_fields(options_), run_options());
     options_.summary.seed = seed;
-    throw_if(options_.entropy.preset == EntropyPreset::kDiffErank,
-             "measure: the preset diff-erank compares two models; store captures of both, and use "
+    throw_if(options_.entropy.preset == EntropyPreset::kDiffErank, OptionName("measure"),
+             "the preset diff-erank compares two models; store captures of both, and use "
              "lime-metrics entropy");
     options_.validate();
   }
@@ -249,8 +249,8 @@ class EntropyMeasurement final : public Measurement {
 
   void check(const MeasuredSequences& sequences) const override {
     check_two_tokens(sequences, skipped_tokens(), "entropy");
-    throw_if(!options_.dataset.empty() && sequences.count() < 2,
-             "measure: dataset needs at least 2 sequences, got {}", sequences.count());
+    throw_if(!options_.dataset.empty() && sequences.count() < 2, OptionName("measure"),
+             "dataset needs at least 2 sequences, got {}", sequences.count());
   }
 
   std::unique_ptr<LayerMeter> meter(const MeasuredSequences& sequences,

@@ -88,8 +88,8 @@ class GeometryMeasurement final : public Measurement {
   GeometryMeasurement(const MeasureRequest& request, std::uint64_t seed) : seed_(seed) {
     assign_options(request, option_fields(options_), reserved_of_geometry());
     options_.summary.seed = seed;
-    throw_if(options_.wants(GeometryGroup::kViews),
-             "measure: geometry of views needs stored sequences: store a capture, and use "
+    throw_if(options_.wants(GeometryGroup::kViews), OptionName("measure"),
+             "geometry of views needs stored sequences: store a capture, and use "
              "lime-metrics geometry");
     options_.validate();
   }
@@ -105,7 +105,7 @@ class GeometryMeasurement final : public Measurement {
     const std::int64_t rows = sequences.offsets(skipped_tokens()).back();
     throw_if(!options_.measure.empty() && options_.wants(GeometryGroup::kDimension) &&
                  rows <= options_.dimension.num_neighbors,
-             "measure: k must be < {}, the number of rows, got {}", rows,
+             OptionName("measure"), "k must be < {}, the number of rows, got {}", rows,
              options_.dimension.num_neighbors);
   }
 

@@ -49,13 +49,13 @@ CaptureOptions capture_of(const CaptureOptions& options, const Measurements& mea
   if (reads_representations) {
     capture.sites = options.selected_sites();
     for (const CaptureSite& site : find_sites(capture.sites)) {
-      throw_if(!is_representation(site.name),
-               "sites: '{}' is not a representation, which entropy and geometry measure; omit it",
+      throw_if(!is_representation(site.name), OptionName("sites"),
+               "'{}' is not a representation, which entropy and geometry measure; omit it",
                site.name);
     }
   } else {
-    throw_if(!options.sites.empty(),
-             "sites: the measurements read sites of their own ({}); omit --sites", join_words(own));
+    throw_if(!options.sites.empty(), OptionName("sites"),
+             "the measurements read sites of their own ({}); omit --sites", join_words(own));
   }
   capture.sites.insert(capture.sites.end(), own.begin(), own.end());
   return capture;
@@ -115,8 +115,8 @@ MeasureLimits limits_of(const CaptureOptions& options, const MeasureOptions& mea
           ? options.memory_limit->bytes
           : resident_memory() +
                 static_cast<std::int64_t>(kKeptFraction * static_cast<double>(available_memory()));
-  throw_if(options.memory_limit && planned > limit,
-           "memory_limit: {} is too little for the passes and {} of the measurements; pass "
+  throw_if(options.memory_limit && planned > limit, OptionName("memory_limit"),
+           "{} is too little for the passes and {} of the measurements; pass "
            "--memory-limit {}MiB or more, or measure fewer --layers",
            options.memory_limit->to_string(), human_bytes(static_cast<double>(meters)),
            (planned >> 20) + 1);
@@ -236,7 +236,8 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
     result.repeated_tokens = passes.repeated_tokens();
   } catch (const c10::OutOfMemoryError&) {
     throw InvalidArgument(
-        "device: '{}' has too little memory for passes of {} sequences of up to {} tokens and "
+        OptionName("device"),
+        "'{}' has too little memory for passes of {} sequences of up to {} tokens and "
         "their measurements; use a smaller --batch-size{}",
         sequences.device, setup->batch_size, setup->input.longest(),
         measure.activation_memory ? " or --activation-memory" : "");

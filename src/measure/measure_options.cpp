@@ -24,8 +24,8 @@ std::vector<std::string> cut_at(const std::string& text, char separator) {
 
 std::pair<std::string, std::string> option_of(const std::string& word) {
   const std::size_t equals = word.find('=');
-  throw_if(equals == std::string::npos || equals == 0,
-           "measure: expected OPTION=VALUE after the measurement, e.g. 'entropy preset=raw', got "
+  throw_if(equals == std::string::npos || equals == 0, OptionName("measure"),
+           "expected OPTION=VALUE after the measurement, e.g. 'entropy preset=raw', got "
            "'{}'",
            printable(word));
   std::string name = word.substr(0, equals);
@@ -45,20 +45,20 @@ std::vector<MeasureRequest> parse_measurements(const std::vector<std::string>& t
   std::vector<MeasureRequest> requests;
   for (const std::string& text : texts) {
     const std::vector<std::string> words = cut_at(text, ' ');
-    throw_if(words.empty(), "measure: expected a measurement ({}), got an empty text",
+    throw_if(words.empty(), OptionName("measure"), "expected a measurement ({}), got an empty text",
              fmt::join(kMetrics, ", "));
     std::vector<std::pair<std::string, std::string>> options;
     for (std::size_t i = 1; i < words.size(); ++i) options.push_back(option_of(words[i]));
-    throw_if(words.front().find('=') != std::string::npos,
-             "measure: '{}' is an option without a measurement; quote both together, e.g. 'entropy "
+    throw_if(words.front().find('=') != std::string::npos, OptionName("measure"),
+             "'{}' is an option without a measurement; quote both together, e.g. 'entropy "
              "preset=raw'",
              printable(words.front()));
     for (const std::string& metric : cut_at(words.front(), ',')) {
-      throw_if(std::ranges::find(kMetrics, metric) == kMetrics.end(),
-               "measure: unknown measurement '{}' (supported: {})", printable(metric),
+      throw_if(std::ranges::find(kMetrics, metric) == kMetrics.end(), OptionName("measure"),
+               "unknown measurement '{}' (supported: {})", printable(metric),
                fmt::join(kMetrics, ", "));
       throw_if(std::ranges::find(requests, metric, &MeasureRequest::metric) != requests.end(),
-               "measure: '{}' is given twice; measure it once per run", metric);
+               OptionName("measure"), "'{}' is given twice; measure it once per run", metric);
       requests.push_back({metric, options});
     }
   }
@@ -70,14 +70,14 @@ void assign_options(const MeasureRequest& request, const std::vector<OptionField
   std::vector<std::string> seen;
   for (const auto& [name, value] : request.options) {
     const auto refused = std::ranges::find(reserved, name, &ReservedOption::name);
-    throw_if(refused != reserved.end(), "measure: {} cannot have the option '{}'; {}",
+    throw_if(refused != reserved.end(), OptionName("measure"), "{} cannot have the option '{}'; {}",
              request.metric, with_dashes(name), refused->remedy);
     const auto field = std::ranges::find(fields, name, &OptionField::name);
-    throw_if(field == fields.end(),
-             "measure: {} has no option '{}'; lime-metrics {} --help lists them", request.metric,
+    throw_if(field == fields.end(), OptionName("measure"),
+             "{} has no option '{}'; lime-metrics {} --help lists them", request.metric,
              printable(with_dashes(name)), request.metric);
-    throw_if(std::ranges::find(seen, name) != seen.end(),
-             "measure: the option '{}' of {} is given twice", with_dashes(name), request.metric);
+    throw_if(std::ranges::find(seen, name) != seen.end(), OptionName("measure"),
+             "the option '{}' of {} is given twice", with_dashes(name), request.metric);
     seen.push_back(name);
     const bool is_cut = field->is_list && field->splits_commas;
     field->assign(is_cut ? cut_at(value, ',') : std::vector<std::string>{value});
@@ -103,24 +103,26 @@ void MeasureOptions::validate() const {
   if (store_sequences) {
     check_option(*store_sequences >= 1, "store_sequences", ">= 1", *store_sequences);
   }
-  throw_if(!is_requested() && store_sequences,
-           "store_sequences: applies to --measure only; use --max-sequences");
-  throw_if(!is_requested() && activation_memory,
-           "activation_memory: applies to --measure only; omit it");
+  throw_if(!is_requested() && store_sequences, OptionName("store_sequences"),
+           "applies to --measure only; use --max-sequences");
+  throw_if(!is_requested() && activation_memory, OptionName("activation_memory"),
+           "applies to --measure only; omit it");
 }
 
 void check_capture_options(const CaptureOptions& capture, const MeasureOptions& measure) {
-  throw_if(capture.rows != RowKind::kTokens,
-           "rows: --measure needs every token of a sequence, got {}; omit --rows",
+  throw_if(capture.rows != RowKind::kTokens, OptionName("rows"),
+           "--measure needs every token of a sequence, got {}; omit --rows",
            enum_name(capture.rows));
-  throw_if(!capture.only.empty(), "only: --measure needs every token of a sequence; omit --only");
-  throw_if(capture.log_likelihood,
-           "log_likelihood: is stored in captures, not measured by --measure; run it separately");
-  throw_if(capture.resume, "resume: --measure keeps no unfinished work; omit --resume");
-  throw_if(!capture.share().is_whole(),
-           "shard: --measure runs in one process; omit --shard, or pass --shard 0/1");
-  throw_if(capture.batch_size && capture.batch_size->is_automatic,
-           "batch_size: auto leaves no memory of the device for --measure; pass a number");
+  throw_if(!capture.only.empty(), OptionName("only"),
+           "--measure needs every token of a sequence; omit --only");
+  throw_if(capture.log_likelihood, OptionName("log_likelihood"),
+           "is stored in captures, not measured by --measure; run it separately");
+  throw_if(capture.resume, OptionName("resume"),
+           "--measure keeps no unfinished work; omit --resume");
+  throw_if(!capture.share().is_whole(), OptionName("shard"),
+           "--measure runs in one process; omit --shard, or pass --shard 0/1");
+  throw_if(capture.batch_size && capture.batch_size->is_automatic, OptionName("batch_size"),
+           "auto leaves no memory of the device for --measure; pass a number");
   throw_if(!measure.store_sequences &&
                (capture.store != StorageType::kFloat32 || capture.compress != Compression::kNone),
            "store, compress: --measure stores no activations; omit them, or add "
@@ -128,7 +130,8 @@ void check_capture_options(const CaptureOptions& capture, const MeasureOptions& 
   const std::string extension = capture.output.extension().string();
   throw_if(
       extension != ".json" && extension != ".csv" && extension != ".tex" && extension != ".txt",
-      "output: --measure writes results, so the name must end in .json, .csv, .tex or .txt, "
+      OptionName("output"),
+      "--measure writes results, so the name must end in .json, .csv, .tex or .txt, "
       "got '{}'; pass e.g. -o results.json",
       capture.output.string());
 }

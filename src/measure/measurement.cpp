@@ -49,9 +49,9 @@ void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
                       std::string_view metric) {
   for (std::int64_t i = 0; i < sequences.count(); ++i) {
     const std::int64_t tokens = sequences.lengths[static_cast<std::size_t>(i)];
-    throw_if(tokens - skip < 2,
-             "measure: sequence {} has {} token{}{}, but {} needs at least 2; measure without it",
-             i, tokens, tokens == 1 ? "" : "s",
+    throw_if(tokens - skip < 2, OptionName("measure"),
+             "sequence {} has {} token{}{}, but {} needs at least 2; measure without it", i, tokens,
+             tokens == 1 ? "" : "s",
              skip == 0 ? "" : fmt::format(", of which skip-tokens omits {}", skip), metric);
   }
 }
