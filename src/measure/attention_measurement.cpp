@@ -114,6 +114,10 @@ class AttentionMeasurement final : public Measurement {
     return sequences.count() * sequences.num_attention_heads * kProfileMeasures * 16;
   }
 
+  std::int64_t thread_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
+    return sequences.longest() * dim * 12;
+  }
+
   std::int64_t finish_bytes(const MeasuredSequences& sequences, std::int64_t) const override {
     return summary_bytes((sequences.num_attention_heads + 1) * (kProfileMeasures + 1),
                          options_.summary);

@@ -264,6 +264,12 @@ class EntropyMeasurement final : public Measurement {
            sequences.count() * (orders * 24 + std::ssize(options_.dataset) * dim * 16);
   }
 
+  std::int64_t thread_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
+    const std::int64_t longest = sequences.longest();
+    const std::int64_t smaller = std::min(longest, dim);
+    return longest * dim * 12 + smaller * smaller * 24 + kEntropyScratch;
+  }
+
   std::int64_t finish_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
     return std::ssize(options_.dataset) * sequences.count() * dim * 16 +
            summary_bytes(1, options_.summary);

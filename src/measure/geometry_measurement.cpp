@@ -126,6 +126,13 @@ class GeometryMeasurement final : public Measurement {
     return bytes;
   }
 
+  std::int64_t thread_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
+    const LayerGeometryOptions layer = layer_geometry_options(options_, {});
+    const std::int64_t smaller = std::min(sequences.longest(), dim);
+    return (layer.spectrum_of_rows ? moment_scratch_bytes(sequences.longest(), dim) : 0) +
+           (layer.spectrum_of_sequences ? smaller * smaller * 40 : 0);
+  }
+
   std::int64_t finish_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
     const std::int64_t rows = sequences.offsets(skipped_tokens()).back();
     std::int64_t bytes = summary_bytes(16, options_.summary);

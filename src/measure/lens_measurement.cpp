@@ -71,6 +71,10 @@ class LensMeasurement final : public Measurement {
     return sequences.count() * kNumLensMeasures * 16;
   }
 
+  std::int64_t thread_bytes(const MeasuredSequences& sequences, std::int64_t dim) const override {
+    return sequences.longest() * dim * 12;
+  }
+
   std::int64_t finish_bytes(const MeasuredSequences&, std::int64_t) const override {
     return summary_bytes(kNumLensMeasures, options_.summary);
   }

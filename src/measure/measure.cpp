@@ -4,7 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include <cstdlib>
-#include <set>
+#include <system_error>
 
 #include "analysis/engine/capture_set.h"
 #include "analysis/engine/run_analysis.h"
@@ -12,6 +12,7 @@
 #include "capture/loaded_model.h"
 #include "core/memory.h"
 #include "core/program/suggest.h"
+#include "core/threads/thread_pool.h"
 #include "measure/measure_passes.h"
 #include "measure/measurement.h"
 
@@ -24,6 +25,8 @@ using Measurements = std::vector<std::unique_ptr<Measurement>>;
 
 /// Fraction of the free memory that kept activations may use without --memory-limit.
 constexpr double kKeptFraction = 0.8;
+/// With less, threads would have no layers to measure in parallel.
+constexpr std::int64_t kFewestWaitingBytes = std::int64_t{32} << 20;
 
 Measurements measurements_of(const MeasureOptions& measure, std::uint64_t seed) {
   Measurements measurements;
@@ -97,34 +100,60 @@ std::vector<MeteredPoint> metered_points(const CaptureSetup& setup,
   return points;
 }
 
-/// Plans the memory in addition to that of the passes.
-/// @throws InvalidArgument  if it does not suffice for the meters.
-MeasureLimits limits_of(const CaptureOptions& options, const MeasureOptions& measure,
-                        const CaptureSetup& setup, const Measurements& measurements,
-                        const std::vector<MeteredPoint>& points, const MeasuredSequences& sequences,
-                        bool on_device) {
-  std::int64_t meters = 0;
+/// Memory that the meters need.
+struct MeterBytes {
+  std::int64_t total = 0;  ///< of all meters, and of the threads that use them
+  bool all_wait = true;    ///< all activations are kept until statistics are known
+};
+
+int num_threads(const CaptureOptions& options) {
+  return options.threads > 0 ? options.threads : available_threads();
+}
+
+MeterBytes bytes_of(const Measurements& measurements, const std::vector<MeteredPoint>& points,
+                    const MeasuredSequences& sequences, int threads) {
+  MeterBytes bytes;
+  std::int64_t per_thread = 0;
   for (const MeteredPoint& point : points) {
+    bytes.all_wait = bytes.all_wait && point.needs_statistics();
     for (const MeteredPoint::Entry& entry : point.entries) {
-      meters += measurements[entry.measurement]->bytes(sequences, point.point.dim);
+      const Measurement& measurement = *measurements[entry.measurement];
+      bytes.total += measurement.bytes(sequences, point.point.dim);
+      per_thread = std::max(per_thread, measurement.thread_bytes(sequences, point.point.dim));
     }
   }
-  const std::int64_t planned = setup.preview.memory_bytes + meters;
+  bytes.total += threads * per_thread;
+  return bytes;
+}
+
+/// Plans the memory beyond the passes, which have no queue for the disk: activations wait to be
+/// measured in its place.
+/// @throws InvalidArgument  if it does not suffice for the meters.
+MeasureLimits limits_of(const CaptureOptions& options, const MeasureOptions& measure,
+                        const CaptureSetup& setup, const MeterBytes& meters, bool on_device) {
+  const auto queue = static_cast<std::int64_t>(setup.queue_bytes);
+  const std::int64_t passes = setup.preview.memory_bytes - queue;
   const std::int64_t limit =
       options.memory_limit
           ? options.memory_limit->bytes
           : resident_memory() +
                 static_cast<std::int64_t>(kKeptFraction * static_cast<double>(available_memory()));
-  throw_if(options.memory_limit && planned > limit, OptionName("memory_limit"),
-           "{} is too little for the passes and {} of the measurements; pass "
-           "--memory-limit {}MiB or more, or measure fewer --layers",
-           options.memory_limit->to_string(), human_bytes(static_cast<double>(meters)),
-           (planned >> 20) + 1);
-  MeasureLimits limits{.threads = options.threads,
-                       .waiting_bytes = static_cast<std::int64_t>(setup.queue_bytes),
-                       .kept_bytes = on_device ? 0 : std::max<std::int64_t>(0, limit - planned),
-                       .on_device = on_device,
-                       .allow_nan = options.allow_nan};
+  const std::int64_t left = limit - passes - meters.total;
+  throw_if(options.memory_limit && left < std::min(queue, kFewestWaitingBytes),
+           "memory_limit: {} is too little for the passes and {} of the measurements; pass "
+           "--memory-limit {}MiB or more, use fewer --threads, or measure fewer --layers",
+           options.memory_limit->to_string(), human_bytes(static_cast<double>(meters.total)),
+           ((passes + meters.total + kFewestWaitingBytes) >> 20) + 1);
+  MeasureLimits limits{
+      .threads = options.threads,
+      .waiting_bytes = std::clamp(left, kFewestWaitingBytes, std::max(queue, kFewestWaitingBytes)),
+      .on_device = on_device,
+      .allow_nan = options.allow_nan};
+  if (!on_device) {
+    // In the second pass nothing is kept any more.
+    limits.kept_bytes =
+        std::max<std::int64_t>(0, left - (meters.all_wait ? 0 : limits.waiting_bytes));
+  }
   if (measure.activation_memory) limits.kept_bytes = measure.activation_memory->bytes;
   return limits;
 }
@@ -166,7 +195,13 @@ struct MeasureOutputs {
   std::vector<fs::path> paths;
   std::vector<OutputFiles> files;
 
-  MeasureOutputs(const fs::path& output, const std::vector<MeasureRequest>& requests) {
+  /// @throws IoError, InvalidArgument  also if the file of the stored sequences exists.
+  MeasureOutputs(const fs::path& output, const MeasureOptions& measure) {
+    std::error_code ignored;
+    throw_if(measure.store_sequences && fs::exists(sample_path(output), ignored),
+             "store_sequences: '{}' already exists; remove it, or use another -o",
+             sample_path(output).string());
+    const std::vector<MeasureRequest> requests = parse_measurements(measure.measure);
     for (const MeasureRequest& request : requests) {
       paths.push_back(results_path(output, request.metric, requests.size()));
       OutputOptions options;
@@ -203,7 +238,7 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
   check_measure_options(options, measure);
   use_threads(options.threads);
   const Measurements measurements = measurements_of(measure, options.seed);
-  MeasureOutputs outputs(options.output, parse_measurements(measure.measure));
+  MeasureOutputs outputs(options.output, measure);
   const CaptureOptions capture = capture_of(options, measurements);
   const Checkpoint checkpoint =
       Checkpoint::open(options.checkpoint, {.allow_nan = options.allow_nan});
@@ -224,8 +259,8 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
   store_sample(capture, measure, checkpoint, model, stop, tuning, result);
 
   std::vector<MeteredPoint> points = metered_points(*setup, measurements, sequences);
-  const MeasureLimits limits =
-      limits_of(options, measure, *setup, measurements, points, sequences, on_device);
+  const MeterBytes meters = bytes_of(measurements, points, sequences, num_threads(options));
+  const MeasureLimits limits = limits_of(options, measure, *setup, meters, on_device);
   const Clock::time_point start = Clock::now();
   try {
     MeasurePasses passes(*setup, decoder, points, limits);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/measurement.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -8,6 +9,10 @@ namespace lime {
 
 std::int64_t MeasuredSequences::num_tokens() const {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::int64_t MeasuredSequences::longest() const {
+  return lengths.empty() ? 0 : *std::ranges::max_element(lengths);
 }
 
 std::vector<std::int64_t> MeasuredSequences::offsets(std::int64_t skip) const {

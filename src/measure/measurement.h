@@ -27,6 +27,7 @@ struct MeasuredSequences {
 
   std::int64_t count() const { return std::ssize(lengths); }
   std::int64_t num_tokens() const;
+  std::int64_t longest() const;
   /// Returns first rows of the sequences without their first `skip` tokens, [count + 1].
   std::vector<std::int64_t> offsets(std::int64_t skip) const;
 };
@@ -80,6 +81,8 @@ class Measurement {
                                             std::int64_t dim) const = 0;
   /// Returns the peak memory of a meter in bytes.
   virtual std::int64_t bytes(const MeasuredSequences& sequences, std::int64_t dim) const = 0;
+  /// Returns the memory in bytes that each thread on the CPU needs to measure a layer.
+  virtual std::int64_t thread_bytes(const MeasuredSequences& sequences, std::int64_t dim) const = 0;
   /// Returns the memory in bytes that LayerMeter::finish() needs in addition.
   virtual std::int64_t finish_bytes(const MeasuredSequences& sequences, std::int64_t dim) const = 0;
   /// Returns metric, options and presentation; the caller sets units and inputs.

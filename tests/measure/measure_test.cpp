@@ -44,6 +44,13 @@ TEST_F(MeasureTest, StoresACaptureOfTheFirstSequences) {
   EXPECT_EQ(sample.read_all("hidden", 1), CaptureReader(capture.output).read_all("hidden", 1));
 }
 
+TEST_F(MeasureTest, RefusesToReplaceStoredSequences) {
+  measure_.store_sequences = 2;
+  measured("entropy");
+  EXPECT_THAT(refusal("entropy"),
+              HasSubstr("results.h5' already exists; remove it, or use another -o"));
+}
+
 TEST_F(MeasureTest, RefusesOptionsThatNeedStoredActivations) {
   EXPECT_EQ(refusal("entropy site=values"),
             "measure: entropy cannot have the option 'site'; pass --sites to lime-capture");
@@ -81,6 +88,11 @@ TEST_F(MeasureTest, RefusesLeadingEigenvaluesOnADevice) {
 TEST_F(MeasureTest, RefusesAMemoryLimitThatIsTooSmall) {
   options_.memory_limit = ByteSize{1 << 20};
   EXPECT_THAT(refusal("entropy"), HasSubstr("memory_limit: 1M is too little"));
+  options_.memory_limit.reset();
+  const Results expected = measured("entropy");
+  // As much as a capture needs at least, and some more for the meters.
+  options_.memory_limit = ByteSize{resident_memory() + (std::int64_t{200} << 20)};
+  testing::expect_equal_rows(measured("entropy"), expected, 0.0);
 }
 
 TEST_F(MeasureTest, StopsOnRequest) {
