@@ -244,7 +244,7 @@ class EntropyMeasurement final : public Measurement {
   bool needs_statistics() const override { return needs_standardization(options_.entropy.preset); }
   std::int64_t skipped_tokens() const override { return options_.captures.skip_tokens; }
   std::string_view needs_cpu() const override {
-    return options_.entropy.top_k ? "top_k: is supported on the CPU only; omit top-k" : "";
+    return options_.entropy.top_k ? "top-k is supported on the CPU only; omit it" : "";
   }
 
   void check(const MeasuredSequences& sequences) const override {

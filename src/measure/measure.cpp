@@ -140,7 +140,8 @@ MeasureLimits limits_of(const CaptureOptions& options, const MeasureOptions& mea
                 static_cast<std::int64_t>(kKeptFraction * static_cast<double>(available_memory()));
   const std::int64_t left = limit - passes - meters.total;
   throw_if(options.memory_limit && left < std::min(queue, kFewestWaitingBytes),
-           "memory_limit: {} is too little for the passes and {} of the measurements; pass "
+           OptionName("memory_limit"),
+           "{} is too little for the passes and {} of the measurements; pass "
            "--memory-limit {}MiB or more, use fewer --threads, or measure fewer --layers",
            options.memory_limit->to_string(), human_bytes(static_cast<double>(meters.total)),
            ((passes + meters.total + kFewestWaitingBytes) >> 20) + 1);
@@ -199,7 +200,7 @@ struct MeasureOutputs {
   MeasureOutputs(const fs::path& output, const MeasureOptions& measure) {
     std::error_code ignored;
     throw_if(measure.store_sequences && fs::exists(sample_path(output), ignored),
-             "store_sequences: '{}' already exists; remove it, or use another -o",
+             OptionName("store_sequences"), "'{}' already exists; remove it, or use another -o",
              sample_path(output).string());
     const std::vector<MeasureRequest> requests = parse_measurements(measure.measure);
     for (const MeasureRequest& request : requests) {
@@ -246,7 +247,8 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
   const bool on_device =
       !model.devices().front().is_cpu() || std::getenv("LIME_GPU_STAND_IN") != nullptr;
   for (const auto& measurement : measurements) {
-    throw_if(on_device && !measurement->needs_cpu().empty(), "{}", measurement->needs_cpu());
+    throw_if(on_device && !measurement->needs_cpu().empty(), OptionName("measure"), "{}",
+             measurement->needs_cpu());
   }
   const std::unique_ptr<const CaptureSetup> setup =
       prepare_capture(capture, checkpoint, tuning, model.place());

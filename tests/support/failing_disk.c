@@ -52,6 +52,14 @@ ssize_t pwrite(int descriptor, const void* bytes, size_t count, off_t place) {
   return fails("write", descriptor) ? -1 : NEXT(pwrite)(descriptor, bytes, count, place);
 }
 
+ssize_t pwritev(int descriptor, const struct iovec* parts, int count, off_t place) {
+  return fails("write", descriptor) ? -1 : NEXT(pwritev)(descriptor, parts, count, place);
+}
+
+ssize_t pwritev64(int descriptor, const struct iovec* parts, int count, off64_t place) {
+  return fails("write", descriptor) ? -1 : NEXT(pwritev64)(descriptor, parts, count, place);
+}
+
 ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off64_t place) {
   return fails("write", descriptor) ? -1 : NEXT(pwrite64)(descriptor, bytes, count, place);
 }

@@ -297,6 +297,38 @@ TEST_F(TextRunTest, SequencesMayBeLongerThanTheContextOfACheckpoint) {
   EXPECT_EQ(Checkpoint::open(folder_ / "second").config().max_position_embeddings, 64);
 }
 
+TEST(TrainingSetupTest, ARoutingStartsFromTheBlocksOfACheckpoint) {
+  const testing::TemporaryFolder folder;
+  testing::write_tiny_checkpoint(folder.path());
+  const Checkpoint checkpoint = Checkpoint::open(folder.path());
+  const at::Tensor ids = at::arange(12, at::kLong).view({1, 12});
+  const at::Tensor expected = load_decoder(checkpoint).forward(ids).logits;
+  TrainingSetup setup;
+  setup.from = folder.path();
+  setup.model.lime.initializer_scale = 0.0;
+  const auto first = [&](const std::string& decoder) {
+    setup.model.decoder = decoder;
+    return setup.first_decoder(checkpoint.config().vocab_size, 1, 2);
+  };
+  for (const std::string decoder : {"lime", "denseformer"}) {
+    const Decoder routed = first(decoder);
+    EXPECT_EQ(enum_name(routed.config().routing), decoder);
+    const at::Tensor found = routed.forward(ids).logits;
+    EXPECT_LT((found - expected).abs().max().item<double>(), 1e-5) << decoder;
+  }
+  for (const std::string decoder : {"resformer", "attn_res", "mhc", "depth_attention"}) {
+    const Decoder routed = first(decoder);
+    EXPECT_TRUE(at::equal(routed.parameter("model.embed_tokens.weight"),
+                          load_decoder(checkpoint).parameter("model.embed_tokens.weight")))
+        << decoder;
+  }
+  for (const auto& [decoder, problem] :
+       {std::pair("hyper_connections", "'hyper_connections' has no place for '"),
+        std::pair("mudd", "'mudd' needs 'model.layers.")}) {
+    EXPECT_THAT([&] { first(decoder); }, ThrowsMessage<InvalidArgument>(HasSubstr(problem)));
+  }
+}
+
 TEST(TrainingSetupTest, LearnedPositionsEndAtTheContext) {
   ModelConfig config = testing::tiny_config("llama");
   config.max_position_embeddings = 8;

@@ -27,14 +27,11 @@ TEST(DeviceNameTest, IsTheCpuOrAGpuWithOrWithoutNumber) {
   EXPECT_TRUE(DeviceName::parse("cuda").is_gpu);
   EXPECT_EQ(DeviceName::parse("cuda").index, std::nullopt);
   EXPECT_EQ(DeviceName::parse("cuda:3").index, 3);
-  for (const std::string wrong : {"gpu", "cuda:-1", "", "CUDA"}) {
+  for (const std::string wrong : {"gpu", "cuda:-1", "", "CUDA", "cuda:one"}) {
     EXPECT_THAT([&] { DeviceName::parse(wrong); },
                 ThrowsMessage<InvalidArgument>(
                     StrEq("device: must be cpu, cuda or cuda:N, got '" + wrong + "'")));
   }
-  EXPECT_THAT([] { DeviceName::parse("cuda:one"); },
-              ThrowsMessage<InvalidArgument>(
-                  StrEq("device: the GPU index: expected a whole number, got 'one'")));
 }
 
 TEST(GpuTest, ProcessesOfAMachineUseItsGpusInTurn) {
