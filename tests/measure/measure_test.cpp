@@ -82,7 +82,7 @@ TEST_F(MeasureTest, RefusesSitesThatAreNoRepresentations) {
 
 TEST_F(MeasureTest, RefusesLeadingEigenvaluesOnADevice) {
   use_device();
-  EXPECT_EQ(refusal("entropy top-k=2"), "top_k: is supported on the CPU only; omit top-k");
+  EXPECT_EQ(refusal("entropy top-k=2"), "measure: top-k is supported on the CPU only; omit it");
 }
 
 TEST_F(MeasureTest, RefusesAMemoryLimitThatIsTooSmall) {

@@ -98,7 +98,7 @@ const std::vector<Base>& bases() {
        "lime-capture",
        "--quiet",
        {{"checkpoint", "lime"},
-        {"text", "text.txt"},
+        {"text", "page.txt"},
         {"seq-len", "64"},
         {"max-sequences", "40"},
         {"batch-size", "8"},
@@ -109,7 +109,7 @@ const std::vector<Base>& bases() {
        "lime-capture sweep",
        "--quiet",
        {{"checkpoint", "lime"},
-        {"text", "text.txt"},
+        {"text", "page.txt"},
         {"seq-len", "64"},
         {"max-sequences", "8"},
         {"over", "layers"},
@@ -167,6 +167,8 @@ class WholeNumbersTest : public testing::ReliabilityTest {
   void SetUp() override {
     if (testing::kIsSanitized) GTEST_SKIP() << "needs programs that fit into little memory";
     testing::write_tiny_checkpoint(folder_ / "lime", testing::tiny_config("lime", 4));
+    // A sequence of any length is one pass, which must end in the time of a run.
+    testing::write_text(folder_ / "page.txt", testing::tiny_text(800));
     std::string pairs;
     for (int i = 0; i < 8; ++i) {
       pairs += fmt::format(

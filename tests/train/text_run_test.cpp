@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
+#include "train/run_files.h"
 #include "train/tiny_run.h"
 
 namespace lime {
@@ -299,7 +300,9 @@ TEST_F(TextRunTest, SequencesMayBeLongerThanTheContextOfACheckpoint) {
 
 TEST(TrainingSetupTest, ARoutingStartsFromTheBlocksOfACheckpoint) {
   const testing::TemporaryFolder folder;
-  testing::write_tiny_checkpoint(folder.path());
+  const Decoder blocks(testing::tiny_config("llama"), 1);
+  write_checkpoint(folder.path(), blocks.config(),
+                   tensor_views(tensors_as(blocks.parameters(), ComputeType::kFloat32)));
   const Checkpoint checkpoint = Checkpoint::open(folder.path());
   const at::Tensor ids = at::arange(12, at::kLong).view({1, 12});
   const at::Tensor expected = load_decoder(checkpoint).forward(ids).logits;
