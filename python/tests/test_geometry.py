@@ -144,7 +144,7 @@ def test_similarity_map_is_bit_identical_to_lime_metrics(programs, plain, measur
         (lambda x: lt.similarity(x[3], x[4]), "rows"),
         (lambda x: lt.similarity(x[3], x[3], measure="neighbors", k=14), "k: must be < 14, the number of rows, got 14"),
         (lambda x: lt.similarity(x[3], x[3], measure="cosine"), "measure: expected one of cka, procrustes, "),
-        (lambda x: lt.geometry(x, measure="power-law", power_law_last=12), "must be a range of at least 4"),
+        (lambda x: lt.geometry(x, measure="power-law", power_law_last=12), "must be at least 14, because a range has 4"),
     ],
 )
 def test_bad_input_is_a_value_error_of_one_line(sequences, call, text):

@@ -56,7 +56,8 @@ TEST_F(LimeCaptureMeasureTest, RefusesInOneLine) {
   expect_refusal(command + " --measure entropie -o a.json", 2, "unknown measurement 'entropie'");
   expect_refusal(command + " --measure 'entropy preset=rav' -o a.json", 2, "preset: expected one");
   expect_refusal(command + " --measure entropy --resume -o a.json", 2, "omit --resume");
-  expect_refusal(command + " --store-sequences 2", 2, "--store-sequences: applies to --measure only");
+  expect_refusal(command + " --store-sequences 2", 2,
+                 "--store-sequences: applies to --measure only");
   EXPECT_FALSE(fs::exists(folder_ / "a.json"));
 }
 
