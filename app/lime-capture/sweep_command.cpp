@@ -37,7 +37,8 @@ struct SweepOptions {
              "routes of a LIMe, routes between heads, or positions");
     list.add("ablation", ablation,
              "replacement of a component: zero, mean, mean=CAPTURE.h5, resample, scale=F");
-    list.add("label", label, "name of the model in tables and results; default: the folder's");
+    list.add("label", label,
+             "name of the model in tables and results; default: that of the checkpoint");
     list.add("batch_size", batch_size, "sequences per pass, which mean and resample depend on");
     list.add("device", device, "auto, cpu, cuda or cuda:N");
     list.add("dtype", dtype, "data type of the computation");
@@ -189,8 +190,8 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
     shortest = std::min(shortest, input.length(s));
   }
   const auto run = std::make_shared<SweepRun>(
-      options.label.empty() ? checkpoint.path().filename().string() : options.label,
-      options.summary, std::move(input),
+      options.label.empty() ? checkpoint_label(checkpoint.path()) : options.label, options.summary,
+      std::move(input),
       load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}),
       sweep_items(options.over, edits, options.ablation, config, shortest));
   run->summary.seed = run_options.seed;

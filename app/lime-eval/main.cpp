@@ -116,7 +116,7 @@ int run_eval(EvalCommand command) {
   loading.finish();
   const std::int64_t max_length =
       options.max_length.value_or(checkpoint.config().max_position_embeddings);
-  options.provenance = {{"model", command.checkpoint.lexically_normal().filename().string()},
+  options.provenance = {{"model", checkpoint_label(command.checkpoint)},
                         {"tokenizer_sha256", tokenizer->sha256()},
                         {"settings",
                          {{"tool", tool_version()},

@@ -27,7 +27,7 @@ if [ ! -e "$wheel/complete" ]; then
   touch "$wheel/complete"
 fi
 torch=$PWD/$wheel/torch
-# run-time search path of the programs here; the GPU machine has its own folders
+# Where the programs find their libraries here; run.py sets the folders of the GPU machine.
 LD_LIBRARY_PATH=$torch/lib:$(find "$PWD/$wheel/cuda" -name '*.so.*' -printf '%h\n' | sort -u | paste -sd:)
 export LD_LIBRARY_PATH
 

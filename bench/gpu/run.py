@@ -29,7 +29,6 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "train"))
 from compare_decoders import TABLES, command_words  # noqa: E402
 
-TESTS = ("lime_cuda_tests",)
 GROUPED, FULL = 8, 32
 
 
@@ -186,20 +185,19 @@ def machine(run):
 
 def correctness(run):
     """Results of the GPU against the CPU's, per type"""
-    for name in TESTS:
-        results = run.scratch / f"{name}.json"
-        try:
-            run.command(name, f"--gtest_output=json:{results}", limit=150, allowed=(0, 1))
-        except Failed as error:
-            run.report.note(str(error))
-        if not results.exists():
-            continue
-        for suite in json.loads(results.read_text())["testsuites"]:
-            tests = suite["testsuite"]
-            failed = [test["name"] for test in tests if "failures" in test]
-            skipped = sum(test.get("result") == "SKIPPED" for test in tests)
-            run.report.row(suite=suite["name"], tests=len(tests), skipped=skipped,
-                           failed=" ".join(failed), seconds=float(suite["time"].rstrip("s")))
+    results = run.scratch / "tests.json"
+    try:
+        run.command("lime_cuda_tests", f"--gtest_output=json:{results}", limit=150, allowed=(0, 1))
+    except Failed as error:
+        run.report.note(str(error))
+    if not results.exists():
+        return
+    for suite in json.loads(results.read_text())["testsuites"]:
+        tests = suite["testsuite"]
+        run.report.row(suite=suite["name"], tests=len(tests),
+                       skipped=sum(test.get("result") == "SKIPPED" for test in tests),
+                       failed=" ".join(test["name"] for test in tests if "failures" in test),
+                       seconds=float(suite["time"].rstrip("s")))
 
 
 def checkpoint(run, name):

@@ -70,21 +70,16 @@ class AttentionMeter final : public LayerMeter {
   std::vector<Pending> pending_;
 };
 
-std::vector<ReservedOption> reserved_of_attention() {
-  const auto common = run_options();
-  std::vector<ReservedOption> reserved(common.begin(), common.end());
-  for (const char* const name : {"sequence", "query", "checkpoint"}) {
-    reserved.push_back(
-        {name, "it is of one stored sequence: store a capture, and use lime-metrics attention"});
-  }
-  return reserved;
-}
+constexpr std::string_view kOfOneSequence =
+    "it is of one stored sequence: store a capture, and use lime-metrics attention";
 
-class AttentionMeasurement final : public Measurement {
+class AttentionMeasurement final : public MeasurementOf<AttentionOptions> {
  public:
-  AttentionMeasurement(const MeasureRequest& request, std::uint64_t seed) {
-    assign_options(request, option_fields(options_), reserved_of_attention());
-    options_.summary.seed = seed;
+  AttentionMeasurement(const MeasureRequest& request, std::uint64_t seed)
+      : MeasurementOf(request, seed,
+                      {{"sequence", kOfOneSequence},
+                       {"query", kOfOneSequence},
+                       {"checkpoint", kOfOneSequence}}) {
     options_.validate();
   }
 
@@ -124,17 +119,11 @@ class AttentionMeasurement final : public Measurement {
   }
 
   Analysis analysis(const MeasuredSequences&) const override {
-    AttentionOptions stored = options_;
-    stored.captures = stored_captures(options_.captures);
-    Analysis analysis = analysis_of("attention", stored);
+    Analysis analysis = analysis_of("attention", stored_options());
     analysis.present = [options = options_](Report& report, std::span<const UnitResult>) {
       fill_attention_report(report, options);
     };
     return analysis;
-  }
-
-  std::string label(const MeasuredSequences& sequences) const override {
-    return label_of(options_.captures, sequences);
   }
 
  private:
@@ -146,8 +135,6 @@ class AttentionMeasurement final : public Measurement {
     std::iota(heads.begin(), heads.end(), 0);
     return heads;
   }
-
-  AttentionOptions options_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "core/random.h"
 #include "measure/device_rows.h"
+#include "metrics/device/batched_eigenvalues.h"
 #include "metrics/geometry/spectrum.h"
 
 namespace lime {
@@ -196,7 +197,8 @@ void DeviceGeometry::measure_spectra(const at::Tensor& rows, Pending& pending) c
     numbers.push_back(gram.square().sum({1, 2}));
   }
   pending.traces = at::stack(numbers, 1);
-  pending.eigenvalues = at::linalg_eigvalsh(uses_centred_ranks(options_.centering) ? centred : raw);
+  pending.eigenvalues =
+      gpu_module::batched_eigenvalues(uses_centred_ranks(options_.centering) ? centred : raw);
 }
 
 /// Returns squares, residual squares, largest column and row sums of both, sum of cosines times the

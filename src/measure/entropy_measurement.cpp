@@ -2,10 +2,12 @@
 #include <ATen/ATen.h>
 
 #include <optional>
+#include <utility>
 
 #include "analysis/entropy/entropy_results.h"
 #include "measure/device_rows.h"
 #include "measure/measurement.h"
+#include "metrics/device/batched_eigenvalues.h"
 #include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {
@@ -114,7 +116,9 @@ class EntropyMeter final : public LayerMeter {
     grams.traces = gram.diagonal(0, 1, 2).sum(1);
     if (options_.entropy.preset == EntropyPreset::kLayerByLayer) gram.clamp_min_(0.0);
     grams.squared_norms = gram.square().sum({1, 2});
-    if (needs_eigenvalues(entropies_.alpha)) grams.eigenvalues = at::linalg_eigvalsh(gram);
+    if (needs_eigenvalues(entropies_.alpha)) {
+      grams.eigenvalues = gpu_module::batched_eigenvalues(std::move(gram));
+    }
     for (const DatasetRows& dataset : datasets_) {
       const at::Tensor& tokens = dataset.preset == EntropyPreset::kLayerByLayer ? z : rows;
       grams.pooled.push_back(dataset.kind == RowKind::kLast ? tokens.select(1, -1).clone()
@@ -230,11 +234,10 @@ class EntropyMeter final : public LayerMeter {
   std::vector<DeviceGrams> grams_;
 };
 
-class EntropyMeasurement final : public Measurement {
+class EntropyMeasurement final : public MeasurementOf<EntropyAnalysisOptions> {
  public:
-  EntropyMeasurement(const MeasureRequest& request, std::uint64_t seed) {
-    assign_options(request, option_fields(options_), run_options());
-    options_.summary.seed = seed;
+  EntropyMeasurement(const MeasureRequest& request, std::uint64_t seed)
+      : MeasurementOf(request, seed) {
     throw_if(options_.entropy.preset == EntropyPreset::kDiffErank, OptionName("measure"),
              "the preset diff-erank compares two models; store captures of both, and use "
              "lime-metrics entropy");
@@ -242,7 +245,6 @@ class EntropyMeasurement final : public Measurement {
   }
 
   bool needs_statistics() const override { return needs_standardization(options_.entropy.preset); }
-  std::int64_t skipped_tokens() const override { return options_.captures.skip_tokens; }
   std::string_view needs_cpu() const override {
     return options_.entropy.top_k ? "top-k is supported on the CPU only; omit it" : "";
   }
@@ -276,8 +278,7 @@ class EntropyMeasurement final : public Measurement {
   }
 
   Analysis analysis(const MeasuredSequences& sequences) const override {
-    EntropyAnalysisOptions stored = options_;
-    stored.captures = stored_captures(options_.captures);
+    EntropyAnalysisOptions stored = stored_options();
     stored.device = sequences.device;
     Analysis analysis = analysis_of("entropy", stored);
     analysis.present = [options = options_,
@@ -287,13 +288,6 @@ class EntropyMeasurement final : public Measurement {
     };
     return analysis;
   }
-
-  std::string label(const MeasuredSequences& sequences) const override {
-    return label_of(options_.captures, sequences);
-  }
-
- private:
-  EntropyAnalysisOptions options_;
 };
 
 }  // namespace

@@ -74,20 +74,14 @@ class GeometryLayerMeter final : public LayerMeter {
   std::optional<DeviceGeometry> device_;
 };
 
-std::vector<ReservedOption> reserved_of_geometry() {
-  const auto common = run_options();
-  std::vector<ReservedOption> reserved(common.begin(), common.end());
-  reserved.push_back({"jackknife",
-                      "it measures the rows several times: store a capture, and use lime-metrics "
-                      "geometry"});
-  return reserved;
-}
-
-class GeometryMeasurement final : public Measurement {
+class GeometryMeasurement final : public MeasurementOf<GeometryAnalysisOptions> {
  public:
-  GeometryMeasurement(const MeasureRequest& request, std::uint64_t seed) : seed_(seed) {
-    assign_options(request, option_fields(options_), reserved_of_geometry());
-    options_.summary.seed = seed;
+  GeometryMeasurement(const MeasureRequest& request, std::uint64_t seed)
+      : MeasurementOf(request, seed,
+                      {{"jackknife",
+                        "it measures the rows several times: store a capture, and use "
+                        "lime-metrics geometry"}}),
+        seed_(seed) {
     throw_if(options_.wants(GeometryGroup::kViews), OptionName("measure"),
              "geometry of views needs stored sequences: store a capture, and use "
              "lime-metrics geometry");
@@ -98,7 +92,6 @@ class GeometryMeasurement final : public Measurement {
     const LayerGeometryOptions layer = layer_geometry_options(options_, {});
     return layer.similarity || layer.spectrum_of_rows;
   }
-  std::int64_t skipped_tokens() const override { return options_.captures.skip_tokens; }
 
   void check(const MeasuredSequences& sequences) const override {
     check_two_tokens(sequences, skipped_tokens(), "geometry");
@@ -144,19 +137,13 @@ class GeometryMeasurement final : public Measurement {
   }
 
   Analysis analysis(const MeasuredSequences& sequences) const override {
-    GeometryAnalysisOptions stored = options_;
-    stored.captures = stored_captures(options_.captures);
-    Analysis analysis = analysis_of("geometry", stored);
+    Analysis analysis = analysis_of("geometry", stored_options());
     analysis.present = [options = options_,
                         line = describe_sequences(sequences, options_.captures)](
                            Report& report, std::span<const UnitResult>) {
       fill_geometry_report(report, {line}, options);
     };
     return analysis;
-  }
-
-  std::string label(const MeasuredSequences& sequences) const override {
-    return label_of(options_.captures, sequences);
   }
 
  private:
@@ -172,7 +159,6 @@ class GeometryMeasurement final : public Measurement {
     return setup;
   }
 
-  GeometryAnalysisOptions options_;
   std::uint64_t seed_;
   mutable std::shared_ptr<const GeometrySetup> setup_;  // of the first meter
 };

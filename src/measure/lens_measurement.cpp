@@ -36,27 +36,17 @@ class LensMeter final : public LayerMeter {
   LensItems items_;
 };
 
-std::vector<ReservedOption> reserved_of_lens() {
-  const auto common = run_options();
-  std::vector<ReservedOption> reserved(common.begin(), common.end());
-  for (const char* const name : {"tuned", "ridge"}) {
-    reserved.push_back({name,
-                        "the tuned lens is fitted to stored activations: store a capture, and use "
-                        "lime-metrics lens"});
-  }
-  return reserved;
-}
+constexpr std::string_view kFitted =
+    "the tuned lens is fitted to stored activations: store a capture, and use lime-metrics lens";
 
-class LensMeasurement final : public Measurement {
+class LensMeasurement final : public MeasurementOf<LensOptions> {
  public:
-  LensMeasurement(const MeasureRequest& request, std::uint64_t seed) {
-    assign_options(request, option_fields(options_), reserved_of_lens());
-    options_.summary.seed = seed;
+  LensMeasurement(const MeasureRequest& request, std::uint64_t seed)
+      : MeasurementOf(request, seed, {{"tuned", kFitted}, {"ridge", kFitted}}) {
     options_.validate();
   }
 
   std::string_view own_site() const override { return kLensSite; }
-  std::int64_t skipped_tokens() const override { return options_.captures.skip_tokens; }
 
   void check(const MeasuredSequences& sequences) const override {
     check_two_tokens(sequences, skipped_tokens(), "the logit lens");
@@ -80,9 +70,7 @@ class LensMeasurement final : public Measurement {
   }
 
   Analysis analysis(const MeasuredSequences& sequences) const override {
-    LensOptions stored = options_;
-    stored.captures = stored_captures(options_.captures);
-    Analysis analysis = analysis_of("lens", stored);
+    Analysis analysis = analysis_of("lens", stored_options());
     analysis.present = [options = options_,
                         line = describe_sequences(sequences, options_.captures)](
                            Report& report, std::span<const UnitResult>) {
@@ -90,13 +78,6 @@ class LensMeasurement final : public Measurement {
     };
     return analysis;
   }
-
-  std::string label(const MeasuredSequences& sequences) const override {
-    return label_of(options_.captures, sequences);
-  }
-
- private:
-  LensOptions options_;
 };
 
 }  // namespace

@@ -68,8 +68,7 @@ MeasuredSequences sequences_of(const CaptureSetup& setup, const Checkpoint& chec
                                std::uint64_t seed, const std::string& device) {
   MeasuredSequences sequences;
   sequences.device = device;
-  sequences.model = checkpoint.path().filename().string();
-  if (sequences.model.empty()) sequences.model = checkpoint.path().parent_path().filename();
+  sequences.model = checkpoint_label(checkpoint.path());
   sequences.num_attention_heads = setup.config.num_attention_heads;
   sequences.seed = seed;
   for (std::int64_t s = 0; s < setup.input.num_sequences(); ++s) {

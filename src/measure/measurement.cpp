@@ -2,7 +2,6 @@
 #include "measure/measurement.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace lime {
@@ -23,17 +22,11 @@ std::vector<std::int64_t> MeasuredSequences::offsets(std::int64_t skip) const {
 
 void LayerMeter::set_statistics(const RunningStatistics&) {}
 
-std::span<const ReservedOption> run_options() {
-  static constexpr std::array<ReservedOption, 4> kOptions = {
-      {{"layer", "pass --layers to lime-capture"},
-       {"site", "pass --sites to lime-capture"},
-       {"max_sequences", "pass --max-sequences to lime-capture"},
-       {"device", "pass --device to lime-capture"}}};
-  return kOptions;
-}
-
-CaptureSetOptions stored_captures(CaptureSetOptions options) {
-  options.captures.clear();
+std::vector<ReservedOption> with_run_options(std::vector<ReservedOption> options) {
+  options.insert(options.begin(), {{"layer", "pass --layers to lime-capture"},
+                                   {"site", "pass --sites to lime-capture"},
+                                   {"max_sequences", "pass --max-sequences to lime-capture"},
+                                   {"device", "pass --device to lime-capture"}});
   return options;
 }
 

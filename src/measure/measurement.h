@@ -51,7 +51,7 @@ class LayerMeter {
   /// @throws InvalidArgument  if the measure is not defined for it; names the sequence.
   virtual void add(std::int64_t sequence, const ConstMatrixRef& rows) = 0;
   /// Adds sequences of equal length on a device, [sequences, tokens, dim], in double. Computes
-  /// there and does not wait.
+  /// there, and waits for eigenvalues only.
   virtual void add(std::span<const std::int64_t> sequences, const at::Tensor& rows) = 0;
   /// Copies pending results to the CPU and frees the memory that only add() needs.
   virtual void end_batch() {}
@@ -91,11 +91,8 @@ class Measurement {
   virtual std::string label(const MeasuredSequences& sequences) const = 0;
 };
 
-/// Options that the run determines: sites, layers, sequences and device.
-std::span<const ReservedOption> run_options();
-
-/// Returns the sites, layers and label of `options` as they are stored with results: without files.
-CaptureSetOptions stored_captures(CaptureSetOptions options);
+/// Returns `options` and those that the run determines: sites, layers, sequences and device.
+std::vector<ReservedOption> with_run_options(std::vector<ReservedOption> options);
 
 std::string label_of(const CaptureSetOptions& options, const MeasuredSequences& sequences);
 
@@ -106,6 +103,32 @@ std::string describe_sequences(const MeasuredSequences& sequences,
 /// Refuses sequences with fewer than two tokens after the skipped ones. @throws InvalidArgument
 void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
                       std::string_view metric);
+
+/// A metric with the options of its analysis, which has `captures` and `summary`.
+template <typename Options> class MeasurementOf : public Measurement {
+ public:
+  std::int64_t skipped_tokens() const override { return options_.captures.skip_tokens; }
+  std::string label(const MeasuredSequences& sequences) const override {
+    return label_of(options_.captures, sequences);
+  }
+
+ protected:
+  /// @param stored_only  options that need stored activations, with the remedy
+  MeasurementOf(const MeasureRequest& request, std::uint64_t seed,
+                std::vector<ReservedOption> stored_only = {}) {
+    assign_options(request, option_fields(options_), with_run_options(std::move(stored_only)));
+    options_.summary.seed = seed;
+  }
+
+  /// Returns the options as they are stored with results: without files.
+  Options stored_options() const {
+    Options stored = options_;
+    stored.captures.captures.clear();
+    return stored;
+  }
+
+  Options options_;
+};
 
 std::unique_ptr<Measurement> make_entropy_measurement(const MeasureRequest& request,
                                                       std::uint64_t seed);

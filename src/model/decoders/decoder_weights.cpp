@@ -20,7 +20,7 @@
 namespace lime {
 namespace {
 
-/// Of a normal variate, about.
+/// Approximate cost of a normal variate.
 constexpr std::int64_t kOperationsPerDraw = 50;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();

@@ -100,8 +100,7 @@ LimeRouter::LimeRouter(const ModelConfig& config, const DecoderWeights& weights,
 
 KeysAndValues LimeRouter::mix(int layer, const KeysAndValues& own, const at::Tensor& x,
                               const at::Tensor&) {
-  if (tape_ == nullptr && layer == 0 && workspace_ == nullptr &&
-      RouterTape::can_route(config_, x)) {
+  if (tape_ == nullptr && layer == 0 && workspace_ == nullptr && RouterTape::can_route(config_)) {
     tape_ = std::make_shared<RouterTape>(config_, weights_);
     weights_in_graph_ = tape_->weights_in_graph(weights_);
   }
@@ -145,7 +144,7 @@ void LimeRouter::cross(Crossing& crossing, int next_layer) {
 }
 
 bool LimeRouter::can_replay() const {
-  return workspace_ == nullptr && RouterTape::can_route(config_, weights_.embedding);
+  return workspace_ == nullptr && RouterTape::can_route(config_);
 }
 
 std::unique_ptr<KeyValueMixer> LimeRouter::replay() const {

@@ -46,10 +46,8 @@ KeysAndValues views_of(const at::Tensor& block, const at::Tensor& like) {
   return {by_token.select(3, 0), by_token.select(3, 1)};
 }
 
-bool RouterTape::can_route(const ModelConfig& config, const at::Tensor& x) {
-  const bool is_library = c10::GradMode::is_enabled() && (x.is_cuda() || WithoutCpuKernels::here());
-  return !config.lime.dynamic && !config.lime.per_dimension &&
-         (is_library || uses_cpu_gradients(x));
+bool RouterTape::can_route(const ModelConfig& config) {
+  return !config.lime.dynamic && !config.lime.per_dimension && c10::GradMode::is_enabled();
 }
 
 RouterTape::RouterTape(const ModelConfig& config, const DecoderWeights& weights)

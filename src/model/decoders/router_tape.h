@@ -32,7 +32,7 @@ KeysAndValues views_of(const at::Tensor& block, const at::Tensor& like);
 class RouterTape : public std::enable_shared_from_this<RouterTape> {
  public:
   /// Returns true for the routers and tensors described above.
-  static bool can_route(const ModelConfig& config, const at::Tensor& x);
+  static bool can_route(const ModelConfig& config);
 
   RouterTape(const ModelConfig& config, const DecoderWeights& weights);
 
