@@ -35,8 +35,8 @@ tool=${1:-}
 jobs=${LIME_JOBS:-$(nproc)}
 build=build/$tool
 suppressions=$PWD/tests/sanitizers
-fuzzers=(capture config edits gguf merges npy pairs part results safetensors samples sentencepiece
-  shards task tokenizer_json torch_file views)
+fuzzers=(capture config edits embeddings gguf merges npy pairs part results safetensors samples
+  sentencepiece shards task tokenizer_json torch_file views)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
 # The intervention tests depend on the programs that they start.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
@@ -185,15 +185,26 @@ case "$tool" in
     configure
     find_leaks
     compile "${fuzzers[@]/#/lime_fuzz_}" lime_sentencepiece lime-trial-read
+    failed=()
     for name in "${fuzzers[@]}"; do
-      mkdir -p "$build/found/$name"
-      # HDF5 files are first read by child processes, which share the CPUs with other programs.
-      [[ $name =~ ^(capture|shards)$ ]] && timeout=300 || timeout=5
-      echo "$name"
-      (cd "$build/found/$name" && mkdir -p corpus && "../../bin/lime_fuzz_$name" \
+      mkdir -p "$build/found/$name/corpus"
+      # Wall time, so generous: other programs may keep the CPUs busy. HDF5 files are first read by
+      # child processes.
+      [[ $name =~ ^(capture|embeddings|shards)$ ]] && timeout=300 || timeout=60
+      (cd "$build/found/$name" && "../../bin/lime_fuzz_$name" \
         -max_total_time="$seconds" -timeout="$timeout" -malloc_limit_mb=512 -rss_limit_mb=2048 \
-        -print_final_stats=1 corpus "../../../../tests/fuzz/corpus/$name" 2>&1 | tail -n 12)
+        -print_final_stats=1 corpus "../../../../tests/fuzz/corpus/$name") \
+        >"$build/found/$name.log" 2>&1 || failed+=("$name")
+      runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/found/$name.log")
+      coverage=$(grep -oE 'cov: [0-9]+' "$build/found/$name.log" | tail -n 1)
+      longest=$(sed -n 's/^stat::slowest_unit_time_sec: *//p' "$build/found/$name.log")
+      echo "$name: ${runs:-0} runs, ${coverage:-cov: 0}, longest ${longest:-0} s"
     done
+    for name in "${failed[@]}"; do
+      echo "sanitize: $name found something; its input is in $build/found/$name:" >&2
+      tail -n 40 "$build/found/$name.log" >&2
+    done
+    [ ${#failed[@]} -eq 0 ]
     ;;
   *) usage ;;
 esac

@@ -301,9 +301,9 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
       if (bars->reference) add_reference(entries, *bars->reference);
     }
   }
-  // Reference lines come last.
-  std::ranges::stable_partition(
-      entries, [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
+  // Reference lines come last. (Clang 14 does not compile the form of std::ranges.)
+  std::stable_partition(entries.begin(), entries.end(),
+                        [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
   return entries;
 }
 

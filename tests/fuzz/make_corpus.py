@@ -652,6 +652,29 @@ def make_captures():
     save("shards", "trailers", struct.pack("<I", len(over)) + over + sealed)
 
 
+def put_embeddings(file, points=4):
+    file.attrs["format"] = "lime-embeddings"
+    file.attrs["schema_version"] = np.int64(1)
+    capture = file.create_group("captures/0")
+    capture.attrs["label"] = "LIMe"
+    rows = capture.create_group("rows")
+    rows.create_dataset("row", data=np.arange(points, dtype="<i8"))
+    for name in ("sequence", "position", "token"):
+        rows.create_dataset(name, data=np.arange(points, dtype="<i4"))
+    rows.create_dataset("class", data=np.array([0, 1, -1, 0], "<i2"))
+    rows["class"].attrs.create("names", [" is", " are"], dtype=h5py.string_dtype())
+    for layer in range(2):
+        name = f"values/{layer:03}"
+        capture.create_dataset(name, data=np.full((points, 2), layer, "<f4"))
+        capture[name].attrs["kl_divergence"] = 0.5
+
+
+def make_embeddings():
+    save("embeddings", "two-layers", hdf5(put_embeddings))
+    save("embeddings", "early-format", hdf5(put_embeddings, "earliest"))
+    save("embeddings", "trailer", with_trailer(hdf5(put_embeddings)))
+
+
 if __name__ == "__main__":
     make_safetensors()
     make_gguf()
@@ -668,3 +691,4 @@ if __name__ == "__main__":
     make_edits()
     make_results()
     make_captures()
+    make_embeddings()

@@ -286,9 +286,9 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
     if (!train.x.empty()) curves.curves.push_back(std::move(train));
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
-  // Faint curves are drawn behind the others.
-  std::ranges::stable_partition(curves.curves,
-                                [](const Curve& curve) { return curve.style.is_faint; });
+  // Faint curves are drawn behind the others. (Clang 14 does not compile the form of std::ranges.)
+  std::stable_partition(curves.curves.begin(), curves.curves.end(),
+                        [](const Curve& curve) { return curve.style.is_faint; });
   Figure figure;
   figure.panels.push_back({.x = {.label = kAxisNames[axis]},
                            .y = {.label = "loss (nats per token)"},
