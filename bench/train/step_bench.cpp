@@ -19,6 +19,7 @@
 #include "core/random.h"
 #include "model/kernels/compute_type.h"
 #include "model/kernels/torch_compat.h"
+#include "train/batch_source.h"
 #include "train/model_options.h"
 #include "train/trainer.h"
 

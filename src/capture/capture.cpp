@@ -13,6 +13,7 @@
 #include "capture/capture_sizes.h"
 #include "capture/loaded_model.h"
 #include "capture/scores.h"
+#include "capture/shard_writer_thread.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "model/decoders/decoder.h"

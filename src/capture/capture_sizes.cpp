@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "capture/activation_rows.h"
 #include "capture/scores.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "capture/capture_sizes.h"
+#include "model/decoders/stage_plan.h"
 
 namespace lime {
 

@@ -7,7 +7,6 @@
 #include "capture/capture_setup.h"
 #include "core/program/progress.h"
 #include "model/decoders/decoder.h"
-#include "model/decoders/decoder_weights.h"
 
 namespace lime {
 

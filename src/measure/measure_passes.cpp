@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "capture/activation_rows.h"
 #include "capture/capture_passes.h"
 #include "capture/capture_sizes.h"
 #include "model/kernels/parallel_tiles.h"

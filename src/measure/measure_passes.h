@@ -12,7 +12,9 @@
 
 #include "capture/activation_collector.h"
 #include "capture/capture_setup.h"
+#include "capture/row_accumulator.h"
 #include "capture/scores.h"
+#include "capture/shard_writer_thread.h"
 #include "core/program/progress.h"
 #include "core/threads/thread_pool.h"
 #include "measure/device_rows.h"

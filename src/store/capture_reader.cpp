@@ -8,6 +8,7 @@
 #include "core/program/suggest.h"
 #include "store/capture_layout.h"
 #include "store/capture_tables.h"
+#include "store/data_files.h"
 #include "store/shard_folder.h"
 #include "store/trailer.h"
 

@@ -9,7 +9,7 @@
 #include "core/options.h"
 #include "model/decoders/decoder.h"
 #include "train/adamw.h"
-#include "train/batches.h"
+#include "train/batch_source.h"
 #include "train/processes/process_group.h"
 
 namespace lime {

@@ -15,6 +15,7 @@
 #include "core/program/progress.h"
 #include "model/decoders/decoder.h"
 #include "model/kernels/compute_type.h"
+#include "train/batch_source.h"
 #include "train/model_options.h"
 #include "train/trainer.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "viz/figure.h"
+#include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/panel_axes.h"
 #include "viz/plots/plot_theme.h"
-#include "viz/plots/plottables.h"
 
 namespace lime {
 

@@ -4,9 +4,10 @@
 #include <qcustomplot.h>
 
 #include "viz/figure_layout.h"
+#include "viz/plots/dots_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/panel_builder.h"
 #include "viz/plots/plot_theme.h"
-#include "viz/plots/plottables.h"
 
 namespace lime {
 namespace {

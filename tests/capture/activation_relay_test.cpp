@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/activation_relay.h"
+
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
@@ -6,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "capture/capture_passes.h"
 #include "core/errors.h"
+#include "model/decoders/stage_plan.h"
 
 namespace lime {
 namespace {

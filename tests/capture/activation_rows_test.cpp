@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/activation_rows.h"
+
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "capture/activation_collector.h"
+#include "capture/row_accumulator.h"
 #include "core/matrix.h"
 #include "core/random.h"
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/tokenizer/pattern_set.h"
 #include "checkpoint/tokenizer/special_tokens.h"
 #include "core/random.h"
 

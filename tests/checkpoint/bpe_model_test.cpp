@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/tokenizer/models/bpe_model.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/tokenizer/models/subword_model.h"
+#include "checkpoint/tokenizer/models/vocabulary.h"
 #include "core/random.h"
 
 namespace lime {

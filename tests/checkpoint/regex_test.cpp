@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/tokenizer/oniguruma.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/errors.h"
 #include "support/refusal.h"
 

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "capture/activation_relay.h"
 #include "capture/capture.h"
-#include "capture/capture_passes.h"
 #include "cuda/cuda_fixture.h"
 #include "model/model_fixture.h"
 #include "model/passes/generate.h"
 #include "model/passes/pipeline.h"
+#include "model/passes/side_stream.h"
 #include "store/capture_reader.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"

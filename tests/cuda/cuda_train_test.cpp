@@ -3,7 +3,7 @@
 
 #include "cuda/cuda_fixture.h"
 #include "support/tiny_checkpoint.h"
-#include "train/batches.h"
+#include "train/sequence_batches.h"
 #include "train/trainer.h"
 
 namespace lime {

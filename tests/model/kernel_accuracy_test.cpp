@@ -7,7 +7,6 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "model/decoders/decoder_weights.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/linear.h"

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/errors.h"
+#include "model/decoders/stage_plan.h"
 #include "model/model_fixture.h"
 #include "model/passes/generate.h"
 #include "model/passes/hooks.h"

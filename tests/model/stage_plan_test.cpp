@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/decoders/stage_plan.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include "checkpoint/parameters.h"
 #include "core/errors.h"
 #include "core/random.h"
-#include "model/decoders/decoder_weights.h"
 #include "model/model_fixture.h"
 
 namespace lime {

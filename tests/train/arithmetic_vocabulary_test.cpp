@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/tasks/arithmetic_vocabulary.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include "core/errors.h"
 #include "support/test_data.h"
 #include "train/tasks/arithmetic_task.h"
-#include "train/tasks/word_vocabulary.h"
 
 namespace lime {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/batches.h"
-
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +6,9 @@
 #include <set>
 
 #include "core/errors.h"
+#include "model/passes/output_head.h"
+#include "train/batch_source.h"
+#include "train/sequence_batches.h"
 
 namespace lime {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/packed_batches.h"
+
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +11,8 @@
 
 #include "core/errors.h"
 #include "support/test_data.h"
-#include "train/batches.h"
+#include "train/batch_source.h"
+#include "train/token_shards.h"
 
 namespace lime {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
+#include "train/sequence_batches.h"
 #include "train/tasks/sequence_task.h"
 #include "train/tiny_run.h"
 

@@ -19,6 +19,8 @@
 #include "checkpoint/checkpoint.h"
 #include "core/errors.h"
 #include "support/test_data.h"
+#include "train/batch_source.h"
+#include "train/sequence_batches.h"
 #include "train/tiny_run.h"
 
 namespace lime {

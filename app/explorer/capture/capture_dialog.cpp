@@ -6,6 +6,8 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 
+#include "explorer/widgets/option_form.h"
+
 namespace lime::explorer {
 
 CaptureDialog::CaptureDialog(CaptureRun& run, CaptureRequest request, QWidget* parent)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explorer/capture/capture_run.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/widgets/form_dialog.h"
 
 class QCheckBox;
 class QPlainTextEdit;

@@ -4,6 +4,10 @@
 #include <numeric>
 
 #include "analysis/series/series_analysis.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/play_bar.h"
 
 namespace lime::explorer {
 namespace {

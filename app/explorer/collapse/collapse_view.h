@@ -3,6 +3,9 @@
 
 #include "explorer/collapse/collapse_measurements.h"
 #include "explorer/models/table_model.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/play_bar.h"
 #include "explorer/widgets/view.h"
 
 namespace lime::explorer {

@@ -6,6 +6,8 @@
 #include <QSlider>
 
 #include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/sentence_delegate.h"
 #include "explorer/widgets/theme.h"
 
 namespace lime::explorer {

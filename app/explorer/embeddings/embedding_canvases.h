@@ -3,7 +3,6 @@
 
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/table_model.h"
-#include "explorer/widgets/controls.h"
 
 class QGridLayout;
 class QPropertyAnimation;

@@ -5,6 +5,7 @@
 #include <QPushButton>
 
 #include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/widgets/controls.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
 class QPushButton;

@@ -4,9 +4,12 @@
 #include <QLocale>
 
 #include "explorer/interventions/intervention_figures.h"
-#include "explorer/interventions/intervention_text.h"
+#include "explorer/interventions/line_tokens.h"
+#include "explorer/interventions/run_bar.h"
+#include "explorer/interventions/text_editor.h"
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
 

@@ -4,7 +4,11 @@
 #include <QStringList>
 #include <QWidget>
 
+#include "explorer/interventions/line_tokens.h"
+#include "explorer/interventions/run_bar.h"
+#include "explorer/interventions/text_editor.h"
 #include "explorer/models/preferences.h"
+#include "explorer/widgets/figure_pane.h"
 #include "store/results_file.h"
 #include "viz/figure.h"
 

@@ -8,6 +8,8 @@
 #include <QPushButton>
 #include <QSlider>
 
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
 
 namespace lime::explorer {

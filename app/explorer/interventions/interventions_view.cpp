@@ -11,7 +11,10 @@
 #include "core/files/atomic_file.h"
 #include "explorer/interventions/intervention_effect.h"
 #include "explorer/interventions/intervention_routes.h"
-#include "explorer/interventions/intervention_text.h"
+#include "explorer/interventions/run_bar.h"
+#include "explorer/interventions/text_editor.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/window/session.h"
 
 namespace lime::explorer {

@@ -3,6 +3,9 @@
 
 #include <QCheckBox>
 
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/sentence_delegate.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {

@@ -5,7 +5,7 @@
 
 #include "explorer/models/table_model.h"
 #include "explorer/probes/probe_measurements.h"
-#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/figure_pane.h"
 
 class QCheckBox;
 

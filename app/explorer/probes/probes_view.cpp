@@ -4,6 +4,9 @@
 #include "explorer/models/figures.h"
 #include "explorer/probes/prediction_list.h"
 #include "explorer/probes/task_table.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/figure_view.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/figure_row.h"
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "explorer/probes/probe_measurements.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/view.h"
 
 namespace lime::explorer {

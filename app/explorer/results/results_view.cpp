@@ -3,6 +3,9 @@
 
 #include <QMenu>
 
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
+
 namespace lime::explorer {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <QToolButton>
 
 #include "explorer/models/figures.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/view.h"
 
 namespace lime::explorer {

@@ -7,6 +7,8 @@
 #include "analysis/router/source_maps.h"
 #include "checkpoint/parse_model_config.h"
 #include "explorer/models/figures.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/recipe.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "explorer/router/router_figures.h"
-#include "explorer/widgets/controls.h"
-#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/play_bar.h"
 #include "viz/figure.h"
 
 class QCheckBox;

@@ -6,6 +6,8 @@
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers.h"
 #include "explorer/router/router_panes.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 
 namespace lime::explorer {
 namespace {

@@ -3,6 +3,8 @@
 
 #include "explorer/models/figures.h"
 #include "explorer/models/workspace.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
 
 namespace lime::explorer {

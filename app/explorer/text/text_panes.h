@@ -5,8 +5,7 @@
 
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
-#include "explorer/widgets/controls.h"
-#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"
 
 namespace lime {

@@ -6,6 +6,8 @@
 
 #include "explorer/text/text_panes.h"
 #include "explorer/text/token_text.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_pane.h"
 
 namespace lime::explorer {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explorer/text/text_measurements.h"
+#include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
 class QSlider;

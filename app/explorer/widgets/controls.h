@@ -7,17 +7,12 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSplitter>
-#include <QStyledItemDelegate>
 #include <QTabBar>
 #include <QTableView>
 #include <functional>
+#include <string>
 
 #include "explorer/models/text.h"
-
-class QPushButton;
-class QSlider;
-class QTimer;
-class QToolButton;
 
 namespace lime::explorer {
 
@@ -77,58 +72,5 @@ void setNames(QComboBox& box, const QStringList& names);
 void awaitName(QComboBox& box, const QString& name);
 /// Returns the name that an empty box awaits; empty: none.
 QString awaitedName(const QComboBox& box);
-
-/// Draws a cell with the roles of SentenceRole in one line, its token bold and centred.
-class SentenceDelegate : public QStyledItemDelegate {
-  Q_OBJECT
-
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option,
-             const QModelIndex& index) const override;
-};
-
-/// Animates a series of frames: a button and a slider, hidden if there are fewer than two frames.
-class PlayBar : public QWidget {
-  Q_OBJECT
-
- public:
-  /// @param name  of the slider, for assistive technology
-  PlayBar(const QString& name, const QString& toolTip);
-
-  void setCount(int frames);
-  int frame() const;
-  void setFrame(int frame);  ///< without frameSelected()
-  bool isPlaying() const;
-  void setPlaying(bool playing);
-  /// Moves by `steps` frames, within the ends.
-  void step(int steps);
-
- Q_SIGNALS:
-  void frameSelected(int frame);
-
- private:
-  QToolButton* play_;
-  QSlider* slider_;
-  QTimer* clock_;
-};
-
-/// Shows an error above the view until the user closes it or the next one comes. Does not take the
-/// focus.
-class NoticeBar : public QFrame {
-  Q_OBJECT
-
- public:
-  NoticeBar();
-
-  /// Shows a text, with a button for the remedy if there is one.
-  void showText(const QString& text, const QString& remedy = {}, std::function<void()> action = {});
-  QString text() const { return text_->text(); }
-
- private:
-  QLabel* text_;
-  QPushButton* remedy_;
-  std::function<void()> action_;
-};
 
 }  // namespace lime::explorer

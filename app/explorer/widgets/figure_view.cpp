@@ -6,6 +6,7 @@
 #include <QPainter>
 #include <QTimer>
 #include <QToolTip>
+#include <cmath>
 
 #include "viz/plots/plot_theme.h"
 
@@ -311,73 +312,6 @@ void FigureView::resizeEvent(QResizeEvent*) { resetScene(); }
 void FigureView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) resetScene();
   QWidget::changeEvent(event);
-}
-
-FigurePane::FigurePane(const QString& accessibleName)
-    : caption_(new QLabel), plot_(new FigureView) {
-  setObjectName(accessibleName);
-  plot_->setAccessibleName(accessibleName);
-  plot_->installEventFilter(this);
-  caption_->setContentsMargins(12, 6, 12, 2);
-  caption_->setTextFormat(Qt::PlainText);
-  caption_->setMinimumWidth(40);
-  caption_->setWordWrap(true);
-  QVBoxLayout* const column = fillWithColumn(*this);
-  column->addWidget(caption_);
-  column->addWidget(plot_, 1);
-  setActive(false);
-  caption_->hide();
-}
-
-void FigurePane::show(std::optional<Figure> figure, const QString& message, const QString& caption,
-                      const QString& help) {
-  setCaption(figure ? caption : QString(), help);
-  plot_->setMessage(message);
-  plot_->setFigure(std::move(figure));
-}
-
-void FigurePane::setCaption(const QString& text, const QString& help) {
-  caption_->setText(text);
-  caption_->setVisible(!text.isEmpty());
-  caption_->setToolTip(help);
-}
-
-bool FigurePane::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::MouseButtonPress || event->type() == QEvent::FocusIn) {
-    Q_EMIT activated();
-  }
-  return QWidget::eventFilter(watched, event);
-}
-
-void PaneGroup::add(FigurePane& pane) {
-  panes_.push_back(&pane);
-  connect(&pane, &FigurePane::activated, this, [this, &pane] { activate(&pane); });
-  connect(&pane.plot(), &FigureView::status, this, &PaneGroup::status);
-  connect(&pane.plot(), &FigureView::legendClicked, this, &PaneGroup::legendClicked);
-  if (panes_.size() == 1) activate(&pane);
-}
-
-void PaneGroup::activate(FigurePane* pane) {
-  active_ = pane;
-  for (FigurePane* const each : panes_) each->setActive(each == pane);
-  Q_EMIT activated();
-}
-
-std::optional<Figure> PaneGroup::figure() const {
-  const Figure* const shown = active_ == nullptr ? nullptr : active_->plot().figure();
-  return shown == nullptr ? std::nullopt : std::optional(*shown);
-}
-
-void PaneGroup::setStyle(const FigureStyle& style) {
-  for (FigurePane* const pane : panes_) pane->plot().setFigureStyle(style);
-}
-
-void PaneGroup::zoom(double factor) {
-  if (active_ != nullptr) active_->plot().zoom(factor);
-}
-
-void PaneGroup::showAll() {
-  for (FigurePane* const pane : panes_) pane->plot().showAll();
 }
 
 }  // namespace lime::explorer

@@ -9,6 +9,8 @@
 #include <ranges>
 
 #include "core/program/program.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
 
 namespace lime::explorer {

@@ -9,7 +9,7 @@
 
 #include "explorer/models/preferences.h"
 #include "explorer/models/workspace.h"
-#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/figure_pane.h"
 
 class QUndoStack;
 

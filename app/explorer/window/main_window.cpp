@@ -20,10 +20,16 @@
 
 #include "core/program/program.h"
 #include "explorer/capture/capture_dialog.h"
+#include "explorer/widgets/controls.h"
+#include "explorer/widgets/notice_bar.h"
 #include "explorer/widgets/theme.h"
-#include "explorer/window/dialogs.h"
-#include "explorer/window/menus.h"
+#include "explorer/window/figure_actions.h"
+#include "explorer/window/file_menu.h"
+#include "explorer/window/menu_action.h"
+#include "explorer/window/navigator_model.h"
+#include "explorer/window/preferences_dialog.h"
 #include "explorer/window/session.h"
+#include "explorer/window/shortcut_dialog.h"
 #include "explorer/window/side_bar.h"
 #include "viz/figure_source.h"
 

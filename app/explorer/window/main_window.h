@@ -14,6 +14,7 @@ namespace lime::explorer {
 
 class FigureActions;
 class FileMenu;
+class NoticeBar;
 class SideBar;
 
 /// The main window: the side bar, the current view, menus and notices.

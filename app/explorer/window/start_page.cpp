@@ -8,8 +8,6 @@
 #include <QFileInfo>
 #include <QPushButton>
 
-#include "explorer/widgets/controls.h"
-
 namespace lime::explorer {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "checkpoint/tokenizer/models/vocabulary.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/errors.h"
 #include "core/threads/object_pool.h"
 #include "core/utf8.h"

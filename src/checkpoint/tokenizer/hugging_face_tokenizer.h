@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "checkpoint/tokenizer.h"
-#include "checkpoint/tokenizer/models/subword_model.h"
+#include "checkpoint/tokenizer/models/bpe_model.h"
+#include "checkpoint/tokenizer/models/unigram_model.h"
+#include "checkpoint/tokenizer/models/word_piece_model.h"
 #include "checkpoint/tokenizer/normalizer.h"
 #include "checkpoint/tokenizer/pre_tokenizer.h"
 #include "checkpoint/tokenizer/special_tokens.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/tokenizer/regex.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/json.h"
 
 namespace lime {

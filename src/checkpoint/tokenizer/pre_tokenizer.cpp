@@ -5,6 +5,7 @@
 #include <span>
 
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/oniguruma.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 #include "core/options.h"
@@ -205,7 +206,7 @@ Metaspace read_metaspace(const KeyReader& fields) {
 class Pipeline : public PieceConsumer {
  public:
   Pipeline(std::span<const PreTokenizer::Stage> stages, std::span<StageScratch> scratch,
-           WorkBudget& budget, PieceConsumer& consumer)
+             WorkBudget& budget, PieceConsumer& consumer)
       : stages_(stages), scratch_(scratch), budget_(budget), consumer_(consumer) {}
 
   void accept(const TextPiece& piece) override {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/tokenizer/regex.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/json.h"
 
 namespace lime {

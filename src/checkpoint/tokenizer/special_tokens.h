@@ -2,10 +2,8 @@
 #pragma once
 
 #include <bitset>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +11,7 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/pattern_set.h"
 
 namespace lime {
 
@@ -37,33 +36,6 @@ std::int32_t read_token_id(const Json& value, std::string_view where);
 /// Returns an added token of the files, without its id.
 /// @param fields  the object with `content` and the flags.
 AddedToken read_added_token(const KeyReader& fields);
-
-/// Finds the leftmost of many strings, the longest at one place. A trie with a filter on the first
-/// two bytes; time at most text length times the longest string. Thread-safe once filled.
-class PatternSet {
- public:
-  /// Adds `pattern`; the first of equal patterns counts, an empty one is left out.
-  void add(std::string_view pattern, std::size_t value);
-
-  struct Match {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-    std::size_t value = 0;
-  };
-  /// Returns the leftmost-longest match at or after `offset`.
-  std::optional<Match> find(std::string_view text, std::size_t offset) const;
-
- private:
-  struct Node {
-    std::map<char, std::size_t> children;
-    std::optional<std::size_t> value;
-  };
-  std::optional<Match> longest_at(std::string_view text, std::size_t begin) const;
-
-  std::vector<Node> nodes_{1};
-  std::bitset<65536> starts_;  // the first two bytes of patterns
-  std::bitset<256> single_;    // patterns of one byte
-};
 
 /// Cuts added tokens out of a text as Hugging Face's AddedVocabulary does. Thread-safe.
 class AddedTokenFinder {

@@ -2,8 +2,8 @@
 #include "checkpoint/tokenizer/token_decoder.h"
 
 #include "checkpoint/families/key_reader.h"
-#include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
+#include "checkpoint/tokenizer/work_budget.h"
 #include "core/errors.h"
 
 namespace lime {

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "checkpoint/tokenizer/hugging_face_tokenizer.h"
+#include "checkpoint/tokenizer/models/bpe_model.h"
+#include "checkpoint/tokenizer/models/unigram_model.h"
+#include "checkpoint/tokenizer/models/word_piece_model.h"
 #include "core/errors.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"

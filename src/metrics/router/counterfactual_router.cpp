@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/router/counterfactual_router.h"
 
+#include <charconv>
 #include <numeric>
 
+#include "core/errors.h"
 #include "core/random.h"
 #include "core/utf8.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "metrics/router/routed_values.h"
+#include "metrics/router/layer_router.h"
 #include "metrics/router/router_maps.h"
 
 namespace lime {

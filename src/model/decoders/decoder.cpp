@@ -14,6 +14,7 @@
 #include "model/kernels/rotary.h"
 #include "model/passes/forward_pass.h"
 #include "model/passes/output_head.h"
+#include "model/passes/side_stream.h"
 
 namespace lime {
 namespace {

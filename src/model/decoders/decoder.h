@@ -13,6 +13,7 @@
 #include "checkpoint/model_config.h"
 #include "core/program/progress.h"
 #include "model/decoders/decoder_weights.h"
+#include "model/decoders/stage_plan.h"
 #include "model/kernels/compute_type.h"
 #include "model/kernels/norm.h"
 #include "model/kernels/workspace.h"

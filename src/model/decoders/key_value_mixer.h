@@ -7,7 +7,7 @@
 
 #include "model/decoders/decoder_weights.h"
 #include "model/kernels/workspace.h"
-#include "model/passes/device_link.h"
+#include "model/passes/crossing.h"
 
 namespace lime {
 

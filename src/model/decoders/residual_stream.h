@@ -13,7 +13,7 @@
 #include "model/decoders/decoder_weights.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/workspace.h"
-#include "model/passes/device_link.h"
+#include "model/passes/crossing.h"
 
 namespace lime {
 

@@ -2,6 +2,7 @@
 #include "model/passes/forward_pass.h"
 
 #include "checkpoint/router_layout.h"
+#include "model/decoders/stage_plan.h"
 #include "model/kernels/activation.h"
 #include "model/kernels/attention.h"
 #include "model/kernels/differentiable.h"

@@ -11,7 +11,9 @@
 #include "model/decoders/decoder.h"
 #include "model/decoders/key_value_mixer.h"
 #include "model/decoders/residual_stream.h"
+#include "model/decoders/stage_plan.h"
 #include "model/kernels/rotary.h"
+#include "model/passes/crossing.h"
 #include "model/passes/device_link.h"
 
 namespace lime {

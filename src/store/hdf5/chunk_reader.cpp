@@ -5,9 +5,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <filesystem>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/files/atomic_file.h"
 #include "core/half.h"

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "checkpoint/tokenizer.h"
-#include "train/tasks/word_vocabulary.h"
+#include "train/sequence_batches.h"
+#include "train/tasks/arithmetic_vocabulary.h"
 #include "train/text/tokenizer_files.h"
 
 namespace lime {

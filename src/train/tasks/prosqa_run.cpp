@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checkpoint/tokenizer.h"
+#include "train/sequence_batches.h"
 #include "train/tasks/prosqa.h"
 #include "train/tasks/word_vocabulary.h"
 #include "train/text/tokenizer_files.h"

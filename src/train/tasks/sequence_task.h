@@ -14,7 +14,7 @@
 #include "core/options.h"
 #include "core/program/progress.h"
 #include "model/decoders/decoder.h"
-#include "train/batches.h"
+#include "train/sequence_batches.h"
 #include "train/training_run.h"
 
 namespace lime {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "train/packed_batches.h"
+#include "train/sequence_batches.h"
 #include "train/text/tokenizer_files.h"
+#include "train/token_shards.h"
 
 namespace lime {
 namespace {

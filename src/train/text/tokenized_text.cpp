@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"

@@ -12,7 +12,7 @@
 #include "checkpoint/tokenizer.h"
 #include "core/json.h"
 #include "core/program/progress.h"
-#include "train/batches.h"
+#include "train/token_shards.h"
 
 namespace lime {
 

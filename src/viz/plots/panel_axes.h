@@ -4,7 +4,8 @@
 #include <qcustomplot.h>
 
 #include "viz/figure.h"
-#include "viz/plots/plottables.h"
+#include "viz/plots/heatmap_plottable.h"
+#include "viz/plots/plot_theme.h"
 
 namespace lime {
 

@@ -4,6 +4,10 @@
 #include <QFontMetricsF>
 #include <numeric>
 
+#include "viz/plots/dots_plottable.h"
+#include "viz/plots/heatmap_plottable.h"
+#include "viz/plots/scatter_plottable.h"
+
 namespace lime {
 namespace {
 

@@ -13,8 +13,10 @@
 #include "analysis/write_capture.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/widgets/play_bar.h"
+#include "explorer/window/export_dialog.h"
 
 namespace lime::explorer::testing {
 namespace {

@@ -12,7 +12,8 @@
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/interventions/intervention_figures.h"
 #include "explorer/interventions/intervention_routes.h"
-#include "explorer/interventions/intervention_text.h"
+#include "explorer/interventions/line_tokens.h"
+#include "explorer/interventions/scored_lines.h"
 
 namespace lime::explorer::testing {
 namespace {

@@ -13,6 +13,7 @@
 #include "explorer/interventions/intervention_effect.h"
 #include "explorer/interventions/interventions_view_fixture.h"
 #include "explorer/models/text.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
 #include "support/tiny_checkpoint.h"
 

@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "explorer/interventions/interventions_view_fixture.h"
 #include "explorer/models/text.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/window/export_dialog.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {

@@ -13,7 +13,7 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/document.h"
 #include "explorer/models/text.h"
-#include "explorer/widgets/controls.h"
+#include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
 #include "store/results_file.h"
 

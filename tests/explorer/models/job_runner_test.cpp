@@ -13,7 +13,7 @@
 
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
-#include "explorer/window/side_bar.h"
+#include "explorer/window/job_panel.h"
 
 namespace lime::explorer::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/figures.h"
 #include "explorer/models/text.h"
-#include "explorer/window/side_bar.h"
+#include "explorer/window/navigator_model.h"
 #include "viz/figure_style.h"
 
 namespace lime::explorer::testing {

@@ -24,7 +24,7 @@
 #include "explorer/probes/probe_measurements.h"
 #include "explorer/probes/task_table.h"
 #include "explorer/widgets/figure_view.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/window/export_dialog.h"
 #include "store/results_file.h"
 #include "support/result_rows.h"
 

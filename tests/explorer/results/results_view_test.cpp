@@ -9,7 +9,6 @@
 
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
-#include "explorer/widgets/figure_view.h"
 #include "store/results_file.h"
 
 namespace lime::explorer::testing {

@@ -21,8 +21,9 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/router/router_panes.h"
+#include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/window/export_dialog.h"
 #include "store/capture_reader.h"
 #include "support/tiny_checkpoint.h"
 

@@ -22,7 +22,7 @@
 #include "explorer/text/text_panes.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/figure_view.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/window/export_dialog.h"
 #include "store/capture_reader.h"
 #include "support/tiny_checkpoint.h"
 

@@ -16,6 +16,8 @@
 #include "explorer/capture/capture_dialog.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/interventions/interventions_view.h"
+#include "explorer/widgets/figure_view.h"
+#include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
 #include "support/tiny_checkpoint.h"
 

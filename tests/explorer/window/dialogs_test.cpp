@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explorer/window/dialogs.h"
-
 #include <gtest/gtest.h>
 
 #include <QLineEdit>
+
+#include "explorer/widgets/option_form.h"
 
 namespace lime::explorer::testing {
 namespace {

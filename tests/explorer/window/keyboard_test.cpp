@@ -19,8 +19,10 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/figure_view.h"
-#include "explorer/window/dialogs.h"
+#include "explorer/window/export_dialog.h"
 #include "explorer/window/main_window.h"
+#include "explorer/window/preferences_dialog.h"
+#include "explorer/window/shortcut_dialog.h"
 #include "explorer/window/view_stack.h"
 
 namespace lime::explorer::testing {

@@ -11,7 +11,7 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/interventions/interventions_view.h"
 #include "explorer/models/text.h"
-#include "explorer/widgets/controls.h"
+#include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
 #include "store/capture_reader.h"
 #include "store/results_file.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "metrics/router/layer_router.h"
 #include "metrics/router/random_routers.h"
 
 namespace lime {

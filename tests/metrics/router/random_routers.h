@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/random.h"
-#include "metrics/router/routed_values.h"
 #include "metrics/router/router_maps.h"
+#include "metrics/router/value_buffer.h"
 
 namespace lime::testing {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/router/routed_attention.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,7 @@
 
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
-#include "metrics/router/routed_values.h"
+#include "metrics/router/layer_router.h"
 #include "support/refusal.h"
 
 namespace lime {

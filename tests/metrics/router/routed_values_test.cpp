@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routing from a buffer of values, and measures from its moments and spectra.
-#include "metrics/router/routed_values.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +9,12 @@
 #include "core/errors.h"
 #include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
+#include "metrics/router/cancellation_index.h"
+#include "metrics/router/layer_router.h"
 #include "metrics/router/random_routers.h"
+#include "metrics/router/spectrum_calculator.h"
+#include "metrics/router/value_buffer.h"
+#include "metrics/router/value_router.h"
 #include "support/statistics.h"
 
 namespace lime {

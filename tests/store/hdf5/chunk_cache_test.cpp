@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/hdf5/chunk_cache.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "store/hdf5/chunk_reader.h"
 
 namespace lime {
 namespace {

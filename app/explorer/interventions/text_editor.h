@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+#include <optional>
+#include <vector>
+
+#include "explorer/interventions/intervention_run.h"
+#include "explorer/interventions/scored_lines.h"
+
+class QPlainTextEdit;
+class QTextEdit;
+
+class QEvent;
+class QTableView;
+
+namespace lime::explorer {
+
+/// Reads a text file. @throws InvalidArgument  if it is larger than 4 MiB. @throws IoError
+QString readText(const QString& path);
+
+/// Edits the text that is run, and lists its lines with their losses.
+class TextEditor : public QWidget {
+  Q_OBJECT
+
+ public:
+  TextEditor();
+
+  QString text() const;
+  void setText(const QString& text);
+  /// Returns the lines that are not blank.
+  QStringList lines() const;
+  /// Returns the number of the line of the cursor, among those that are not blank.
+  int cursorLine() const;
+  void setScores(const std::vector<LineScore>& scores, int current_line);
+  /// Shows what both models generate after a line; nothing while one of them is not known.
+  void setGenerated(const LineReading* before, const LineReading* after);
+
+ Q_SIGNALS:
+  /// The user typed, and left the text.
+  void textTyped();
+  void lineSelected(int line);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  // The text may be long, and is read at every edit.
+  mutable std::optional<QString> plain_text_;
+  mutable std::optional<QStringList> plain_lines_;
+  ScoredLines scores_;
+  QPlainTextEdit* text_;
+  QTableView* table_;
+  QTextEdit* generated_;
+};
+
+}  // namespace lime::explorer
