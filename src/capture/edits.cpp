@@ -73,8 +73,7 @@ void set_site(ActivationEdit& edit) {
   if (edit.site.empty()) throw InvalidArgument("a site is missing, e.g. 'zero attn.hook_z'");
   if (edit.site == "route") return;
   const CaptureSite site = find_sites({edit.site}).front();
-  throw_if(site.kind == HookKind::kRoute || site.kind == HookKind::kAttnProfile ||
-               site.kind == HookKind::kDepthWeights || site.kind == HookKind::kLogitLens,
+  throw_if(hook_kind_info(site.kind).use != HookUse::kReadAndReplace,
            "'{}' can be read, not edited{}", site.name,
            site.kind == HookKind::kRoute ? "; use route" : "");
   throw_if(site.kind == HookKind::kPattern && edit.operation != EditOperation::kZero &&

@@ -20,11 +20,13 @@ std::vector<CaptureSite> all_sites() {
   for (const HookSite& site : hook_sites()) sites.push_back({std::string(site.name), site.kind});
   sites.push_back({kKeysSite, HookKind::kK});
   sites.push_back({"logit_lens", HookKind::kLogitLens});
-  for (int k = 0; k < kNumHookKinds; ++k) {
-    const auto kind = static_cast<HookKind>(k);
-    if (kind == HookKind::kFinalNormalized || kind == HookKind::kAttnScores) continue;
-    const std::string name = hook_name({kind, 0});
-    sites.push_back({is_per_layer(kind) ? name.substr(kBlockPrefix.size()) : name, kind});
+  for (const HookKindInfo& info : kHookKinds) {
+    if (info.kind == HookKind::kFinalNormalized || info.kind == HookKind::kAttnScores ||
+        info.use == HookUse::kComputedLater) {
+      continue;
+    }
+    const std::string name = hook_name({info.kind, 0});
+    sites.push_back({is_per_layer(info.kind) ? name.substr(kBlockPrefix.size()) : name, info.kind});
   }
   return sites;
 }

@@ -256,19 +256,17 @@ double max_difference(const at::Tensor& a, const at::Tensor& b) {
 std::vector<HookPoint> all_hook_points(int num_layers) {
   std::vector<HookPoint> points = {{HookKind::kEmbed, 0}};
   for (int layer = 0; layer < num_layers; ++layer) {
-    for (int i = 0; i < kNumHookKinds; ++i) {
-      const auto kind = static_cast<HookKind>(i);
-      if (is_per_layer(kind)) points.push_back({kind, layer});
+    for (const HookKindInfo& info : kHookKinds) {
+      if (is_per_layer(info.kind) && info.use != HookUse::kComputedLater) {
+        points.push_back({info.kind, layer});
+      }
     }
   }
   points.push_back({HookKind::kFinalNormalized, 0});
   return points;
 }
 
-bool is_read_only(HookKind kind) {
-  return kind == HookKind::kRoute || kind == HookKind::kDepthWeights ||
-         kind == HookKind::kAttnProfile;
-}
+bool is_read_only(HookKind kind) { return hook_kind_info(kind).use == HookUse::kReadOnly; }
 
 double relative_error(const at::Tensor& found, const at::Tensor& expected) {
   return max_difference(found, expected) / std::max(1.0, expected.abs().max().item<double>());

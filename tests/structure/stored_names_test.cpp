@@ -18,7 +18,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns "Enum: name, name, ..." of each names_in_order() below `folder`, by enumeration.
+/// Collects the names in the tables of an enumeration, `to_array<...>({{Enum::kValue, "name",
+/// ...},`.
+void collect_rows(const std::string& text, std::map<std::string, std::string>& tables) {
+  static const std::regex row(R"re(\{(\w+)::k\w+, "([^"]*)")re");
+  for (std::size_t at = text.find("to_array<"); at != text.npos; at = text.find("to_array<", at)) {
+    const std::size_t end = text.find("});", at);
+    const std::string table = text.substr(at, end - at);
+    for (std::sregex_iterator n(table.begin(), table.end(), row), none; n != none; ++n) {
+      std::string& names = tables[(*n)[1].str()];
+      names += (names.empty() ? "" : ", ") + (*n)[2].str();
+    }
+    at = end;
+  }
+}
+
+/// Collects "Enum: name, name, ..." of each names_in_order() and each table of rows below `folder`,
+/// by enumeration.
 void collect_tables(const fs::path& folder, std::map<std::string, std::string>& tables) {
   static const std::regex table(R"(names_in_order<(\w+)>\(([^)]*)\))");
   static const std::regex name(R"re("([^"]*)")re");
@@ -34,6 +50,7 @@ void collect_tables(const fs::path& folder, std::map<std::string, std::string>& 
       }
       EXPECT_TRUE(tables.emplace((*at)[1].str(), names).second) << (*at)[1] << " in " << file;
     }
+    collect_rows(text, tables);
   }
 }
 

@@ -39,6 +39,7 @@ NoticeBar::NoticeBar() : text_(new QLabel), remedy_(new QPushButton) {
 }
 
 void NoticeBar::showText(const QString& text, const QString& remedy, std::function<void()> action) {
+  document_.reset();
   text_->setText(text);
   remedy_->setText(remedy);
   remedy_->setVisible(!remedy.isEmpty());
@@ -46,6 +47,11 @@ void NoticeBar::showText(const QString& text, const QString& remedy, std::functi
   show();
   QAccessibleEvent event(text_, QAccessible::Alert);
   QAccessible::updateAccessibility(&event);
+}
+
+void NoticeBar::showDocument(int id, const QString& text) {
+  showText(text);
+  document_ = id;
 }
 
 }  // namespace lime::explorer

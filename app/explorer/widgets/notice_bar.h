@@ -4,6 +4,7 @@
 #include <QFrame>
 #include <QLabel>
 #include <functional>
+#include <optional>
 
 class QPushButton;
 
@@ -19,12 +20,17 @@ class NoticeBar : public QFrame {
 
   /// Shows a text, with a button for the remedy if there is one.
   void showText(const QString& text, const QString& remedy = {}, std::function<void()> action = {});
+  /// Shows a text about the file of a document.
+  void showDocument(int id, const QString& text);
   QString text() const { return text_->text(); }
+  /// Returns the document that the last text is about; nothing if it is about none.
+  std::optional<int> document() const { return document_; }
 
  private:
   QLabel* text_;
   QPushButton* remedy_;
   std::function<void()> action_;
+  std::optional<int> document_;
 };
 
 }  // namespace lime::explorer

@@ -263,24 +263,14 @@ void MainWindow::connectCaptures() {
 }
 
 void MainWindow::offerToFill() {
-  // In the order of Need.
-  constexpr std::array kNeeds = {
-      "This view shows checkpoints: folders with config.json and weights.",
-      "This view edits the routes of a LIMe. No open checkpoint has any: a plain transformer has "
-      "none, and dynamic or average routers have no stored weights.",
-      "This view needs a capture: the activations of a checkpoint on a text.",
-      "This view needs a capture of whole sequences: the activations of a checkpoint on a text.",
-      "This view needs a capture of tokens with classes: a few words of a text.",
-      "This view shows results of lime-metrics, which measures captures of a text."};
   const ViewKind& kind = views_->currentKind();
   QAction* action = file_menu_->openFolderAction();
   if (kind.need == Need::kResults && file_menu_->measureAction()->isEnabled()) {
     action = file_menu_->measureAction();
-  } else if (kind.need > Need::kRoutes && file_menu_->captureAction()->isEnabled()) {
+  } else if (needsCapture(kind.need) && file_menu_->captureAction()->isEnabled()) {
     action = file_menu_->captureAction();
   }
-  views_->offerPage().offer(kind.question,
-                            QString::fromUtf8(kNeeds[static_cast<std::size_t>(kind.need)]), action);
+  views_->offerPage().offer(kind.question, explanationOf(kind.need), action);
 }
 
 void MainWindow::openText(const QString& path) {
@@ -304,7 +294,7 @@ void MainWindow::captureWords() {
 
 void MainWindow::captureText() {
   const ViewKind& kind = views_->currentKind();
-  captured_view_ = kind.need > Need::kRoutes ? kind.id : u"collapse"_s;
+  captured_view_ = needsCapture(kind.need) ? kind.id : u"collapse"_s;
   capture_.form.only_words = kind.need == Need::kWords;
   capture_.measures_entropy = kind.need == Need::kResults;
   capture_.threads = preferences_.threads;
@@ -354,13 +344,14 @@ void MainWindow::onDocumentChanged(int id) {
   if (document == nullptr) return;
   const QString path = toQString(document->path);
   if (document->state == DocumentState::kPresent) {
-    if (notice_->text().startsWith(u"'%1' was "_s.arg(path))) notice_->hide();
+    if (notice_->document() == id) notice_->hide();
     offerToLocate(*document);
     return;
   }
-  notice_->showText(document->state == DocumentState::kMissing
-                        ? u"'%1' was deleted or moved; loaded data stays visible"_s.arg(path)
-                        : u"'%1' was rewritten; press F5 (File > Reload) to reload it"_s.arg(path));
+  notice_->showDocument(
+      id, document->state == DocumentState::kMissing
+              ? u"'%1' was deleted or moved; loaded data stays visible"_s.arg(path)
+              : u"'%1' was rewritten; press F5 (File > Reload) to reload it"_s.arg(path));
 }
 
 void MainWindow::offerToLocate(const Document& document) {

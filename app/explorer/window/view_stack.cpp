@@ -39,6 +39,39 @@ bool hasMetric(const Document& document, const std::vector<std::string>& metrics
 
 }  // namespace
 
+QString explanationOf(Need need) {
+  switch (need) {
+    case Need::kCheckpoint:
+      return u"This view shows checkpoints: folders with config.json and weights."_s;
+    case Need::kRoutes:
+      return u"This view edits the routes of a LIMe. No open checkpoint has any: a plain "
+             u"transformer "
+             "has none, and dynamic or average routers have no stored weights."_s;
+    case Need::kCapture:
+      return u"This view needs a capture: the activations of a checkpoint on a text."_s;
+    case Need::kSequences:
+      return u"This view needs a capture of whole sequences: the activations of a checkpoint on a "
+             "text."_s;
+    case Need::kWords:
+      return u"This view needs a capture of tokens with classes: a few words of a text."_s;
+    case Need::kResults:
+      return u"This view shows results of lime-metrics, which measures captures of a text."_s;
+  }
+  return {};
+}
+
+bool needsCapture(Need need) {
+  switch (need) {
+    case Need::kCheckpoint:
+    case Need::kRoutes: return false;
+    case Need::kCapture:
+    case Need::kSequences:
+    case Need::kWords:
+    case Need::kResults: return true;
+  }
+  return false;
+}
+
 const std::vector<ViewKind>& allViews() {
   static const std::vector<ViewKind> views = {
       {u"router"_s,

@@ -12,6 +12,11 @@ namespace lime::explorer {
 /// The content that a view requires. Without it the view is empty.
 enum class Need { kCheckpoint, kRoutes, kCapture, kSequences, kWords, kResults };
 
+/// Returns what a view with this need shows, for a page without it.
+QString explanationOf(Need need);
+/// Returns true if a capture of a text provides the content, or results measured from it.
+bool needsCapture(Need need);
+
 /// Describes a view, for the button "?".
 struct Explanation {
   QString text;     ///< two sentences

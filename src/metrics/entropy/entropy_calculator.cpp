@@ -85,19 +85,17 @@ EntropyPreprocessing::EntropyPreprocessing(EntropyPreset preset,
 template <typename Scalar> void EntropyPreprocessing::apply(linalg::AffineRows<Scalar>& rows) {
   throw_if(rows.num_rows < 1 || rows.num_cols < 1,
            "needs at least one token and one dimension, got {} x {}", rows.num_rows, rows.num_cols);
-  switch (preset_) {
-    case EntropyPreset::kRaw:
-    case EntropyPreset::kSeqVcr: return;
-    case EntropyPreset::kLimeCode:
+  switch (preset_info(preset_).rows) {
+    case EntropyRows::kUnchanged: return;
+    case EntropyRows::kStandardized:
       throw_if(shift_.size() != rows.num_cols,
                "representations have {} dimensions, but the statistics have {}", rows.num_cols,
                shift_.size());
       rows.shift = shift_.data();
       rows.column_scale = column_scale_.data();
       return;
-    case EntropyPreset::kLayerByLayer:
-    case EntropyPreset::kMatrixEntropy:
-    case EntropyPreset::kDiffErank: centre_and_normalize(rows); return;
+    case EntropyRows::kCentredToUnit:
+    case EntropyRows::kCentredClamped: centre_and_normalize(rows); return;
   }
 }
 
@@ -126,7 +124,7 @@ void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows
 
 Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset preset) {
   MatrixD prepared = tokens.cast<double>();
-  if (preset == EntropyPreset::kLayerByLayer) {
+  if (clamps_gram(preset)) {
     linalg::AffineRows<double> rows = linalg::affine_rows(prepared);
     EntropyPreprocessing preprocessing(preset, {});
     preprocessing.apply(rows);
@@ -204,7 +202,7 @@ void EntropyCalculator::to_preset_unit(PendingEntropy& pending) const {
 }
 
 void EntropyCalculator::begin_all(PendingEntropy& pending) {
-  if (options_.preset == EntropyPreset::kLayerByLayer) {
+  if (clamps_gram(options_.preset)) {
     linalg::clamp_elements(gram_);
     pending.squared_norm = linalg::inner_product(gram_, gram_);
     if (!needs_eigenvalues(orders_)) {

@@ -147,6 +147,17 @@ bool converge(Solver& solver) {
   return solver.info() == Spectra::CompInfo::Successful;
 }
 
+double divisor_of(EntropyNormalization normalization, double log_tokens, double log_dim) {
+  switch (normalization) {
+    case EntropyNormalization::kMaxEntropy: return std::min(log_tokens, log_dim);
+    case EntropyNormalization::kLogN: return log_tokens;
+    case EntropyNormalization::kLogD: return log_dim;
+    case EntropyNormalization::kLogNLogD: return log_tokens * log_dim;
+    case EntropyNormalization::kRaw: return 1.0;
+  }
+  return 1.0;
+}
+
 }  // namespace
 
 void EntropyOptions::describe(OptionList& list) {
@@ -161,33 +172,30 @@ void EntropyOptions::describe(OptionList& list) {
 
 void EntropyOptions::validate() const {
   for (const double order : alpha) check_entropy_order(order);
-  throw_if(
-      preset != EntropyPreset::kLayerByLayer && normalization != EntropyNormalization::kMaxEntropy,
-      OptionName("normalization"), "'{}' requires the preset layer-by-layer, got '{}'",
-      enum_name(normalization), enum_name(preset));
+  throw_if(preset_info(preset).scale != EntropyScale::kOfNormalization &&
+               normalization != EntropyNormalization::kMaxEntropy,
+           OptionName("normalization"), "'{}' requires the preset layer-by-layer, got '{}'",
+           enum_name(normalization), enum_name(preset));
   if (!top_k) return;
   if (*top_k < 1) throw InvalidArgument(OptionName("top_k"), "must be > 0, got {}", *top_k);
-  throw_if(preset == EntropyPreset::kLayerByLayer, OptionName("top_k"),
+  throw_if(clamps_gram(preset), OptionName("top_k"),
            "has no bounds for the preset layer-by-layer, whose matrix has negative "
            "eigenvalues; omit --top-k or use another preset");
 }
 
 std::vector<double> EntropyOptions::orders() const {
-  return alpha.empty() ? std::vector<double>{default_entropy_order(preset)} : alpha;
+  return alpha.empty() ? std::vector<double>{preset_info(preset).order} : alpha;
 }
-
-double default_entropy_order(EntropyPreset preset) {
-  return preset == EntropyPreset::kLimeCode || preset == EntropyPreset::kRaw ? 0.5 : 1.0;
-}
-
-bool needs_standardization(EntropyPreset preset) { return preset == EntropyPreset::kLimeCode; }
 
 std::string_view entropy_unit(const EntropyOptions& options) {
-  if (options.preset == EntropyPreset::kDiffErank) return "rank";
-  const bool divides = options.preset == EntropyPreset::kMatrixEntropy ||
-                       (options.preset == EntropyPreset::kLayerByLayer &&
-                        options.normalization != EntropyNormalization::kRaw);
-  return divides ? "ratio" : "nats";
+  switch (preset_info(options.preset).scale) {
+    case EntropyScale::kNats: break;
+    case EntropyScale::kOfLogDim: return "ratio";
+    case EntropyScale::kOfNormalization:
+      return options.normalization == EntropyNormalization::kRaw ? "nats" : "ratio";
+    case EntropyScale::kExponential: return "rank";
+  }
+  return "nats";
 }
 
 double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyOptions& options) {
@@ -196,16 +204,14 @@ double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyO
 
 double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
                       const EntropyOptions& options) {
-  if (options.preset == EntropyPreset::kDiffErank) return std::exp(nats);
+  const EntropyScale scale = preset_info(options.preset).scale;
+  if (scale == EntropyScale::kExponential) return std::exp(nats);
   const double log_tokens = std::log(static_cast<double>(num_tokens));
   const double log_dim = std::log(static_cast<double>(dim));
   double divisor = 1.0;
-  if (options.preset == EntropyPreset::kMatrixEntropy) divisor = log_dim;
-  if (options.preset == EntropyPreset::kLayerByLayer) {
-    // In the order of EntropyNormalization.
-    const std::array divisors = {std::min(log_tokens, log_dim), log_tokens, log_dim,
-                                 log_tokens * log_dim, 1.0};
-    divisor = divisors[static_cast<std::size_t>(options.normalization)];
+  if (scale == EntropyScale::kOfLogDim) divisor = log_dim;
+  if (scale == EntropyScale::kOfNormalization) {
+    divisor = divisor_of(options.normalization, log_tokens, log_dim);
   }
   throw_if(!(divisor > 0.0),
            "{}: divides by a logarithm and needs at least two tokens and dimensions, got {} x {}",
@@ -269,7 +275,7 @@ bool needs_eigenvalues(std::span<const double> orders) {
 
 std::vector<double> entropies_of(const GramSpectrum& gram, const EntropyOptions& options) {
   const std::vector<double> orders = options.orders();
-  if (options.preset == EntropyPreset::kLayerByLayer) return entropies_of_clamped(gram, orders);
+  if (clamps_gram(options.preset)) return entropies_of_clamped(gram, orders);
   std::vector<double> entropies;
   for (const double alpha : orders) {
     entropies.push_back(gram.eigenvalues.empty()

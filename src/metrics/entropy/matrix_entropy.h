@@ -9,20 +9,9 @@
 
 #include "core/matrix.h"
 #include "core/options.h"
+#include "metrics/entropy/entropy_preset.h"
 
 namespace lime {
-
-/// Preprocessing, default order and unit of the entropy; docs/numerics.md has their sources.
-enum class EntropyPreset {
-  kLimeCode,       ///< dimensions standardised over the dataset; alpha 0.5; nats (the LIMe code)
-  kRaw,            ///< unchanged rows; alpha 0.5; nats
-  kSeqVcr,         ///< unchanged rows; alpha 1; nats (Seq-VCR, eq. 2)
-  kLayerByLayer,   ///< centred, unit rows, Gram matrix clamped at 0 element by element; alpha 1;
-                   ///< divided by `normalization` (the Layer by Layer code)
-  kMatrixEntropy,  ///< centred, unit rows; alpha 1; divided by ln(dim) (the Matrix-Entropy code)
-  kDiffErank,      ///< centred, unit rows; exp of the entropy of order 1: an effective rank, whose
-                   ///< difference untrained - trained is Diff-eRank
-};
 
 /// Divisor of the entropy in the preset layer-by-layer; N tokens, D dimensions.
 enum class EntropyNormalization {
@@ -32,11 +21,6 @@ enum class EntropyNormalization {
   kLogNLogD,  ///< ln N * ln D
   kRaw,       ///< 1
 };
-
-constexpr auto names_of(EntropyPreset) {
-  return names_in_order<EntropyPreset>("lime-code", "raw", "seq-vcr", "layer-by-layer",
-                                       "matrix-entropy", "diff-erank");
-}
 
 constexpr auto names_of(EntropyNormalization) {
   return names_in_order<EntropyNormalization>("maxEntropy", "logN", "logD", "logNlogD", "raw");
@@ -60,10 +44,6 @@ struct EntropyOptions {
   std::vector<double> orders() const;
 };
 
-/// Returns the preset's default order: 0.5 for lime-code and raw, 1 for the others.
-double default_entropy_order(EntropyPreset preset);
-/// Returns true for lime-code.
-bool needs_standardization(EntropyPreset preset);
 /// Returns "nats"; "ratio" if the preset divides by a logarithm; "rank" for diff-erank.
 std::string_view entropy_unit(const EntropyOptions& options);
 

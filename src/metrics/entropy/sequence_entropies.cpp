@@ -185,7 +185,7 @@ class Pass {
                        .shifts = data_or_null(shifts),
                        .column_scales = data_or_null(column_scales),
                        .row_scales = data_or_null(row_scales),
-                       .clamps = options_.preset == EntropyPreset::kLayerByLayer,
+                       .clamps = clamps_gram(options_.preset),
                        .traces = traces.data(),
                        .squared_norms = squared_norms.data(),
                        .eigenvalues = data_or_null(eigenvalues),

@@ -70,8 +70,6 @@ SequenceEntropies gpu_entropies(const Gpu& gpu, const SequenceSource& sequences,
                                 const EntropyOptions& options, std::int64_t batch, ThreadPool& pool,
                                 const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
-class ThreadPool;
-
 struct TokenContributions {
   double entropy = 0.0;   ///< S of the whole sequence, nats
   VectorD contributions;  ///< [num_tokens], nats

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,33 +34,89 @@ namespace lime {
 /// resid_mid and resid_post. If the MLP runs beside attention (GPT-NeoX), resid_mid, which
 /// TransformerLens lacks, is resid_pre + attn_out. A plain MLP has no pre_linear.
 enum class HookKind : std::uint8_t {
-  kEmbed,            ///< hook_embed: token embedding, scaled; before learned positions
-  kResidPre,         ///< blocks.{l}.hook_resid_pre: input of the block
-  kQ,                ///< blocks.{l}.attn.hook_q: output of W_Q, before norm and rotation
-  kK,                ///< blocks.{l}.attn.hook_k: output of W_K, before router, norm and rotation
-  kV,                ///< blocks.{l}.attn.hook_v: output of W_V, before the router; `values`
-  kRoute,            ///< blocks.{l}.attn.hook_route: weights of the layers in k and v; read only
-  kRoutedK,          ///< blocks.{l}.attn.hook_routed_k: mixed by the router; LLaMA: equals k
-  kRoutedV,          ///< blocks.{l}.attn.hook_routed_v: what attention reads; `routed_values`
-  kRotQ,             ///< blocks.{l}.attn.hook_rot_q
-  kRotK,             ///< blocks.{l}.attn.hook_rot_k
-  kAttnScores,       ///< blocks.{l}.attn.hook_attn_scores: scaled and masked, before softmax
-  kPattern,          ///< blocks.{l}.attn.hook_pattern: after softmax
-  kAttnProfile,      ///< blocks.{l}.attn.hook_profile: measures of the pattern, read only
-  kZ,                ///< blocks.{l}.attn.hook_z: before W_O
-  kAttnOut,          ///< blocks.{l}.hook_attn_out
-  kResidMid,         ///< blocks.{l}.hook_resid_mid
-  kMlpPre,           ///< blocks.{l}.mlp.hook_pre: the gate (plain: up), before the activation
-  kMlpPreLinear,     ///< blocks.{l}.mlp.hook_pre_linear: the up projection
-  kMlpPost,          ///< blocks.{l}.mlp.hook_post: activation(gate) * up
-  kMlpOut,           ///< blocks.{l}.hook_mlp_out
-  kResidPost,        ///< blocks.{l}.hook_resid_post: before any final norm; `hidden`
-  kDepthWeights,     ///< blocks.{l}.hook_depth_weights: see below; read only
-  kFinalNormalized,  ///< ln_final.hook_normalized: before weight and bias
-  kLogitLens,        ///< blocks.{l}.hook_logit_lens: computed of resid_post by a capture, no hook
+  kEmbed,     ///< token embedding, scaled; before learned positions
+  kResidPre,  ///< input of the block
+  kQ,         ///< output of W_Q, before norm and rotation
+  kK,         ///< output of W_K, before router, norm and rotation
+  kV,         ///< output of W_V, before the router; `values`
+  kRoute,     ///< weights of the layers in k and v; read only
+  kRoutedK,   ///< mixed by the router; LLaMA: equals k
+  kRoutedV,   ///< what attention reads; `routed_values`
+  kRotQ,
+  kRotK,
+  kAttnScores,   ///< scaled and masked, before softmax
+  kPattern,      ///< after softmax
+  kAttnProfile,  ///< measures of the pattern, read only
+  kZ,            ///< before W_O
+  kAttnOut,
+  kResidMid,
+  kMlpPre,        ///< the gate (plain: up), before the activation
+  kMlpPreLinear,  ///< the up projection
+  kMlpPost,       ///< activation(gate) * up
+  kMlpOut,
+  kResidPost,        ///< before any final norm; `hidden`
+  kDepthWeights,     ///< see above; read only
+  kFinalNormalized,  ///< before weight and bias
+  kLogitLens,        ///< computed of resid_post by a capture, no hook
 };
-/// Kinds that a forward pass computes: all but kLogitLens.
-inline constexpr int kNumHookKinds = 23;
+
+/// What hooks may do with a kind of activation.
+enum class HookUse {
+  kReadAndReplace,
+  kReadOnly,       ///< a function of other activations, which a replacement would contradict
+  kComputedLater,  ///< no activation of a pass: a capture computes it
+};
+
+/// Describes a kind of activation.
+struct HookKindInfo {
+  HookKind kind;
+  std::string_view name;  ///< `{}` stands for the layer; other kinds occur once per model
+  HookUse use = HookUse::kReadAndReplace;
+};
+
+/// One row per kind, in the order of HookKind.
+inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
+    {HookKind::kEmbed, "hook_embed"},
+    {HookKind::kResidPre, "blocks.{}.hook_resid_pre"},
+    {HookKind::kQ, "blocks.{}.attn.hook_q"},
+    {HookKind::kK, "blocks.{}.attn.hook_k"},
+    {HookKind::kV, "blocks.{}.attn.hook_v"},
+    {HookKind::kRoute, "blocks.{}.attn.hook_route", HookUse::kReadOnly},
+    {HookKind::kRoutedK, "blocks.{}.attn.hook_routed_k"},
+    {HookKind::kRoutedV, "blocks.{}.attn.hook_routed_v"},
+    {HookKind::kRotQ, "blocks.{}.attn.hook_rot_q"},
+    {HookKind::kRotK, "blocks.{}.attn.hook_rot_k"},
+    {HookKind::kAttnScores, "blocks.{}.attn.hook_attn_scores"},
+    {HookKind::kPattern, "blocks.{}.attn.hook_pattern"},
+    {HookKind::kAttnProfile, "blocks.{}.attn.hook_profile", HookUse::kReadOnly},
+    {HookKind::kZ, "blocks.{}.attn.hook_z"},
+    {HookKind::kAttnOut, "blocks.{}.hook_attn_out"},
+    {HookKind::kResidMid, "blocks.{}.hook_resid_mid"},
+    {HookKind::kMlpPre, "blocks.{}.mlp.hook_pre"},
+    {HookKind::kMlpPreLinear, "blocks.{}.mlp.hook_pre_linear"},
+    {HookKind::kMlpPost, "blocks.{}.mlp.hook_post"},
+    {HookKind::kMlpOut, "blocks.{}.hook_mlp_out"},
+    {HookKind::kResidPost, "blocks.{}.hook_resid_post"},
+    {HookKind::kDepthWeights, "blocks.{}.hook_depth_weights", HookUse::kReadOnly},
+    {HookKind::kFinalNormalized, "ln_final.hook_normalized"},
+    {HookKind::kLogitLens, "blocks.{}.hook_logit_lens", HookUse::kComputedLater},
+});
+
+// An enumerator without a row, or in another place than its row, does not compile.
+static_assert([] {
+  for (std::size_t i = 0; i < kHookKinds.size(); ++i) {
+    if (kHookKinds[i].kind != static_cast<HookKind>(i)) return false;
+  }
+  return kHookKinds.back().kind == HookKind::kLogitLens;
+}());
+
+/// Kinds that a forward pass computes.
+inline constexpr int kNumHookKinds = static_cast<int>(std::ranges::count_if(
+    kHookKinds, [](const HookKindInfo& info) { return info.use != HookUse::kComputedLater; }));
+
+constexpr const HookKindInfo& hook_kind_info(HookKind kind) {
+  return kHookKinds[static_cast<std::size_t>(kind)];
+}
 
 /// Location in the model where an activation can be read or replaced.
 struct HookPoint {
@@ -67,8 +126,10 @@ struct HookPoint {
   auto operator<=>(const HookPoint&) const = default;
 };
 
-/// Returns true if the kind occurs once per layer: all but hook_embed and ln_final.hook_normalized.
-bool is_per_layer(HookKind kind);
+/// Returns true if the kind occurs once per layer, false if once per model.
+constexpr bool is_per_layer(HookKind kind) {
+  return hook_kind_info(kind).name.find("{}") != std::string_view::npos;
+}
 
 /// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
 std::string hook_name(const HookPoint& point);
