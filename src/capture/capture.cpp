@@ -11,6 +11,7 @@
 #include "capture/capture_passes.h"
 #include "capture/capture_setup.h"
 #include "capture/capture_sizes.h"
+#include "capture/capture_steps.h"
 #include "capture/loaded_model.h"
 #include "capture/scores.h"
 #include "capture/shard_writer_thread.h"
@@ -32,9 +33,9 @@ std::int64_t tokens_of(const CaptureInput& input, SequenceRange range) {
 }
 
 /// Runs the model over the missing shards.
-class CaptureRun {
+class MissingShardsRun {
  public:
-  CaptureRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer)
+  MissingShardsRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer)
       : setup_(setup),
         decoder_(decoder),
         shards_(writer.missing_shards()),
@@ -53,9 +54,11 @@ class CaptureRun {
     const at::NoGradGuard no_grad;
     const PassThreads threads;  // sleep when idle: the writer needs a CPU
     if (on_progress) on_progress(progress_);
-    const auto next_batch = [this, steps = std::make_shared<CaptureSteps>(setup_, shards_)] {
-      const std::optional<CaptureStep> step = steps->next();
-      if (!step) return at::Tensor();
+    using Reader = SharedCaptureSteps::Reader;
+    SharedCaptureSteps steps(CaptureSteps(setup_, shards_));
+    const auto next_batch = [this, &steps] {
+      const std::shared_ptr<const CaptureStep> step = steps.next(Reader::kPasses);
+      if (step == nullptr) return at::Tensor();
       const at::Tensor ids = batch_ids(setup_.input, step->batch.sequences);
       if (setup_.passes.edits != nullptr) {
         setup_.passes.edits->begin_batch(step->batch.sequences, step->batch.lengths);
@@ -63,8 +66,7 @@ class CaptureRun {
       return ids;
     };
     const auto passes = make_passes(decoder_, setup_.passes, next_batch);
-    CaptureSteps steps(setup_, shards_);
-    while (const std::optional<CaptureStep> step = steps.next()) {
+    while (const std::shared_ptr<const CaptureStep> step = steps.next(Reader::kRun)) {
       if (stop.stop_requested()) {
         thread_.finish();  // waiting complete shards are written; the current one is dropped
         return false;
@@ -209,7 +211,7 @@ CaptureResult write_capture(const CaptureOptions& options, const Checkpoint& che
   }
   CaptureResult result;
   try {
-    CaptureRun run(setup, decoder, writer);
+    MissingShardsRun run(setup, decoder, writer);
     const bool is_done = run.run(callbacks.on_progress, stop);
     result = run.result();
     result.complete = is_done;

@@ -72,7 +72,7 @@ std::vector<std::string> token_texts(std::span<const std::int32_t> ids,
 }
 
 Json resolved_options(const CaptureOptions& options, const CaptureSetup& setup) {
-  Json content = content_options(options);
+  Json content = content_options(options, setup.edits);
   Json sites = Json::array();
   for (const CaptureSite& site : setup.sites) sites.push_back(site.name);
   content["sites"] = std::move(sites);
@@ -158,24 +158,9 @@ void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& c
   }
 }
 
-CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_t>& sequences) {
-  CaptureBatch batch;
-  batch.sequences = sequences;
-  for (const std::int64_t s : sequences) {
-    batch.lengths.push_back(setup.input.length(s));
-    if (setup.plan.info.rows != RowKind::kMean) continue;
-    const auto prepended = setup.input.is_prepended_of(s);
-    std::vector<std::uint8_t>& counts = batch.counts.emplace_back();
-    for (const std::uint8_t is_prepended : prepended) counts.push_back(is_prepended == 0 ? 1 : 0);
-    // A sequence of prepended tokens only is averaged over all of them.
-    if (std::find(counts.begin(), counts.end(), 1) == counts.end()) counts.assign(counts.size(), 1);
-  }
-  return batch;
-}
-
 }  // namespace
 
-Json content_options(const CaptureOptions& options) {
+Json content_options(const CaptureOptions& options, const ModelEdits& edits) {
   Json content = options_to_json(options);
   for (const char* const name : {"checkpoint", "text", "lines", "views", "tokens", "pairs",
                                  "output", "resume", "shard", "memory_limit", "threads", "quiet"}) {
@@ -185,7 +170,6 @@ Json content_options(const CaptureOptions& options) {
   // resumed.
   if (!options.packing) content["packing"] = enum_name(Packing::kEosBetween);
   // The content of files, not their paths.
-  const ModelEdits edits = read_edits(options.edit);
   content.erase("edit");
   if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
   if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
@@ -240,40 +224,6 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   read_routers(checkpoint, setup->edits.routes, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
   return setup;
-}
-
-CaptureSteps::CaptureSteps(const CaptureSetup& setup, std::vector<int> shards)
-    : setup_(setup), shards_(std::move(shards)) {}
-
-bool CaptureSteps::begin_shard() {
-  if (shard_ == shards_.size()) return false;
-  const SequenceRange range = setup_.shards[static_cast<std::size_t>(shards_[shard_++])];
-  windows_.clear();
-  for (CaptureWindow& window : plan_windows(setup_.input, range, setup_.windows)) {
-    windows_.push_back(std::make_shared<const CaptureWindow>(std::move(window)));
-  }
-  window_ = 0;
-  batch_ = 0;
-  return true;
-}
-
-std::optional<CaptureStep> CaptureSteps::next() {
-  if (window_ == windows_.size() && !begin_shard()) return std::nullopt;
-  CaptureStep step;
-  step.shard = shards_[shard_ - 1];
-  step.window = windows_[window_];
-  step.batch = make_batch(setup_, step.window->batches[batch_]);
-  step.begins_window = batch_ == 0;
-  step.begins_shard = step.begins_window && window_ == 0;
-  step.ends_window = batch_ + 1 == step.window->batches.size();
-  if (step.ends_window) {
-    ++window_;
-    batch_ = 0;
-  } else {
-    ++batch_;
-  }
-  step.ends_shard = window_ == windows_.size();
-  return step;
 }
 
 }  // namespace lime

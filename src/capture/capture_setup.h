@@ -51,7 +51,8 @@ struct CapturePlace {
 };
 
 /// Returns the options that determine the file's content: equal for all runs of one capture.
-Json content_options(const CaptureOptions& options);
+/// @param edits  those of options.edit
+Json content_options(const CaptureOptions& options, const ModelEdits& edits);
 
 /// Reads the input, determines sites, layers, tokens and rows, and rejects unsupported
 /// combinations.
@@ -61,36 +62,5 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                                                     const Checkpoint& checkpoint,
                                                     const CaptureTuning& tuning,
                                                     const CapturePlace& place);
-
-/// A pass of a capture, with the shards and windows that begin or end at it.
-struct CaptureStep {
-  int shard = 0;
-  std::shared_ptr<const CaptureWindow> window;
-  CaptureBatch batch;
-  bool begins_shard = false;
-  bool begins_window = false;
-  bool ends_window = false;
-  bool ends_shard = false;
-};
-
-/// Iterates over the passes of some shards, in the order in which their rows are written. All
-/// iterators produce the same steps.
-class CaptureSteps {
- public:
-  /// @param setup  must outlive this
-  CaptureSteps(const CaptureSetup& setup, std::vector<int> shards);
-
-  std::optional<CaptureStep> next();
-
- private:
-  bool begin_shard();
-
-  const CaptureSetup& setup_;
-  std::vector<int> shards_;
-  std::size_t shard_ = 0;                                      // the next one
-  std::vector<std::shared_ptr<const CaptureWindow>> windows_;  // of the current shard
-  std::size_t window_ = 0;
-  std::size_t batch_ = 0;
-};
 
 }  // namespace lime

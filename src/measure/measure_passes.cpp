@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "capture/activation_rows.h"
+#include "capture/capture_steps.h"
 #include "capture/capture_passes.h"
 #include "capture/capture_sizes.h"
 #include "model/kernels/parallel_tiles.h"

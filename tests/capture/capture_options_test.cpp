@@ -83,15 +83,15 @@ TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {
 
 TEST(CaptureOptionsTest, TellsWhatTheFileHoldsFromHowItWasMade) {
   CaptureOptions options = fit_options();
-  const Json before = content_options(options);
+  const Json before = content_options(options, {});
   options.threads = 3;
   options.resume = true;
   options.shard = WorkShare{1, 2};
   options.output = "elsewhere.h5";
   options.quiet = true;
-  EXPECT_EQ(content_options(options), before);
+  EXPECT_EQ(content_options(options, {}), before);
   options.store = StorageType::kFloat16;
-  EXPECT_NE(content_options(options), before);
+  EXPECT_NE(content_options(options, {}), before);
 }
 
 }  // namespace

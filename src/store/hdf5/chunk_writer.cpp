@@ -274,12 +274,12 @@ std::optional<std::uint64_t> ChunkWriter::allocate(const Chunk& chunk, std::size
   const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(chunk.end),
                                          static_cast<hsize_t>(activation_.dim)};
   const Lock lock;
-  hdf5::DeferredWrite deferred(size);
+  hdf5::WatchedWrite watched(size);
   const bool is_written =
       H5Dset_extent(dataset_.get(), extent.data()) >= 0 &&
-      H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, 0, offset.data(), size, deferred.data()) >= 0;
+      H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, 0, offset.data(), size, watched.data()) >= 0;
   hdf5::check_written(file_, is_written, name_);
-  return deferred.place();
+  return watched.place();
 }
 
 void ChunkWriter::write_chunk(const Chunk& chunk, const StoredChunk& stored) {
@@ -288,19 +288,14 @@ void ChunkWriter::write_chunk(const Chunk& chunk, const StoredChunk& stored) {
   const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(chunk.end),
                                          static_cast<hsize_t>(activation_.dim)};
   const Lock lock;
-  hsize_t before = 0;
-  hsize_t after = 0;
-  const hid_t file = Hdf5Access::id(file_);
-  const bool is_written =
-      H5Dset_extent(dataset_.get(), extent.data()) >= 0 && H5Fget_filesize(file, &before) >= 0 &&
-      H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, stored.skipped_filters, offset.data(),
-                     stored.bytes.size(), stored.bytes.data()) >= 0 &&
-      H5Fget_filesize(file, &after) >= 0;
+  const hdf5::WatchedWrite watched(stored.bytes.data());
+  const bool is_written = H5Dset_extent(dataset_.get(), extent.data()) >= 0 &&
+                          H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, stored.skipped_filters,
+                                         offset.data(), stored.bytes.size(), watched.data()) >= 0;
   hdf5::check_written(file_, is_written, name_);
-  // The file grew by exactly the chunk, unless HDF5 also wrote its own structures: add_data()
-  // verifies this assumption, and the trailer covers rejected extents.
-  if (after == before + stored.bytes.size()) {
-    Hdf5Access::add_data(file_, {before, stored.bytes.size(), stored.checksum});
+  // Without a place the trailer covers the chunk like HDF5's own structures.
+  if (watched.place()) {
+    Hdf5Access::add_data(file_, {*watched.place(), stored.bytes.size(), stored.checksum});
   }
 }
 

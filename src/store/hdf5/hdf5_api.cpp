@@ -79,27 +79,28 @@ void check_errno(const fs::path& path, std::string_view what, const ErrorDetail&
   throw IoError("store: '{}': {}: {}", path.string(), what, describe_errno(detail.code));
 }
 
-/// What a DeferredWrite of the lock's owner waits for.
-struct Deferred {
-  std::vector<std::byte> zeros;
-  bool is_active = false;
+/// What a WatchedWrite of the lock's owner waits for.
+struct Watched {
+  const void* data = nullptr;
+  bool is_written = true;
   std::optional<std::uint64_t> place;
+  std::vector<std::byte> zeros;
 };
-Deferred deferred;
+Watched watched;
 
-/// HDF5's driver for files of the system, "sec2", as it was before write_or_defer().
+/// HDF5's driver for files of the system, "sec2", as it was before watched_write().
 const H5FD_class_t* system_driver = nullptr;
 
-herr_t write_or_defer(H5FD_t* file, H5FD_mem_t type, hid_t transfer, haddr_t place,
-                      std::size_t size, const void* data) {
-  if (deferred.is_active && data == deferred.zeros.data()) {
-    deferred.place = place;
-    return 0;
+herr_t watched_write(H5FD_t* file, H5FD_mem_t type, hid_t transfer, haddr_t place, std::size_t size,
+                     const void* data) {
+  if (data == watched.data) {
+    watched.place = place;
+    if (!watched.is_written) return 0;
   }
   return system_driver->write(file, type, transfer, place, size, data);
 }
 
-/// Registers the system's driver with write_or_defer() in place of its write function. Its class is
+/// Registers the system's driver with watched_write() in place of its write function. Its class is
 /// reached through an open file, the only public way.
 hid_t register_driver() {
   const Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -109,7 +110,7 @@ hid_t register_driver() {
   static H5FD_class_t driver = *opened->cls;
   system_driver = opened->cls;
   H5FDclose(opened);
-  driver.write = write_or_defer;
+  driver.write = watched_write;
   return H5FDregister(&driver);
 }
 
@@ -119,7 +120,7 @@ Id access_properties() {
   // Files are written once and unfinished ones have unique names, so locks would only fail.
   H5Pset_file_locking(properties.get(), false, true);
   H5Pset_meta_block_size(properties.get(), hsize_t{32} * 1024);
-  // No pool for small data: a chunk is then at the end of the file (see ChunkWriter::write_chunk).
+  // No pool for small data: chunks are then in the order of writing.
   H5Pset_small_data_block_size(properties.get(), 0);
   return properties;
 }
@@ -251,14 +252,22 @@ Id create_file(const fs::path& path, const fs::path& shown) {
   return file;
 }
 
-DeferredWrite::DeferredWrite(std::size_t size) {
-  if (deferred.zeros.size() < size) deferred.zeros.assign(size, std::byte{0});
-  deferred.place.reset();
-  deferred.is_active = true;
+WatchedWrite::WatchedWrite(const void* data) {
+  watched.data = data;
+  watched.is_written = true;
+  watched.place.reset();
 }
-DeferredWrite::~DeferredWrite() { deferred.is_active = false; }
-const void* DeferredWrite::data() const { return deferred.zeros.data(); }
-std::optional<std::uint64_t> DeferredWrite::place() const { return deferred.place; }
+
+WatchedWrite::WatchedWrite(std::size_t size) {
+  if (watched.zeros.size() < size) watched.zeros.assign(size, std::byte{0});
+  watched.data = watched.zeros.data();
+  watched.is_written = false;
+  watched.place.reset();
+}
+
+WatchedWrite::~WatchedWrite() { watched.data = nullptr; }
+const void* WatchedWrite::data() const { return watched.data; }
+std::optional<std::uint64_t> WatchedWrite::place() const { return watched.place; }
 
 void discard_file(Id& file) {
   if (!file) return;

@@ -73,18 +73,20 @@ Id open_file(const std::filesystem::path& path);
 /// calls give equal bytes: no times are stored.
 /// @param shown  file name for error messages: the final path. @throws IoError
 Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
-/// While it exists, HDF5 does not write `data()` to a file of create_file() on this thread, but
-/// notes the place: a chunk is allocated, and other threads can write it without the lock. Hold the
-/// lock.
-class DeferredWrite {
+/// Notes the place where HDF5 writes `data()` to a file of create_file(). Hold the lock.
+class WatchedWrite {
  public:
-  explicit DeferredWrite(std::size_t size);
-  ~DeferredWrite();
-  DeferredWrite(const DeferredWrite&) = delete;
-  DeferredWrite& operator=(const DeferredWrite&) = delete;
+  /// Watches the write of `data`, which the caller keeps.
+  explicit WatchedWrite(const void* data);
+  /// Watches the write of `size` zeros, and prevents it: a chunk is allocated, and other threads
+  /// can write it without the lock.
+  explicit WatchedWrite(std::size_t size);
+  ~WatchedWrite();
+  WatchedWrite(const WatchedWrite&) = delete;
+  WatchedWrite& operator=(const WatchedWrite&) = delete;
 
-  const void* data() const;  ///< of `size` bytes, zeros
-  /// Returns the place in the file; nothing if HDF5 wrote the zeros or nothing yet.
+  const void* data() const;
+  /// Returns the place in the file; nothing if HDF5 copied the data, or wrote nothing yet.
   std::optional<std::uint64_t> place() const;
 };
 
