@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small random models of every decoder family, and their activations as transformers computes them.
 
-Shared by make_family_goldens.py and bench/parity/compare_families.py.
+Shared by make_family_goldens.py and bench/parity/check_families.py.
 
 BRANCHES lists, per family, the keys of config.json whose value changes the computation, with values
 for each branch. golden_settings() covers every value at least once; random_settings() draws.

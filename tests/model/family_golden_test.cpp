@@ -110,7 +110,7 @@ class FamilyGoldenTest : public ::testing::TestWithParam<FamilyCase> {
  protected:
   FamilyGoldenTest() : file_(folder() / (family() + ".h5")) {}
 
-  /// bench/parity/compare_families.py compares models of its own.
+  /// bench/parity/check_families.py compares models of its own.
   static std::filesystem::path folder() {
     const char* const other = std::getenv("LIME_FAMILY_GOLDENS");
     return other != nullptr ? other : golden_file("families");

@@ -203,16 +203,16 @@ Metaspace read_metaspace(const KeyReader& fields) {
 }
 
 /// Passes pieces through the stages from one on.
-class Pipeline : public PieceConsumer {
+class StageChain : public PieceConsumer {
  public:
-  Pipeline(std::span<const PreTokenizer::Stage> stages, std::span<StageScratch> scratch,
+  StageChain(std::span<const PreTokenizer::Stage> stages, std::span<StageScratch> scratch,
              WorkBudget& budget, PieceConsumer& consumer)
       : stages_(stages), scratch_(scratch), budget_(budget), consumer_(consumer) {}
 
   void accept(const TextPiece& piece) override {
     if (piece.text.empty()) return;
     if (stages_.empty()) return consumer_.accept(piece);
-    Pipeline rest(stages_.subspan(1), scratch_.subspan(1), budget_, consumer_);
+    StageChain rest(stages_.subspan(1), scratch_.subspan(1), budget_, consumer_);
     const PreTokenizer::Stage& stage = stages_.front();
     stage.split(piece, scratch_.front(), StageWork(budget_, stage.name), rest);
   }
@@ -299,7 +299,7 @@ PreTokenizer::Scratch PreTokenizer::make_scratch() const {
 
 void PreTokenizer::split(const TextPiece& piece, Scratch& scratch, WorkBudget& budget,
                          PieceConsumer& consumer) const {
-  Pipeline(stages_, scratch, budget, consumer).accept(piece);
+  StageChain(stages_, scratch, budget, consumer).accept(piece);
 }
 
 }  // namespace lime

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares every family's forward pass with transformers' and with its capture.
 
-    bench/capture/compare_families.py [--build build/release] [--threads 2] [--repeats 5]
-                                      [--families gpt2 gemma2 ...]
+    bench/capture/time_families.py [--build build/release] [--threads 2] [--repeats 5]
+                                   [--families gpt2 gemma2 ...]
 
 Writes a random model of 12 layers of width 768 per family, and runs the same sequences through
 transformers' base model, our pass and our capture in turn (no logits in any). The first pass of each
@@ -68,7 +68,7 @@ def our_rates(arguments, folder):
                "--batch-size", arguments.batch_size, "--output", folder / "capture.h5"]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"compare_families: {done.stderr.strip()}")
+        sys.exit(f"time_families: {done.stderr.strip()}")
     found = json.loads(done.stdout)
     return found["forward"]["passes"][0], found["capture"]["passes"][0]
 

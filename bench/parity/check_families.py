@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares random models of every decoder family with transformers.
 
-    bench/parity/compare_families.py [--build build/release] [--models 210] [--seed 1]
+    bench/parity/check_families.py [--build build/release] [--models 210] [--seed 1]
 
 Draws configurations over the branches of tests/golden/family_models.py, computes hidden states,
 queries, keys and values before and after rotation, attention patterns, MLP activations and logits
