@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/checkpoint_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "checkpoint/gguf/gguf_files.h"
+#include "checkpoint/weights/safetensors.h"
 #include "checkpoint/weights/torch_file.h"
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
@@ -272,10 +278,41 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the order in which transformers looks for them; an index ends in .json.
-constexpr std::array<const char*, 4> kWeightFiles = {
-    "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-    "pytorch_model.bin.index.json"};
+/// A format of weights in the files of Hugging Face: one file, or shards that an index lists.
+struct WeightFormat {
+  const char* file;
+  const char* index;
+  std::vector<TensorView> (*parse)(std::span<const std::byte> bytes, std::string_view where);
+};
+
+std::vector<TensorView> parse_safetensors(std::span<const std::byte> bytes,
+                                          std::string_view where) {
+  return parse_safetensors_header(bytes, where).tensors;
+}
+
+/// In the order in which transformers looks for them. The first is also that of other extensions.
+constexpr WeightFormat kWeightFormats[] = {
+    {"model.safetensors", "model.safetensors.index.json", parse_safetensors},
+    {"pytorch_model.bin", "pytorch_model.bin.index.json", parse_torch_file},
+};
+
+const WeightFormat& format_of(const fs::path& file) {
+  for (const WeightFormat& format : kWeightFormats) {
+    if (file.extension() == fs::path(format.file).extension()) return format;
+  }
+  return kWeightFormats[0];
+}
+
+/// Returns "a, b, c or d".
+std::string names_of_weight_files() {
+  std::vector<std::string> names;
+  for (const WeightFormat& format : kWeightFormats) {
+    names.insert(names.end(), {format.file, format.index});
+  }
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
 
 /// Returns true if the target of `file`, a symbolic link, is in `folder`. Hugging Face's cache
 /// links the files of `REPO/snapshots/REVISION` to `REPO/blobs`, which counts as inside.
@@ -313,9 +350,7 @@ ShardMap read_index(const fs::path& path) {
 WeightFile open_file(const fs::path& path) {
   WeightFile file = {.path = path, .file = MappedFile(path), .tensors = {}};
   const auto bytes = file.file.bytes();
-  file.tensors = path.extension() == ".bin"
-                     ? parse_torch_file(bytes, path.string())
-                     : parse_safetensors_header(bytes, path.string()).tensors;
+  file.tensors = format_of(path).parse(bytes, path.string());
   return file;
 }
 
@@ -364,22 +399,23 @@ WeightFiles open_gguf_weights(const fs::path& path) {
 
 bool has_weights(const fs::path& folder) {
   if (is_gguf_file(folder)) return true;
-  return std::ranges::any_of(kWeightFiles,
-                             [&](const char* name) { return path_exists(folder / name); });
+  return std::ranges::any_of(kWeightFormats, [&](const WeightFormat& format) {
+    return path_exists(folder / format.file) || path_exists(folder / format.index);
+  });
 }
 
 WeightFiles open_weight_files(const fs::path& folder) {
   if (is_gguf_file(folder)) return open_gguf_weights(folder);
-  for (const char* const name : kWeightFiles) {
-    if (!path_exists(folder / name)) continue;
-    if (fs::path(name).extension() == ".json") return open_shards(folder, name);
-    WeightFiles weights;
-    weights.tensors = weights.files.emplace_back(open_file(folder / name)).tensors;
-    return weights;
+  for (const WeightFormat& format : kWeightFormats) {
+    if (path_exists(folder / format.file)) {
+      WeightFiles weights;
+      weights.tensors = weights.files.emplace_back(open_file(folder / format.file)).tensors;
+      return weights;
+    }
+    if (path_exists(folder / format.index)) return open_shards(folder, format.index);
   }
-  throw IoError("'{}': the folder contains no weights, expected {}, {}, {} or {}{}",
-                folder.string(), kWeightFiles[0], kWeightFiles[1], kWeightFiles[2], kWeightFiles[3],
-                other_weights_hint(folder));
+  throw IoError("'{}': the folder contains no weights, expected {}{}", folder.string(),
+                names_of_weight_files(), other_weights_hint(folder));
 }
 
 }  // namespace lime
