@@ -14,6 +14,7 @@
 #include "core/threads/threads.h"
 #include "store/capture_layout.h"
 #include "store/hdf5/fletcher32.h"
+#include "store/hdf5/watched_write.h"
 
 namespace lime {
 namespace {

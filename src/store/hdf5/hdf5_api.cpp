@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/hdf5/hdf5_api.h"
 
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <csignal>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/files/atomic_file.h"
-#include "core/program/program.h"
+#include "store/hdf5/watched_write.h"
 
 namespace lime::hdf5 {
 namespace {
@@ -77,41 +72,6 @@ ErrorDetail take_error() {
 void check_errno(const fs::path& path, std::string_view what, const ErrorDetail& detail) {
   if (detail.code == 0) return;
   throw IoError("store: '{}': {}: {}", path.string(), what, describe_errno(detail.code));
-}
-
-/// What a WatchedWrite of the lock's owner waits for.
-struct Watched {
-  const void* data = nullptr;
-  bool is_written = true;
-  std::optional<std::uint64_t> place;
-  std::vector<std::byte> zeros;
-};
-Watched watched;
-
-/// HDF5's driver for files of the system, "sec2", as it was before watched_write().
-const H5FD_class_t* system_driver = nullptr;
-
-herr_t watched_write(H5FD_t* file, H5FD_mem_t type, hid_t transfer, haddr_t place, std::size_t size,
-                     const void* data) {
-  if (data == watched.data) {
-    watched.place = place;
-    if (!watched.is_written) return 0;
-  }
-  return system_driver->write(file, type, transfer, place, size, data);
-}
-
-/// Registers the system's driver with watched_write() in place of its write function. Its class is
-/// reached through an open file, the only public way.
-hid_t register_driver() {
-  const Id properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(properties.get());
-  H5FD_t* const opened = H5FDopen("/dev/null", H5F_ACC_RDONLY, properties.get(), HADDR_UNDEF);
-  if (opened == nullptr) return H5I_INVALID_HID;
-  static H5FD_class_t driver = *opened->cls;
-  system_driver = opened->cls;
-  H5FDclose(opened);
-  driver.write = watched_write;
-  return H5FDregister(&driver);
 }
 
 Id access_properties() {
@@ -242,7 +202,7 @@ Id open_file(const fs::path& path) {
 Id create_file(const fs::path& path, const fs::path& shown) {
   const Lock lock;
   const Id access = access_properties();
-  static const hid_t driver = register_driver();
+  const hid_t driver = watched_driver();
   if (driver >= 0) H5Pset_driver(access.get(), driver, nullptr);
   const Id creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.get(), false);
@@ -251,23 +211,6 @@ Id create_file(const fs::path& path, const fs::path& shown) {
   if (!file) fail_writing(shown, "cannot be written");
   return file;
 }
-
-WatchedWrite::WatchedWrite(const void* data) {
-  watched.data = data;
-  watched.is_written = true;
-  watched.place.reset();
-}
-
-WatchedWrite::WatchedWrite(std::size_t size) {
-  if (watched.zeros.size() < size) watched.zeros.assign(size, std::byte{0});
-  watched.data = watched.zeros.data();
-  watched.is_written = false;
-  watched.place.reset();
-}
-
-WatchedWrite::~WatchedWrite() { watched.data = nullptr; }
-const void* WatchedWrite::data() const { return watched.data; }
-std::optional<std::uint64_t> WatchedWrite::place() const { return watched.place; }
 
 void discard_file(Id& file) {
   if (!file) return;
@@ -407,81 +350,3 @@ void check_written(const Hdf5Writer& file, bool is_written, const std::string& w
 }
 
 }  // namespace lime::hdf5
-
-namespace lime {
-namespace {
-
-/// State of a file: changing the content changes its ctime.
-using FileState = std::array<std::int64_t, 6>;
-
-std::optional<FileState> state_of(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileState{static_cast<std::int64_t>(status.st_dev),
-                   static_cast<std::int64_t>(status.st_ino),
-                   status.st_size,
-                   status.st_mtim.tv_sec,
-                   status.st_ctim.tv_sec,
-                   status.st_ctim.tv_nsec};
-}
-
-/// Starts `arguments` with SIGINT blocked: Ctrl-C in a terminal reaches the helper program as well,
-/// whose end must not count as a crash. @return its process; 0 if it cannot be started.
-pid_t start_helper(char* const* arguments) {
-  posix_spawnattr_t attributes;
-  if (::posix_spawnattr_init(&attributes) != 0) return 0;
-  sigset_t blocked;
-  ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
-  ::sigaddset(&blocked, SIGINT);
-  ::posix_spawnattr_setsigmask(&attributes, &blocked);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  pid_t child = 0;
-  const int failure = ::posix_spawn(&child, arguments[0], nullptr, &attributes, arguments, environ);
-  ::posix_spawnattr_destroy(&attributes);
-  return failure == 0 ? child : 0;
-}
-
-/// Returns what HDF5 did to the helper program when it read the file; empty if it finished.
-std::string outcome_of_trial(const std::filesystem::path& path) {
-  std::string program = plugin_path("lime-trial-read");
-  std::string file = path;
-  char* const arguments[] = {program.data(), file.data(), nullptr};
-  const pid_t child = start_helper(arguments);
-  if (child == 0) return "";
-  int status = 0;
-  pid_t ended = 0;
-  do {
-    ended = ::waitpid(child, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  if (ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return "";
-  if (WIFEXITED(status) && WEXITSTATUS(status) == trial::kOutOfMemory) {
-    return "requests more memory than such a file needs";
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == trial::kNotListed) {
-    return "cannot list its contents";
-  }
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGALRM) return "";
-  return signal == SIGXCPU ? "does not terminate" : "would crash";
-}
-
-}  // namespace
-
-void try_reading(const std::filesystem::path& path) {
-  static std::mutex mutex;
-  static std::map<FileState, std::string> outcomes;
-  const std::optional<FileState> file = state_of(path);
-  if (!file) return;
-  std::unique_lock lock(mutex);
-  auto found = outcomes.find(*file);
-  if (found == outcomes.end()) {
-    lock.unlock();
-    std::string outcome = outcome_of_trial(path);
-    lock.lock();
-    found = outcomes.insert_or_assign(*file, std::move(outcome)).first;
-  }
-  if (found->second.empty()) return;
-  throw FormatError("store: '{}' is damaged or malicious: HDF5 {}", path.string(), found->second);
-}
-
-}  // namespace lime

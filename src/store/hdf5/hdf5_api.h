@@ -5,11 +5,9 @@
 
 #include <hdf5.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,23 +71,6 @@ Id open_file(const std::filesystem::path& path);
 /// calls give equal bytes: no times are stored.
 /// @param shown  file name for error messages: the final path. @throws IoError
 Id create_file(const std::filesystem::path& path, const std::filesystem::path& shown);
-/// Notes the place where HDF5 writes `data()` to a file of create_file(). Hold the lock.
-class WatchedWrite {
- public:
-  /// Watches the write of `data`, which the caller keeps.
-  explicit WatchedWrite(const void* data);
-  /// Watches the write of `size` zeros, and prevents it: a chunk is allocated, and other threads
-  /// can write it without the lock.
-  explicit WatchedWrite(std::size_t size);
-  ~WatchedWrite();
-  WatchedWrite(const WatchedWrite&) = delete;
-  WatchedWrite& operator=(const WatchedWrite&) = delete;
-
-  const void* data() const;
-  /// Returns the place in the file; nothing if HDF5 copied the data, or wrote nothing yet.
-  std::optional<std::uint64_t> place() const;
-};
-
 /// Closes a file that could not be written; HDF5 would otherwise retry forever to flush the rest.
 void discard_file(Id& file);
 
@@ -134,23 +115,5 @@ class Hdf5Access {
   /// Registers bytes that have their own checksum.
   static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
 };
-
-/// Has the helper program lime-trial-read (src/store/trial) read everything that HDF5 itself reads
-/// from a file: groups, links, attributes, texts, and numbers (at most 2^27 per dataset), except
-/// activations, whose chunks we read ourselves.
-///
-/// HDF5 1.10 trusts sizes and addresses in files; malicious ones make it crash, loop, or allocate
-/// all memory. Here this only terminates the helper, which is limited to the CPU time and memory
-/// that a file of this size can need, and the file is rejected. Errors that HDF5 reports are left
-/// to the next read. If the helper cannot be started, the file is not tried.
-/// @throws FormatError  if the helper crashed, or exceeded its time or memory. Thread-safe. Cost,
-/// once per process and file state: starting the helper, reading the tables.
-void try_reading(const std::filesystem::path& path);
-
-/// Exit statuses of the helper, besides 0.
-namespace trial {
-inline constexpr int kOutOfMemory = 3;
-inline constexpr int kNotListed = 4;
-}  // namespace trial
 
 }  // namespace lime

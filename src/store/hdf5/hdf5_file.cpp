@@ -10,6 +10,7 @@
 #include "core/errors.h"
 #include "core/half.h"
 #include "store/hdf5/hdf5_api.h"
+#include "store/hdf5/hdf5_trial.h"
 
 namespace lime {
 

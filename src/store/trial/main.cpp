@@ -17,6 +17,7 @@
 #include "store/hdf5/chunk_reader.h"
 #include "store/hdf5/hdf5_api.h"
 #include "store/hdf5/hdf5_file.h"
+#include "store/hdf5/hdf5_trial.h"
 
 namespace lime {
 namespace {
