@@ -14,6 +14,7 @@
 #include "core/program/program.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -296,14 +297,15 @@ void print_difference(const ResultsDifference& difference, const fs::path& path,
     if (column.largest == 0.0 && column.different == 0) continue;
     print_line(stdout, "  {}: {} of {} differ, largest difference {:.3g} at {}: {} before, {} now",
                column.column, column.different, column.values, column.largest, column.where,
-               dump_json(column.before), dump_json(column.after));
+               json_text(column.before), json_text(column.after));
   }
 }
 
 int run_rerun(const MetricCommands& commands, const RerunOptions& options, const RunOptions& run) {
   const Results before = read_results(options.results);
   const std::shared_ptr<MetricCommand> command = commands.find(before.metric);
-  const std::string made_with = cell_text(before.provenance.value("command", Json("")));
+  const Json command_line = before.provenance.value("command", Json(""));
+  const std::string made_with = command_line.is_string() ? command_line.get<std::string>() : "";
   throw_if(!command && !made_with.empty() && made_with.find("lime-metrics") == made_with.npos,
            "'{}': contains results of another program ('{}'); rerun its command: {}",
            options.results.string(), before.metric, made_with);

@@ -8,6 +8,7 @@
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -61,7 +62,7 @@ std::string results_to_json(const Results& results) {
   text += ",\n \"rows\": [";
   for (std::size_t i = 0; i < results.rows.size(); ++i) {
     text += i == 0 ? "\n  " : ",\n  ";
-    text += dump_json(results_value(results.rows[i].json()), -1);
+    text += json_text(results.rows[i]);
   }
   return text + "\n ]\n}\n";
 }
@@ -88,7 +89,7 @@ Results read_results(const std::filesystem::path& path) {
   results.provenance = member(document, "provenance", Json::value_t::object, "an object", where);
   for (const Json& row : member(document, "rows", Json::value_t::array, "a list", where)) {
     results.rows.push_back(
-        ResultRow::from_json(row, fmt::format("{}: rows[{}]", where, results.rows.size())));
+        row_from_json(row, fmt::format("{}: rows[{}]", where, results.rows.size())));
   }
   return results;
 }
@@ -97,8 +98,8 @@ std::vector<std::string> results_columns(const Results& results) {
   std::vector<std::string> columns;
   std::unordered_set<std::string> seen;
   for (const ResultRow& row : results.rows) {
-    for (const auto& item : row.json().items()) {
-      if (seen.insert(item.key()).second) columns.push_back(item.key());
+    for (const ResultRow::NamedCell& cell : row.cells()) {
+      if (seen.insert(cell.name).second) columns.push_back(cell.name);
     }
   }
   return columns;

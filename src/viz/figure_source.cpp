@@ -6,6 +6,7 @@
 #include "core/files/input_file.h"
 #include "core/files/sha256.h"
 #include "store/file_names.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {

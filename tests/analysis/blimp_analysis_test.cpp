@@ -16,6 +16,7 @@
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "core/errors.h"
+#include "store/results/row_json.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 
@@ -45,7 +46,7 @@ class BlimpTest : public ::testing::Test {
            std::optional<int> layer = std::nullopt) {
     std::vector<Json> found;
     for (const ResultRow& of_results : report.results.rows) {
-      const Json& candidate = of_results.json();
+      const Json candidate = row_to_json(of_results);
       if (candidate.at("level") != level || candidate.at("name") != name) continue;
       if (layer && candidate.at("layer") != *layer) continue;
       found.push_back(candidate);

@@ -50,10 +50,10 @@ TEST(CompareOptionTest, GivesTheDifferenceOfEveryLayer) {
     EXPECT_EQ(row.cell(col::kAlpha), 0.5);
     EXPECT_EQ(row.cell(col::kN), 20);
     // The units' samples differ by the layer index, all 20 equally.
-    EXPECT_NEAR(row.cell(col::kDifference).get<double>(), layer, 1e-12);
-    EXPECT_NEAR(row.cell(col::kCiLow).get<double>(), layer, 1e-12);
-    EXPECT_EQ(row.cell(col::kP).get<double>(), layer == 0 ? 1.0 : 1.0 / 10001.0);
-    EXPECT_EQ(row.cell(col::kPHolm).get<double>(), layer == 0 ? 1.0 : 3.0 / 10001.0);
+    EXPECT_NEAR(row.number(col::kDifference), layer, 1e-12);
+    EXPECT_NEAR(row.number(col::kCiLow), layer, 1e-12);
+    EXPECT_EQ(row.number(col::kP), layer == 0 ? 1.0 : 1.0 / 10001.0);
+    EXPECT_EQ(row.number(col::kPHolm), layer == 0 ? 1.0 : 3.0 / 10001.0);
   }
   const std::string text = format_report(report, ResultsFormat::kTable);
   EXPECT_THAT(text, HasSubstr("\nb - a: values, alpha 0.5, entropy (20 sequences)\n"));
@@ -78,8 +78,7 @@ TEST(CompareOptionTest, AllPairsAreComparedInOneDirection) {
   for (const ResultRow& row :
        rows_of_kind(run_analysis(counting.analysis, {}).results, "comparison")) {
     if (row.cell(col::kLayer) == 0) {
-      pairs.push_back(row.cell(col::kLabel).get<std::string>() +
-                      row.cell(col::kBaseline).get<std::string>());
+      pairs.push_back(row.text(col::kLabel) + row.text(col::kBaseline));
     }
   }
   EXPECT_THAT(pairs, ::testing::ElementsAre("ba", "ca", "cb"));
@@ -164,10 +163,10 @@ TEST(SummaryOptionTest, IsTheMeanOverTheLayersWithBothIntervals) {
   const Summary over_layers = summarize(layer_means, {.seed = 4});
   const Summary over_items = summarize(item_means, {.seed = 4});
   EXPECT_EQ(rows[1].cell(col::kLabel), "b");
-  EXPECT_NEAR(rows[1].cell(col::kMean).get<double>(), over_layers.mean, 1e-12);
-  EXPECT_NEAR(rows[1].cell(col::kMean).get<double>(), over_items.mean, 1e-12);
-  EXPECT_NEAR(rows[1].cell(col::kCiLow).get<double>(), over_layers.ci_low, 1e-12);
-  EXPECT_NEAR(rows[1].cell(col::kItemsCiHigh).get<double>(), over_items.ci_high, 1e-12);
+  EXPECT_NEAR(rows[1].number(col::kMean), over_layers.mean, 1e-12);
+  EXPECT_NEAR(rows[1].number(col::kMean), over_items.mean, 1e-12);
+  EXPECT_NEAR(rows[1].number(col::kCiLow), over_layers.ci_low, 1e-12);
+  EXPECT_NEAR(rows[1].number(col::kItemsCiHigh), over_items.ci_high, 1e-12);
   EXPECT_EQ(rows[1].cell(col::kLayers), 4);
   EXPECT_EQ(rows[1].cell(col::kN), 20);
 }

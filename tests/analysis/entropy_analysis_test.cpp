@@ -103,9 +103,7 @@ TEST_F(AnalyzeEntropyTest, StatisticsStayThoseOfAllSequences) {
   }
   use(alone, "alone.h5");
   const Results own = analyze_entropy(options_, {}).results;
-  EXPECT_GT(std::abs(first.rows[0].cell(col::kMean).get<double>() -
-                     own.rows[0].cell(col::kMean).get<double>()),
-            1e-3);
+  EXPECT_GT(std::abs(first.rows[0].number(col::kMean) - own.rows[0].number(col::kMean)), 1e-3);
   options_.entropy.preset = EntropyPreset::kRaw;
   const double raw_alone = mean_of_row(0);
   options_.captures.captures = {folder_ / "capture.h5"};

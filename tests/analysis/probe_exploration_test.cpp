@@ -63,10 +63,10 @@ TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
     const Report report = run_analysis(prepare_separability(options, {}), {});
     const ResultRow& row = report.results.rows.at(0);
     const SeparabilityExploration layer = explore_separability(reader, "values", 0, options, pool_);
-    EXPECT_EQ(row.cell(col::kConfusion), matrix_cell_of(layer.confusion));
+    EXPECT_EQ(row.cell(col::kConfusion), array_of(layer.confusion));
     double mean = 0.0;
     for (const double accuracy : layer.accuracies) mean += accuracy / 5.0;
-    EXPECT_NEAR(row.cell(col::kMean).get<double>(), mean, 1e-12);
+    EXPECT_NEAR(row.number(col::kMean), mean, 1e-12);
   }
 }
 
@@ -104,7 +104,7 @@ TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
       for (const ResultRow& row : report.results.rows) {
         if (row.cell(col::kLayer) != layer || row.cell(col::kLevel) != "task") continue;
         if (row.cell(col::kName) != explored.tasks[t]) continue;
-        EXPECT_NEAR(row.cell(col::kMean).get<double>(), explored.accuracies[t], 1e-12);
+        EXPECT_NEAR(row.number(col::kMean), explored.accuracies[t], 1e-12);
       }
     }
     EXPECT_EQ(explored.predictions.size(), 32U);

@@ -78,7 +78,7 @@ TEST_F(RunAnalysisTest, RowsStandInTheOrderOfTheUnitsForAnyNumberOfThreads) {
   ASSERT_EQ(results.rows.size(), 14u);
   EXPECT_EQ(results.rows[8].cell(col::kLabel), "b");
   EXPECT_EQ(results.rows[8].cell(col::kLayer), 1);
-  EXPECT_EQ(results.rows[8].json().begin().key(), "label");
+  EXPECT_EQ(results.rows[8].cells().front().name, "label");
 }
 
 TEST_F(RunAnalysisTest, RemarksThatCapturesHoldDifferentSequences) {

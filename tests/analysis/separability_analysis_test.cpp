@@ -12,6 +12,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
+#include "store/results/row_json.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -63,10 +64,10 @@ class SeparabilityTest : public ::testing::Test {
     }
     return "nothing was refused";
   }
-  static const Json& row(const Report& report, int layer, const std::string& method,
-                         const std::string& labels) {
+  static Json row(const Report& report, int layer, const std::string& method,
+                  const std::string& labels) {
     for (const ResultRow& of_results : report.results.rows) {
-      const Json& candidate = of_results.json();
+      const Json candidate = row_to_json(of_results);
       if (candidate.at("layer") == layer && candidate.at("method") == method &&
           candidate.at("labels") == labels) {
         return candidate;

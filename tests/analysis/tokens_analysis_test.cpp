@@ -15,6 +15,7 @@
 #include "core/errors.h"
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
+#include "store/results/row_json.h"
 #include "support/refusal.h"
 #include "support/statistics.h"
 #include "support/test_data.h"
@@ -52,7 +53,7 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
   const MatrixF rows = reader.read_sequence("hidden", 1, 1);
   const MatrixF all = reader.read_all("hidden", 1);
   const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(all)));
-  const Json& third = report.results.rows.at(8 + 2).json();
+  const Json third = row_to_json(report.results.rows.at(8 + 2));
   EXPECT_EQ(third.at("layer"), 1);
   EXPECT_EQ(third.at("position"), 2);
   EXPECT_EQ(third.at("token"), reader.rows().token.at(5 + 2));
@@ -67,7 +68,7 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
               matrix_renyi_entropy(ConstMatrixRefD(z), 0.5) -
                   matrix_renyi_entropy(ConstMatrixRefD(rest), 0.5),
               1e-7);
-  EXPECT_TRUE(report.results.rows.at(7).cell(col::kNextCosine).is_null()) << "nothing follows";
+  EXPECT_TRUE(report.results.rows.at(7).cell(col::kNextCosine).is_empty()) << "nothing follows";
 }
 
 TEST_F(TokensAnalysisTest, ReadsTheLogitLensIfTheCaptureHasIt) {

@@ -94,8 +94,8 @@ TEST_F(TsneAnalysisTest, GivesARowPerSiteAndLayer) {
   EXPECT_EQ(row.cell(col::kClasses), 3);
   EXPECT_EQ(row.cell(col::kIterations), 150);
   EXPECT_EQ(row.cell(col::kRecall), 1.0);
-  EXPECT_GT(row.cell(col::kKlDivergence), 0.0);
-  EXPECT_GT(row.cell(col::kTrustworthiness), 0.8);
+  EXPECT_GT(row.number(col::kKlDivergence), 0.0);
+  EXPECT_GT(row.number(col::kTrustworthiness), 0.8);
   EXPECT_FALSE(row.has(col::kMoved));
   EXPECT_EQ(report.results.provenance.at("tsne_seconds").size(), 4U);
 }
@@ -110,7 +110,7 @@ TEST_F(TsneAnalysisTest, WritesCoordinatesBesideTheResults) {
   EXPECT_THAT(file.strings_attribute("names", "captures/0/rows/class"),
               ElementsAre(" is", " are", "100"));
   EXPECT_EQ(file.double_attribute("kl_divergence", "captures/0/hidden/000"),
-            report.results.rows[2].cell(col::kKlDivergence));
+            report.results.rows[2].number(col::kKlDivergence));
   // Separated classes stay separated: neighbours in the embedding have the same class.
   const MatrixF drawing = file.read_matrix("captures/0/hidden/000");
   for (Eigen::Index i = 0; i < drawing.rows(); ++i) {
@@ -161,7 +161,7 @@ TEST_F(TsneAnalysisTest, AlignsEachLayerWithTheOneBefore) {
   EXPECT_FALSE(report.results.rows[0].has(col::kMoved));
   EXPECT_EQ(report.results.rows[2].cell(col::kLayer), 2);
   EXPECT_EQ(report.results.rows[2].cell(col::kSite), "hidden");
-  const double aligned = report.results.rows[2].cell(col::kMoved);
+  const double aligned = report.results.rows[2].number(col::kMoved);
   EXPECT_LT(aligned, 0.7);  // unaligned points move by 1.4 on average
   const Hdf5File file = embeddings(report);
   EXPECT_EQ(file.datasets("captures/0/hidden").size(), 3U);

@@ -12,6 +12,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "capture/capture.h"
 #include "measure/measure.h"
+#include "store/results/row_json.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
@@ -80,8 +81,8 @@ class MeasureTest : public ::testing::Test {
 inline void expect_equal_rows(const Results& found, const Results& expected, double tolerance) {
   ASSERT_EQ(found.rows.size(), expected.rows.size());
   for (std::size_t i = 0; i < found.rows.size(); ++i) {
-    const Json row = found.rows[i].json();
-    const Json other = expected.rows[i].json();
+    const Json row = row_to_json(found.rows[i]);
+    const Json other = row_to_json(expected.rows[i]);
     ASSERT_EQ(row.size(), other.size()) << row << "\n" << other;
     for (const auto& [name, value] : other.items()) {
       ASSERT_TRUE(row.contains(name)) << name;

@@ -93,8 +93,8 @@ TEST_F(ResultsFileTest, ReadsTheListsOfTheFirstSchema) {
   const Results results = read_results(testing::golden_file("results/schema-1.json"));
   ASSERT_EQ(results.rows.size(), 7U);
   EXPECT_EQ(results.rows[1].cell(col::kConfusion),
-            Json::parse("[[13,22,6,19],[14,17,19,10],[13,21,16,10],[17,21,16,6]]"));
-  EXPECT_EQ(results.rows[0].cell(col::kFoldAccuracies), Json::parse("[1.0,1.0,1.0,1.0,1.0]"));
+            (NumberArray{{4, 4}, {13, 22, 6, 19, 14, 17, 19, 10, 13, 21, 16, 10, 17, 21, 16, 6}}));
+  EXPECT_EQ(results.rows[0].cell(col::kFoldAccuracies), (NumberArray{{5}, {1, 1, 1, 1, 1}}));
   EXPECT_THAT(results_to_json(results), ::testing::HasSubstr(R"("schema": "lime-results/2")"));
   EXPECT_THAT(results_to_json(results),
               ::testing::HasSubstr(R"("fold_accuracies":[0.375,0.3125,)"));

@@ -4,14 +4,15 @@
 #include <string>
 
 #include "store/results/columns.h"
+#include "store/results/row_json.h"
 
 namespace lime::testing {
 
 /// Sets a cell to any value, as a damaged file may contain it.
 inline void set_cell(ResultRow& row, const Column& column, const Json& value) {
-  Json cells = row.json();
+  Json cells = row_to_json(row);
   cells[std::string(column.name)] = value;
-  row = ResultRow::from_json(cells, "row");
+  row = row_from_json(cells, "row");
 }
 
 }  // namespace lime::testing

@@ -17,7 +17,7 @@ using testing::sample_router;
 TEST(FigureColumnsTest, NarrowFiguresHaveFewerPanelsSideBySide) {
   FigureSource entropy = sample_entropy(4);
   for (ResultRow row : std::vector<ResultRow>(entropy.results.rows)) {
-    row.set(col::kSite, "routed_" + row.cell(col::kSite).get<std::string>());
+    row.set(col::kSite, "routed_" + row.text(col::kSite));
     entropy.results.rows.push_back(row);
   }
   std::erase_if(entropy.results.rows,

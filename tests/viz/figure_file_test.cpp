@@ -124,8 +124,7 @@ TEST_F(FigureFileTest, AConstantSeriesHasARange) {
 TEST_F(FigureFileTest, LongLabelsFindRoom) {
   FigureSource source = sample_entropy(6);
   for (ResultRow& row : source.results.rows) {
-    row.set(col::kLabel,
-            row.cell(col::kLabel).get<std::string>() + " with four kv heads and a very long name");
+    row.set(col::kLabel, row.text(col::kLabel) + " with four kv heads and a very long name");
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {});
   const auto path = write("long.png", figure, {.size = "80"});

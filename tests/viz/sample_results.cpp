@@ -83,11 +83,10 @@ FigureSource sample_weighted_router(int layers) {
   std::vector<ResultRow> more;
   for (const ResultRow& row : source.results.rows) {
     if (row.cell(col::kKind) == "weight") continue;
-    const auto shift =
-        0.05 * (row.cell(col::kSourceLayer) == 0 ? row.cell(col::kLayer).get<double>() : -1.0);
+    const auto shift = 0.05 * (row.cell(col::kSourceLayer) == 0 ? row.number(col::kLayer) : -1.0);
     ResultRow other = row;
     other.set(col::kWeighting, "keys");
-    other.set(col::kWeight, row.cell(col::kWeight).get<double>() + shift);
+    other.set(col::kWeight, row.number(col::kWeight) + shift);
     more.push_back(other);
     if (row.cell(col::kKind) != "mean_map") continue;
     other.set(col::kWeighting, "keys - none");

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <tuple>
 
+#include "store/results/row_json.h"
+
 namespace lime {
 namespace {
 
@@ -67,7 +69,7 @@ void write_probes(std::ostream& out, const BlimpShared::Input& input, const Resu
   Eigen::Index place = 0;
   for (const PairTask& task : input.tasks) {
     for (const SentencePair& pair : task.pairs) {
-      Json line = key.json();
+      Json line = row_to_json(key);
       line["task"] = task.name;
       line["pair"] = pair.number;
       line["good_right"] = judged(place, 0) > 0.5;

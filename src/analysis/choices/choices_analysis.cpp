@@ -301,8 +301,9 @@ void fill_choices_report(Report& report, const ChoicesOptions& options) {
                       ? "; MultiRC as lm-evaluation-harness scores it, with the label inverted"
                       : ""));
   for (const ResultRow& row : report.results.rows) {
-    if (!row.has(col::kPredictionShares)) continue;
-    const auto shares = row.cell(col::kPredictionShares).get<std::vector<double>>();
+    const NumberArray* const numbers = row.cell(col::kPredictionShares).array();
+    if (numbers == nullptr || numbers->values.empty()) continue;
+    const std::vector<double>& shares = numbers->values;
     const auto most = std::ranges::max_element(shares);
     if (*most < kOneSided) continue;
     report.notes.push_back(fmt::format(

@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <map>
+#include <unordered_map>
 
 #include "core/threads/thread_pool.h"
 #include "metrics/comparison/paired_comparison.h"
@@ -43,20 +44,21 @@ InvalidArgument nothing_in_common() {
 }
 
 /// Returns what a key names in its capture, equal for two captures.
-std::string subject_of(ResultRow key) {
+ResultRow subject_of(ResultRow key) {
   const std::string label = label_of(key);
   for (const TextColumn& column : {col::kLabel, col::kOtherLabel}) {
     if (key.text(column) == label) key.set(column, nullptr);
   }
-  return key.dump();
+  return key;
 }
 
 /// Returns the places of the same subject in two captures, the baseline's first, pair by pair.
 std::vector<std::pair<std::size_t, std::size_t>> matches_of(std::span<const ResultRow> keys,
                                                             ComparePairs which) {
-  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by label and subject
+  std::map<std::string, std::unordered_map<ResultRow, std::size_t, ResultRowHash>>
+      places;  // by label
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    places.try_emplace({label_of(keys[i]), subject_of(keys[i])}, i);
+    places[label_of(keys[i])].try_emplace(subject_of(keys[i]), i);
   }
   const std::vector<std::string> labels = distinct(keys, col::kLabel);
   const std::size_t num_baselines = which == ComparePairs::kFirst ? 1 : labels.size();
@@ -65,8 +67,9 @@ std::vector<std::pair<std::size_t, std::size_t>> matches_of(std::span<const Resu
     for (std::size_t other = baseline + 1; other < labels.size(); ++other) {
       for (std::size_t i = 0; i < keys.size(); ++i) {
         if (label_of(keys[i]) != labels[baseline]) continue;
-        const auto found = places.find({labels[other], subject_of(keys[i])});
-        if (found != places.end()) matches.emplace_back(i, found->second);
+        const auto& others = places.at(labels[other]);
+        const auto found = others.find(subject_of(keys[i]));
+        if (found != others.end()) matches.emplace_back(i, found->second);
       }
     }
   }
@@ -78,10 +81,10 @@ using SamplesGroup = std::vector<const Samples*>;
 /// Groups samples of the same quantity that differ only in `column`, in order of first appearance.
 std::vector<SamplesGroup> grouped_over(const Column& column, std::span<const Samples> all) {
   std::vector<SamplesGroup> groups;
-  std::map<std::string, std::size_t> places;
+  std::unordered_map<ResultRow, std::size_t, ResultRowHash> places;
   for (const Samples& samples : all) {
-    const std::string name = without(samples.key, column).dump() + samples.quantity;
-    const auto [place, is_new] = places.try_emplace(name, groups.size());
+    const ResultRow key = without(samples.key, column).set(col::kQuantity, samples.quantity);
+    const auto [place, is_new] = places.try_emplace(key, groups.size());
     if (is_new) groups.emplace_back();
     groups[place->second].push_back(&samples);
   }
@@ -143,17 +146,20 @@ ResultRow comparison_row(const Samples& first, const Samples& second,
                   {col::kPExact, result.exact}});
 }
 
+/// Returns the cells that name a comparison, but not its layer: those before the first value.
+ResultRow family_of(const ResultRow& row) {
+  ResultRow family = {{col::kKind, row.has(col::kLayer) ? "layers" : "means"}};
+  for (const auto& [name, value] : row.cells()) {
+    if (name == col::kBaselineMean.name) break;
+    if (name != col::kLayer.name && name != col::kKind.name) family.set_cell(name, value);
+  }
+  return family;
+}
+
 /// Sets p_holm of rows that are a family: one pair, site and quantity, all layers.
 void correct_over_layers(std::vector<ResultRow>& rows) {
-  std::map<std::string, std::vector<ResultRow*>> families;
-  for (ResultRow& row : rows) {
-    std::string family = row.has(col::kLayer) ? "layers" : "means";
-    for (const auto& [name, value] : row.json().items()) {
-      if (name == col::kBaselineMean.name) break;  // from here on are values, before it are names
-      if (name != col::kLayer.name) family += "\n" + value.dump();
-    }
-    families[family].push_back(&row);
-  }
+  std::unordered_map<ResultRow, std::vector<ResultRow*>, ResultRowHash> families;
+  for (ResultRow& row : rows) families[family_of(row)].push_back(&row);
   for (auto& [name, members] : families) {
     std::vector<double> p_values;
     for (const ResultRow* row : members) p_values.push_back(row->number(col::kP));

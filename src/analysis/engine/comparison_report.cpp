@@ -17,7 +17,7 @@ std::string name_of(const ResultRow& row, const Column& first_value) {
     return std::ranges::find(columns, column) != columns.end();
   };
   std::string name;
-  for (const auto& [key, value] : row.json().items()) {
+  for (const auto& [key, value] : row.cells()) {
     const Column column{key};
     if (column == first_value) break;
     // Metrics of many quantities have one more column with the same content.

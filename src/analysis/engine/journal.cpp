@@ -7,6 +7,7 @@
 
 #include "core/files/input_file.h"
 #include "core/utf8.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -34,7 +35,7 @@ std::string read_whole(const fs::path& path) {
 struct JournalLines {
   Json header;                    ///< null in an empty one
   Json damaged = Json::object();  ///< identities of the inputs where a unit found one damaged
-  std::map<std::string, UnitResult> units;
+  FinishedUnits units;
   std::size_t end = 0;  ///< of the last line that is kept
 };
 
@@ -60,10 +61,10 @@ void check_header(const fs::path& path, Json before, const std::string& header, 
 Json unit_result_to_json(const UnitResult& result) {
   Json value = Json::object();
   value["rows"] = Json::array();
-  for (const ResultRow& row : result.rows) value["rows"].push_back(row.json());
+  for (const ResultRow& row : result.rows) value["rows"].push_back(row_to_json(row));
   value["samples"] = Json::array();
   for (const Samples& samples : result.samples) {
-    value["samples"].push_back({{"key", samples.key.json()},
+    value["samples"].push_back({{"key", row_to_json(samples.key)},
                                 {"quantity", samples.quantity},
                                 {"items", samples.items},
                                 {"identity", samples.identity},
@@ -83,10 +84,10 @@ Json unit_result_to_json(const UnitResult& result) {
 
 UnitResult unit_result_from_json(const Json& value) {
   UnitResult result;
-  for (const Json& row : value.at("rows")) result.rows.push_back(ResultRow::from_json(row, "rows"));
+  for (const Json& row : value.at("rows")) result.rows.push_back(row_from_json(row, "rows"));
   for (const Json& samples : value.at("samples")) {
-    result.samples.push_back({ResultRow::from_json(samples.at("key"), "key"),
-                              samples.at("quantity"), samples.at("items"), samples.at("identity"),
+    result.samples.push_back({row_from_json(samples.at("key"), "key"), samples.at("quantity"),
+                              samples.at("items"), samples.at("identity"),
                               samples.at("values").get<std::vector<double>>()});
   }
   for (const Json& entry : value.at("matrices")) {
@@ -105,10 +106,10 @@ UnitResult unit_result_from_json(const Json& value) {
   return result;
 }
 
-/// A finished unit: the text of its key, and its result. @throws FormatError
-std::pair<std::string, UnitResult> read_unit(const Json& line, const std::string& where) {
+/// A finished unit: its key and its result. @throws FormatError
+std::pair<ResultRow, UnitResult> read_unit(const Json& line, const std::string& where) {
   try {
-    return {dump_json(line.at("unit")), unit_result_from_json(line.at("result"))};
+    return {row_from_json(line.at("unit"), "unit"), unit_result_from_json(line.at("result"))};
   } catch (const nlohmann::json::exception&) {
     throw FormatError("{}: is not a finished unit", where);
   } catch (const FormatError& error) {
@@ -136,7 +137,7 @@ void read_line(std::string_view text, const std::string& where, const fs::path& 
     lines.damaged.update(line["damaged"]);
   } else {
     auto [unit, result] = read_unit(line, where);
-    lines.units[std::move(unit)] = std::move(result);
+    lines.units.insert_or_assign(std::move(unit), std::move(result));
   }
 }
 
@@ -191,7 +192,7 @@ Journal::Journal(const fs::path& path, bool resume, const WorkShare& share)
       in_quotes(earlier.front()));
 }
 
-std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& identities) {
+FinishedUnits Journal::open(const Json& header, const Json& identities) {
   header_ = dump_json(header);
   identities_ = identities;
   if (!keeps()) return {};
@@ -199,19 +200,19 @@ std::map<std::string, UnitResult> Journal::open(const Json& header, const Json& 
   const bool exists = fs::exists(path_, ignored);
   if (exists) create();
   std::size_t end = 0;
-  std::map<std::string, UnitResult> finished = read(end);
+  FinishedUnits finished = read(end);
   if (!exists) return finished;
   file_->cut(end);
   if (end == 0) file_->append({&header_, 1});
   return finished;
 }
 
-std::map<std::string, UnitResult> Journal::finished() const {
+FinishedUnits Journal::finished() const {
   std::size_t own_end = 0;
   return read(own_end);
 }
 
-std::map<std::string, UnitResult> Journal::read(std::size_t& own_end) const {
+FinishedUnits Journal::read(std::size_t& own_end) const {
   std::vector<std::pair<fs::path, JournalLines>> journals;
   Json same = Json::object();
   for (const fs::path& path : journals_at(base_)) {
@@ -222,7 +223,7 @@ std::map<std::string, UnitResult> Journal::read(std::size_t& own_end) const {
       if (identities_.value(label, Json()) == identity) same[label] = identity;
     }
   }
-  std::map<std::string, UnitResult> finished;
+  FinishedUnits finished;
   for (auto& [path, lines] : journals) {
     if (!lines.header.is_null()) check_header(path, std::move(lines.header), header_, same);
     finished.merge(lines.units);
@@ -238,7 +239,7 @@ bool Journal::note_damage() {
 
 void Journal::add(const ResultRow& key, const UnitResult& result) {
   if (!keeps()) return;
-  append(dump_json({{"unit", results_value(key.json())}, {"result", unit_result_to_json(result)}}));
+  append(dump_json({{"unit", row_to_json(key)}, {"result", unit_result_to_json(result)}}));
 }
 
 void Journal::remove() {

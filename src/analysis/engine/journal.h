@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unordered_map>
+
 #include "analysis/engine/analysis.h"
 #include "core/files/checked_lines.h"
 #include "core/program/launcher.h"
@@ -9,6 +11,9 @@ namespace lime {
 
 /// Schema in a journal's header. Journals of other schemas are not resumed.
 inline constexpr const char* kJournalSchema = "lime-journal/3";
+
+/// Results of units by their keys.
+using FinishedUnits = std::unordered_map<ResultRow, UnitResult, ResultRowHash>;
 
 /// Stores the finished units of an analysis on disk, so that an interrupted run can be resumed.
 ///
@@ -30,14 +35,13 @@ class Journal {
   const WorkShare& share() const { return share_; }
 
   /// Sets the header, and reads what an earlier run and other processes have finished: results by
-  /// the text of the unit's key.
+  /// the unit's key.
   /// @param identities  of inputs, by label: unchanged when a damaged file is restored, though its
   ///                    hash may change. See note_damage().
   /// @throws InvalidArgument  if the earlier run had other options, inputs or versions, names the
   ///                          first difference; or if another process is writing its journal.
   /// @throws FormatError      if a line before the last is damaged.
-  std::map<std::string, UnitResult> open(const Json& header,
-                                         const Json& identities = Json::object());
+  FinishedUnits open(const Json& header, const Json& identities = Json::object());
 
   void add(const ResultRow& key, const UnitResult& result);
 
@@ -46,7 +50,7 @@ class Journal {
   bool note_damage();
 
   /// Reads what all processes have finished so far, as open().
-  std::map<std::string, UnitResult> finished() const;
+  FinishedUnits finished() const;
 
   /// Deletes the file; the run can no longer be resumed.
   void remove();
@@ -55,7 +59,7 @@ class Journal {
 
  private:
   /// @param own_end  where the last line of this process's journal that is kept ends
-  std::map<std::string, UnitResult> read(std::size_t& own_end) const;
+  FinishedUnits read(std::size_t& own_end) const;
   void create();
   /// Appends a line, after the header if it is the first.
   void append(const std::string& line);

@@ -8,6 +8,7 @@
 #include "analysis/engine/unit_runner.h"
 #include "core/program/program.h"
 #include "core/utf8.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -29,7 +30,7 @@ Json journal_header(const Analysis& analysis, const Results& results) {
   header["journal"] = kJournalSchema;
   header.update(identity_of(results, tool_version()));
   header["units"] = Json::array();
-  for (const Unit& unit : analysis.units) header["units"].push_back(results_value(unit.key.json()));
+  for (const Unit& unit : analysis.units) header["units"].push_back(row_to_json(unit.key));
   return header;
 }
 
@@ -56,10 +57,9 @@ Results begin_results(const Analysis& analysis, const RunOptions& run) {
 using MeasuredUnits = std::vector<std::optional<UnitResult>>;
 
 /// Puts what is `finished` into its place.
-void take_over(const Analysis& analysis, std::map<std::string, UnitResult> finished,
-               MeasuredUnits& units) {
+void take_over(const Analysis& analysis, FinishedUnits finished, MeasuredUnits& units) {
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto found = finished.find(analysis.units[i].key.dump());
+    const auto found = finished.find(analysis.units[i].key);
     if (found != finished.end()) units[i] = std::move(found->second);
   }
 }

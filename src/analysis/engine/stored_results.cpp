@@ -32,7 +32,7 @@ std::string parts_of(const ResultRow& row) {
 }
 
 double number_or_nan(const ResultRow& row, const std::string& column) {
-  return number_of(row.cell({column})).value_or(std::numeric_limits<double>::quiet_NaN());
+  return row.cell({column}).number().value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 /// Returns the name of a row, e.g. "LIMe, values, layer 3".
@@ -42,23 +42,27 @@ std::string describe_row(const ResultRow& row, std::size_t index) {
                                Column(col::kLayer), Column(col::kTask)}) {
     if (!row.has(column)) continue;
     if (!text.empty()) text += ", ";
-    text += row.cell(column).is_string() ? row.text(column)
-                                         : fmt::format("{} {}", column.name, row.shown(column));
+    text += row.cell(column).is_text() ? row.text(column)
+                                       : fmt::format("{} {}", column.name, row.shown(column));
   }
   return text.empty() ? fmt::format("row {}", index) : text;
 }
 
 /// Returns |after - before|, or infinity if their types differ.
-double distance(const Json& before, const Json& after) {
+double distance(const ResultCell& before, const ResultCell& after) {
   if (before == after) return 0.0;
-  if (!before.is_number() || !after.is_number()) return std::numeric_limits<double>::infinity();
-  return std::abs(after.get<double>() - before.get<double>());
+  const auto old_number = before.number();
+  const auto new_number = after.number();
+  const bool are_numbers = old_number && new_number && !std::isnan(*old_number - *new_number);
+  return are_numbers ? std::abs(*new_number - *old_number)
+                     : std::numeric_limits<double>::infinity();
 }
 
-bool within(const Json& before, const Json& after, double difference, double tolerance) {
+bool within(const ResultCell& before, const ResultCell& after, double difference,
+            double tolerance) {
   if (difference == 0.0) return before == after;
   if (!std::isfinite(difference)) return false;
-  const double size = std::max(std::abs(before.get<double>()), std::abs(after.get<double>()));
+  const double size = std::max(std::abs(*before.number()), std::abs(*after.number()));
   return difference <= tolerance * size;
 }
 
@@ -66,10 +70,10 @@ ColumnDifference compare_column(const std::string& name, const std::vector<Resul
                                 const std::vector<ResultRow>& after, double tolerance) {
   ColumnDifference result{.column = name, .where = "", .before = nullptr, .after = nullptr};
   for (std::size_t i = 0; i < before.size(); ++i) {
-    if (!before[i].json().contains(name) && !after[i].json().contains(name)) continue;
+    if (!before[i].contains({name}) && !after[i].contains({name})) continue;
     ++result.values;
-    const Json old_value = results_value(before[i].cell({name}));
-    const Json new_value = results_value(after[i].cell({name}));
+    const ResultCell& old_value = before[i].cell({name});
+    const ResultCell& new_value = after[i].cell({name});
     const double difference = distance(old_value, new_value);
     if (!within(old_value, new_value, difference, tolerance)) ++result.different;
     if (difference > result.largest) {
@@ -109,7 +113,7 @@ std::vector<Measurement> measurements_of(const ResultRow& row, const std::string
     add(measure.empty() ? metric : measure, "mean", "ci_low", "ci_high");
     return found;
   }
-  for (const auto& [name, value] : row.json().items()) {
+  for (const auto& [name, value] : row.cells()) {
     const Column* const column = find_column(name);
     const std::string_view all = name;
     if (column == nullptr || column->type != CellType::kNumber || all.ends_with("_low") ||

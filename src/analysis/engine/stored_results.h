@@ -28,8 +28,8 @@ struct ColumnDifference {
   std::int64_t different = 0;  ///< beyond the tolerance
   double largest = 0.0;        ///< of |after - before| over numbers; infinite beside NaN or a text
   std::string where;           ///< the row of the largest: "LIMe, values, layer 3"
-  Json before;                 ///< its value in both; null where nothing differs
-  Json after;
+  ResultCell before;           ///< its value in both; empty where nothing differs
+  ResultCell after;
 };
 
 /// Value-by-value difference of the rows of two results.

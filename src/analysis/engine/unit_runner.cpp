@@ -17,10 +17,10 @@ std::int64_t bytes_of(const Unit& unit, int threads) {
 /// Returns the unit's key without the label, e.g. "values, layer 3".
 std::string note_of(const Unit& unit) {
   std::string note;
-  for (const auto& [name, value] : unit.key.json().items()) {
+  for (const auto& [name, value] : unit.key.cells()) {
     if (name == col::kLabel.name) continue;
     note += note.empty() ? "" : ", ";
-    note += (value.is_string() ? "" : name + " ") + cell_text(value);
+    note += (value.is_text() ? "" : name + " ") + cell_text(value);
   }
   return note;
 }

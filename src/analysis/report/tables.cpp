@@ -13,6 +13,7 @@
 #include "core/errors.h"
 #include "core/number_text.h"
 #include "core/program/terminal.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -28,7 +29,7 @@ enum class Detail { kBar, kInterval, kSpread, kValue };
 
 /// Returns the text of a cell that names something, whether number or text.
 std::string cell_text(const ResultRow& row, const Column& column) {
-  throw_if(!row.has(column), "table: a row has no column '{}': {}", column.name, row.dump());
+  throw_if(!row.has(column), "table: a row has no column '{}': {}", column.name, json_text(row));
   return row.shown(column);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <set>
+#include <unordered_map>
 
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/engine/capture_rows.h"
@@ -13,6 +14,7 @@
 #include "analysis/separability/separability_analysis.h"
 #include "analysis/similarity/similarity_map.h"
 #include "core/utf8.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -244,7 +246,7 @@ void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, cons
 
 /// Returns a row per turn of each curve. @throws InvalidArgument  if a step occurs twice in one.
 std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
-  std::map<std::string, std::map<std::int64_t, const ResultRow*>> curves;
+  std::unordered_map<ResultRow, std::map<std::int64_t, const ResultRow*>, ResultRowHash> curves;
   for (const UnitResult& unit : units) {
     for (const ResultRow& row : unit.rows) {
       ResultRow curve = row;
@@ -252,7 +254,7 @@ std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
                                                                 col::kCiHigh, col::kN}) {
         curve.erase(column);
       }
-      if (curves[curve.dump()].emplace(row.integer(col::kStep), &row).second) continue;
+      if (curves[curve].emplace(row.integer(col::kStep), &row).second) continue;
       throw InvalidArgument(
           OptionName("inputs"),
           "step {} of '{}' has two values of {}; give each step once, or name the models "
@@ -260,8 +262,13 @@ std::vector<ResultRow> turn_rows(std::span<const UnitResult> units) {
           row.integer(col::kStep), row.text(col::kLabel), row.text(col::kMeasure));
     }
   }
+  // In the order of their texts, whatever that of the inputs.
+  std::vector<const decltype(curves)::value_type*> ordered;
+  for (const auto& curve : curves) ordered.push_back(&curve);
+  std::ranges::sort(ordered, {}, [](const auto* curve) { return json_text(curve->first); });
   std::vector<ResultRow> rows;
-  for (const auto& [name, by_step] : curves) {
+  for (const auto* const curve : ordered) {
+    const auto& by_step = curve->second;
     std::vector<SeriesPoint> points;
     std::vector<const ResultRow*> at;
     for (const auto& [step, row] : by_step) {

@@ -5,71 +5,31 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "store/results/column.h"
+#include "store/results/result_cell.h"
 
 namespace lime {
 
-/// Content of a column's cells. A number may be NaN or infinite; numbers and matrices are arrays.
-enum class CellType { kText, kInteger, kNumber, kBoolean, kNumbers, kMatrix };
-
-/// A column of results. store/results/columns.h declares all of them.
-struct Column {
-  std::string_view name = {};  ///< empty: no column
-  CellType type = CellType::kNumber;
-  std::string_view unit = {};  ///< "nats", "bytes"; empty: none, or it depends on the row
-  std::string_view meaning = {};
-
-  bool is_none() const { return name.empty(); }
-  bool operator==(const Column& other) const { return name == other.name; }
-};
-
-/// A column whose cells have the type `kType`: no other value compiles.
-template <CellType kType> struct ColumnOf : Column {
-  constexpr ColumnOf(std::string_view column_name, std::string_view column_meaning,
-                     std::string_view column_unit = {})
-      : Column{column_name, kType, column_unit, column_meaning} {}
-};
-
-using TextColumn = ColumnOf<CellType::kText>;
-using IntegerColumn = ColumnOf<CellType::kInteger>;
-using NumberColumn = ColumnOf<CellType::kNumber>;
-using BooleanColumn = ColumnOf<CellType::kBoolean>;
-using NumbersColumn = ColumnOf<CellType::kNumbers>;
-using MatrixColumn = ColumnOf<CellType::kMatrix>;
-
-/// A number and the ends of its interval: `cka`, `cka_low` and `cka_high`.
-struct MeasuredColumn : NumberColumn {
-  constexpr MeasuredColumn(std::string_view column_name, std::string_view low_name,
-                           std::string_view high_name, std::string_view column_meaning,
-                           std::string_view column_unit = {})
-      : NumberColumn(column_name, column_meaning, column_unit),
-        low(low_name, "lower end of the interval"),
-        high(high_name, "upper end of the interval") {}
-  NumberColumn low, high;
-};
-
-/// Returns `text` as a cell; bytes that are not UTF-8 become U+FFFD, as in every file.
-Json text_cell_of(std::string_view text);
-Json matrix_cell_of(const Eigen::MatrixXi& matrix);
+NumberArray array_of(const Eigen::MatrixXi& matrix);
 
 /// Converts a value to the content of a cell of type `kType`; null is an empty cell.
-template <CellType kType, typename T> Json cell_of(const T& value) {
+template <CellType kType, typename T> ResultCell cell_of(const T& value) {
   if constexpr (std::same_as<T, std::nullptr_t>) {
     return nullptr;
   } else if constexpr (kType == CellType::kText) {
-    return text_cell_of(value);
+    return std::string_view(value);
   } else if constexpr (kType == CellType::kMatrix) {
-    return matrix_cell_of(value);
+    return array_of(value);
   } else if constexpr (kType == CellType::kNumbers) {
-    return std::vector<double>(value.begin(), value.end());
+    return NumberArray{{std::ssize(value)}, {value.begin(), value.end()}};
   } else {
     static_assert(std::is_arithmetic_v<T> && std::same_as<T, bool> == (kType == CellType::kBoolean),
                   "the value is not of the column's type");
@@ -78,62 +38,81 @@ template <CellType kType, typename T> Json cell_of(const T& value) {
   }
 }
 
-/// A row of results: cells under columns, in the order in which they were set.
+/// A row of results: cells under columns, in the order in which they were set. Rows are equal if
+/// their cells are, in the same order; a row serves as a key.
 class ResultRow {
  public:
   /// A cell of an initializer list: `ResultRow{{col::kKind, "layer"}, {col::kHead, 3}}`.
-  struct Cell {
+  struct Entry {
     template <CellType kType, typename T>
-    Cell(const ColumnOf<kType>& column, const T& content)
+    Entry(const ColumnOf<kType>& column, const T& content)
         : name(column.name), value(cell_of<kType>(content)) {}
     std::string_view name;
-    Json value;
+    ResultCell value;
+  };
+  struct NamedCell {
+    std::string name;
+    ResultCell value;
+    bool operator==(const NamedCell&) const = default;
   };
   /// A column and the text that it must have.
   using Text = std::pair<TextColumn, std::string_view>;
 
   ResultRow() = default;
-  ResultRow(std::initializer_list<Cell> cells) {
-    for (const Cell& cell : cells) cells_[std::string(cell.name)] = cell.value;
+  ResultRow(std::initializer_list<Entry> entries) {
+    for (const Entry& entry : entries) place_of(entry.name) = entry.value;
   }
-  /// Reads a row of a file: "nan", "inf" and "-inf" become numbers, and the lists that schema 1
-  /// stored as text ("0.9; 0.8") arrays. Unknown columns are kept.
-  /// @throws FormatError  if it is not an object, or a cell is neither a value nor numbers.
-  static ResultRow from_json(const Json& object, std::string_view where);
 
   template <CellType kType, typename T>
   ResultRow& set(const ColumnOf<kType>& column, const T& value) {
-    cells_[std::string(column.name)] = cell_of<kType>(value);
+    place_of(column.name) = cell_of<kType>(value);
+    return *this;
+  }
+  /// Sets a cell to what a file has, whatever its column declares.
+  ResultRow& set_cell(std::string_view name, ResultCell value) {
+    place_of(name) = std::move(value);
     return *this;
   }
   /// Sets all cells of `other`; new ones follow those that are there.
   ResultRow& add(const ResultRow& other) {
-    cells_.update(other.cells_);
+    for (const NamedCell& cell : other.cells_) place_of(cell.name) = cell.value;
     return *this;
   }
-  void erase(const Column& column) { cells_.erase(std::string(column.name)); }
+  void erase(const Column& column) {
+    std::erase_if(cells_, [&](const NamedCell& cell) { return cell.name == column.name; });
+  }
 
+  const std::vector<NamedCell>& cells() const { return cells_; }
+  /// Returns true if the row has the cell, with or without a value.
+  bool contains(const Column& column) const { return find(column) != nullptr; }
   /// Returns true if the row has the cell and it is not empty.
-  bool has(const Column& column) const { return !cell(column).is_null(); }
-  /// Returns the content of a cell; null if it is absent.
-  const Json& cell(const Column& column) const;
+  bool has(const Column& column) const { return !cell(column).is_empty(); }
+  /// Returns the content of a cell; empty if it is absent.
+  const ResultCell& cell(const Column& column) const;
   /// Returns the text of a cell; empty if it has none.
-  const std::string& text(const Column& column) const;
+  const std::string& text(const Column& column) const { return cell(column).text(); }
   bool matches(std::initializer_list<Text> texts) const;
   /// Returns the number in a cell, also nan, inf and -inf. @throws FormatError  if it has none.
   double number(const Column& column) const;
   /// @throws FormatError  if the cell has no integer.
   std::int64_t integer(const Column& column) const;
-  /// Returns the cell as text, for headings and tables: "values", "3", "0.9; 0.8"; empty if absent.
-  std::string shown(const Column& column) const;
+  /// Returns cell_text(), for headings and tables: "values", "3", "0.9; 0.8"; empty if absent.
+  std::string shown(const Column& column) const { return cell_text(cell(column)); }
 
-  /// Returns the cells as an object; NaN and infinities are doubles in it.
-  const Json& json() const { return cells_; }
-  std::string dump() const;
   bool operator==(const ResultRow&) const = default;
+  std::size_t hash() const;
 
  private:
-  Json cells_ = Json::object();
+  const ResultCell* find(const Column& column) const;
+  /// Returns the cell called `name`, appended if it is absent.
+  ResultCell& place_of(std::string_view name);
+
+  std::vector<NamedCell> cells_;
+};
+
+/// Hash of rows that are keys.
+struct ResultRowHash {
+  std::size_t operator()(const ResultRow& row) const { return row.hash(); }
 };
 
 std::vector<const ResultRow*> rows_with(const std::vector<ResultRow>& rows,
@@ -151,14 +130,5 @@ template <typename Rows> std::vector<std::string> distinct(const Rows& rows, con
   }
   return texts;
 }
-
-/// Returns the number in a cell, also "nan", "inf" and "-inf"; no value if it has none.
-std::optional<double> number_of(const Json& cell);
-
-/// Returns `value` with NaN and infinities replaced by the strings "nan", "inf" and "-inf".
-Json results_value(const Json& value);
-
-/// Returns a cell as one text: arrays as in spreadsheets, "0.9; 0.8" and "3 1; 0 4".
-std::string cell_text(const Json& cell);
 
 }  // namespace lime

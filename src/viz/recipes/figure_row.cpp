@@ -4,13 +4,12 @@
 #include <iterator>
 
 #include "core/program/suggest.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
 
-std::string shown_value(const Json& value) {
-  return fmt::format("{:.40}", dump_json(results_value(value)));
-}
+std::string shown_value(const ResultCell& cell) { return fmt::format("{:.40}", json_text(cell)); }
 
 void check_there(const char* option, const std::vector<std::string>& wanted,
                  const std::vector<std::string>& there) {
@@ -24,16 +23,15 @@ void check_there(const char* option, const std::vector<std::string>& wanted,
 }  // namespace
 
 double FigureRow::number(const Column& column) const {
-  const Json& cell = row->cell(column);
-  if (cell.is_null()) return std::numeric_limits<double>::quiet_NaN();
-  if (const auto number = number_of(cell)) return *number;
+  const ResultCell& cell = row->cell(column);
+  if (cell.is_empty()) return std::numeric_limits<double>::quiet_NaN();
+  if (const auto number = cell.number()) return *number;
   throw FormatError("figure: '{}': '{}' must be a number, got {}", file->string(), column.name,
                     shown_value(cell));
 }
 
 bool FigureRow::has_index(const Column& column, int limit) const {
-  const Json& cell = row->cell(column);
-  const double value = cell.is_number() ? cell.get<double>() : -1.0;
+  const double value = row->cell(column).number().value_or(-1.0);
   return value >= 0.0 && value < limit && value == std::floor(value);
 }
 
@@ -41,7 +39,7 @@ int FigureRow::index(const Column& column, int limit) const {
   if (has_index(column, limit)) return static_cast<int>(number(column));
   throw FormatError("figure: '{}': '{}' must be a whole number from 0 to {}, got {}",
                     file->string(), column.name, limit - 1,
-                    row->json().contains(column.name) ? shown_value(row->cell(column)) : "none");
+                    row->contains(column) ? shown_value(row->cell(column)) : "none");
 }
 
 double option_number(const FigureSource& source, const char* name, double otherwise) {

@@ -10,6 +10,7 @@
 
 #include "core/errors.h"
 #include "store/results/columns.h"
+#include "store/results/row_json.h"
 
 namespace lime {
 namespace {
@@ -24,11 +25,11 @@ ResultRow full_row() {
 
 TEST(ResultRowTest, ComesBackFromItsTextAsItWas) {
   const ResultRow row = full_row();
-  const ResultRow back = ResultRow::from_json(Json::parse(row.dump()), "row");
+  const ResultRow back = row_from_json(Json::parse(json_text(row)), "row");
   EXPECT_EQ(back, row);
-  EXPECT_EQ(back.dump(), row.dump());
+  EXPECT_EQ(json_text(back), json_text(row));
   EXPECT_TRUE(std::signbit(back.number(col::kStd)));
-  EXPECT_EQ(row.dump(),
+  EXPECT_EQ(json_text(row),
             R"({"label":"LIMe","layer":null,"n":3,"mean":0.30000000000000004,"std":-0.0,)"
             R"("converged":true,"ci_low":"-inf","fold_accuracies":[1.0,0.3333333333333333,5e-324],)"
             R"("confusion":[[3,1],[0,4]]})");
@@ -36,12 +37,12 @@ TEST(ResultRowTest, ComesBackFromItsTextAsItWas) {
 
 TEST(ResultRowTest, NanComesBackAsANumber) {
   const ResultRow row = {{col::kMean, std::nan("")}};
-  const ResultRow back = ResultRow::from_json(Json::parse(row.dump()), "row");
+  const ResultRow back = row_from_json(Json::parse(json_text(row)), "row");
   EXPECT_TRUE(std::isnan(back.number(col::kMean)));
   EXPECT_TRUE(back.cell(col::kMean).is_number());
   const ResultRow list = {{col::kFoldAccuracies, std::vector<double>{0.5, std::nan("")}}};
-  EXPECT_EQ(list.dump(), R"({"fold_accuracies":[0.5,"nan"]})");
-  EXPECT_EQ(ResultRow::from_json(Json::parse(list.dump()), "row").shown(col::kFoldAccuracies),
+  EXPECT_EQ(json_text(list), R"({"fold_accuracies":[0.5,"nan"]})");
+  EXPECT_EQ(row_from_json(Json::parse(json_text(list)), "row").shown(col::kFoldAccuracies),
             "0.5; nan");
 }
 
@@ -65,6 +66,33 @@ TEST(ResultRowTest, NumbersThatAreNotThereAreAnError) {
   EXPECT_THROW(row.number(col::kStd), FormatError);
   EXPECT_THROW(row.number(col::kLabel), FormatError);
   EXPECT_THROW(row.integer(col::kMean), FormatError);
+}
+
+TEST(ResultRowTest, IsAKey) {
+  const ResultRow row = {{col::kLabel, "a"}, {col::kAlpha, 1.0}, {col::kMean, std::nan("")}};
+  const ResultRow whole = {{col::kLabel, "a"}, {col::kAlpha, 1}, {col::kMean, std::nan("")}};
+  EXPECT_EQ(row, whole) << "a number is what it counts, and NaN is NaN";
+  EXPECT_EQ(row.hash(), whole.hash());
+  const ResultRow back = row_from_json(Json::parse(json_text(row)), "row");
+  EXPECT_EQ(back, row);
+  EXPECT_EQ(back.hash(), row.hash());
+  for (const ResultRow& other :
+       {ResultRow{{col::kAlpha, 1.0}, {col::kLabel, "a"}, {col::kMean, std::nan("")}},
+        ResultRow{{col::kLabel, "a"}, {col::kAlpha, 1.0}},
+        ResultRow{{col::kLabel, "a"}, {col::kAlpha, 1.0}, {col::kMean, nullptr}},
+        ResultRow{{col::kLabel, "a"}, {col::kAlpha, 2.0}, {col::kMean, std::nan("")}}}) {
+    EXPECT_FALSE(other == row) << json_text(other);
+  }
+  const ResultRow seeds = {{col::kSeed, ~std::uint64_t{0}}};
+  EXPECT_EQ(json_text(seeds), R"({"seed":18446744073709551615})");
+  EXPECT_EQ(row_from_json(Json::parse(json_text(seeds)), "row"), seeds);
+}
+
+TEST(ResultRowTest, RefusesArraysThatAreNoMatrix) {
+  for (const char* const cell : {"[1,[2]]", "[[1],2]", "[[1],[2,3]]", "[[[1]]]", "[\"high\"]"}) {
+    const Json object = Json::parse(std::string("{\"confusion\":") + cell + "}");
+    EXPECT_THROW(row_from_json(object, "row"), FormatError) << cell;
+  }
 }
 
 TEST(ResultRowTest, SelectsRowsByTheirTexts) {
