@@ -13,7 +13,7 @@ from . import _lime_toolkit as _core
 from .errors import NoSuchNameError
 
 _NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_VERSIONS = (1, 2)
+_VERSIONS = (1, 2, 3)
 _FIELDS: dict[str, tuple[type, str]] = {
     "metric": (str, "a string"),
     "inputs": (list, "a list"),
@@ -38,7 +38,7 @@ class Results:
         schema = content.get("schema", "") if isinstance(content, dict) else ""
         if schema not in [f"lime-results/{version}" for version in _VERSIONS]:
             raise ValueError(
-                f"results: '{path}' has the schema '{schema}', this version reads lime-results/1 and 2"
+                f"results: '{path}' has the schema '{schema}', this version reads lime-results/1 to 3"
             )
         for name, (kind, what) in _FIELDS.items():
             if name not in content:
@@ -66,9 +66,11 @@ class Results:
 
     def columns(self) -> dict[str, list[Any]]:
         """Returns the table by column: keys in the order of their first appearance, None where a
-        row has no such key, and numbers as numbers ("nan", "inf" and "-inf" of numeric columns)."""
-        names = dict.fromkeys(name for row in self.rows for name in row)
-        return {name: _numbers([row.get(name) for row in self.rows]) for name in names}
+        row has no such key, and numbers as numbers ("nan", "inf" and "-inf" of numeric columns). A matrix,
+        an array with `axes`, has a line per element, as in CSV; np.array(row[...], float) of `rows` is whole."""
+        lines = [line for row in self.rows for line in _lines(row)]
+        names = dict.fromkeys(name for line in lines for name in line)
+        return {name: _numbers([line.get(name) for line in lines]) for name in names}
 
     def frame(self, library: str = "pandas") -> Any:
         """Returns the table as a frame of pandas (or "polars").
@@ -91,6 +93,30 @@ class Results:
         return pandas.DataFrame(
             {name: pandas.Series(values, dtype=_dtype(values)) for name, values in columns.items()}
         )
+
+
+def _lines(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the lines of a row in a table: one, or one per element of an array over its `axes`."""
+    axes = row.get("axes")
+    if not isinstance(axes, list):
+        return [row]
+    names = list(row)
+    value = names[names.index("axes") + 1 :][0] if names[-1] != "axes" else ""
+    elements = np.array(row.get(value), dtype=object)
+    if elements.ndim != len(axes):
+        raise ValueError(f"results: '{value}' must be an array over {', '.join(map(str, axes))}")
+    lines = []
+    for index in np.ndindex(elements.shape):
+        if elements[index] is None:
+            continue
+        line: dict[str, Any] = {}
+        for name in names:
+            if name == "axes":
+                line.update(zip(axes, index))
+            else:
+                line[name] = elements[index] if name == value else row[name]
+        lines.append(line)
+    return lines
 
 
 def _numbers(values: list[Any]) -> list[Any]:

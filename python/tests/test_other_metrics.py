@@ -143,10 +143,13 @@ def test_router_maps_are_bit_identical_to_lime_metrics(programs, tmp_path):
     output = tmp_path / "router.json"
     programs("lime-metrics", "router", checkpoint, "-o", output)
     found = lt.router(lt.router_weights(checkpoint))
-    rows = lt.Results(output).rows
-    for row in rows:
+    results = lt.Results(output)
+    lines = [line for line in zip(*(results.columns()[name] for name in ("kind", "source_layer"))) if line[0] == "mean_map"]
+    assert lines[:3] == [("mean_map", 0), ("mean_map", 0), ("mean_map", 1)], "a line per element"
+    for row in results.rows:
         if row["kind"] == "mean_map":
-            assert found.mean_map[row["layer"], row["source_layer"]] == pytest.approx(row["weight"], rel=1e-15)
+            weights = found.mean_map[row["layer"], : row["layer"] + 1]
+            assert weights == pytest.approx(np.array(row["weight"]), rel=1e-15)
         if row["kind"] == "head" and "entropy" in row:
             head = next(h for h in found.heads if (h["layer"], h["head"]) == (row["layer"], row["head"]))
             assert head["entropy"] == row["entropy"] and head["mean_depth"] == row["mean_depth"]

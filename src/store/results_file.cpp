@@ -3,19 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <unordered_set>
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
 #include "core/utf8.h"
+#include "store/results/matrix_rows.h"
 #include "store/results/row_json.h"
 
 namespace lime {
 namespace {
 
 constexpr std::string_view kFamily = "lime-results/";
-constexpr std::string_view kSchema = "lime-results/2";
-constexpr std::string_view kFirstSchema = "lime-results/1";  // lists were text
+constexpr std::string_view kSchema = "lime-results/3";
+/// Schema 1 stored lists as text, and both a row per element of a matrix.
+constexpr std::array<std::string_view, 2> kEarlierSchemas = {"lime-results/1", "lime-results/2"};
 
 /// Returns a member of type `type`, which `what` names in errors.
 const Json& member(const Json& object, const std::string& key, Json::value_t type,
@@ -37,8 +40,8 @@ void check_schema(const Json& document, std::string_view where) {
                         where);
   const auto schema = document["schema"].get<std::string>();
   throw_if<FormatError>(
-      schema != kSchema && schema != kFirstSchema,
-      "{}: has schema version {}, this build reads 1 and 2; recompute it or update", where,
+      schema != kSchema && std::ranges::find(kEarlierSchemas, schema) == kEarlierSchemas.end(),
+      "{}: has schema version {}, this build reads 1 to 3; recompute it or update", where,
       schema.substr(kFamily.size()));
 }
 
@@ -91,15 +94,22 @@ Results read_results(const std::filesystem::path& path) {
     results.rows.push_back(
         row_from_json(row, fmt::format("{}: rows[{}]", where, results.rows.size())));
   }
+  if (document.at("schema") != kSchema) {
+    results.rows = with_matrices(std::move(results.rows), results.metric);
+  }
   return results;
 }
 
 std::vector<std::string> results_columns(const Results& results) {
   std::vector<std::string> columns;
   std::unordered_set<std::string> seen;
+  const auto add = [&](const std::string& name) {
+    if (seen.insert(name).second) columns.push_back(name);
+  };
   for (const ResultRow& row : results.rows) {
-    for (const ResultRow::NamedCell& cell : row.cells()) {
-      if (seen.insert(cell.name).second) columns.push_back(cell.name);
+    for (const auto& [name, value] : row.cells()) {
+      if (const NumberArray* const array = value.array()) std::ranges::for_each(array->axes, add);
+      add(name);
     }
   }
   return columns;
@@ -112,12 +122,12 @@ std::string results_to_csv(const Results& results) {
     text += (i == 0 ? "" : ",") + csv_cell(columns[i]);
   }
   text += '\n';
-  for (const ResultRow& row : results.rows) {
+  for_each_line(results.rows, [&](const ResultRow& line) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      text += (i == 0 ? "" : ",") + csv_cell(row.shown({columns[i]}));
+      text += (i == 0 ? "" : ",") + csv_cell(line.shown({columns[i]}));
     }
     text += '\n';
-  }
+  });
   return text;
 }
 

@@ -18,7 +18,7 @@ struct ResultsInput {
   std::string text_sha256 = {};  ///< of the text that was captured; empty: unknown
 };
 
-/// A table of numbers with provenance, stored as JSON "lime-results/2" (docs/results_format.md).
+/// A table of numbers with provenance, stored as JSON "lime-results/3" (docs/results_format.md).
 struct Results {
   std::string metric;  ///< "entropy", "separability", ...
   std::vector<ResultsInput> inputs;
@@ -32,15 +32,17 @@ struct Results {
 void write_results(const std::filesystem::path& path, const Results& results);
 std::string results_to_json(const Results& results);
 
-/// Reads results of this schema and of "lime-results/1", whose lists were text.
+/// Reads results of this schema and of the earlier ones: "lime-results/2" had a row per element of
+/// a matrix, "lime-results/1" also stored lists as text.
 /// @throws IoError, FormatError  if it is not JSON or violates the schema; names the key.
 Results read_results(const std::filesystem::path& path);
 
-/// Returns the columns of all rows in order of first appearance.
+/// Returns the columns of all rows in order of first appearance, with the axes of arrays.
 std::vector<std::string> results_columns(const Results& results);
 
-/// Formats results as CSV (RFC 4180) with a header line and one line per row; an absent value is an
-/// empty cell, an array one cell (cell_text()). Numbers parse back to the same double.
+/// Formats results as CSV (RFC 4180) with a header line and one line per row, or per element of an
+/// array with axes; an absent value is an empty cell, another array one cell (cell_text()). Numbers
+/// parse back to the same double.
 std::string results_to_csv(const Results& results);
 
 }  // namespace lime

@@ -15,6 +15,8 @@
 #include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
+#include "store/results/matrix_rows.h"
+#include "store/results/row_json.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
@@ -70,20 +72,20 @@ class AttentionAnalysisTest : public ::testing::Test {
   std::string refusal() {
     return testing::refusal_of([&] { analyze(); });
   }
-  static const ResultRow* row_of(const Report& report, const Json& wanted) {
-    for (const ResultRow& row : report.results.rows) {
+  static std::optional<ResultRow> row_of(const Report& report, const Json& wanted) {
+    for (const ResultRow& row : table_rows(report.results.rows)) {
       bool is_it = true;
       for (const auto& [key, value] : wanted.items()) {
-        is_it = is_it && row.has({key}) && row.cell({key}) == value;
+        is_it = is_it && row.has({key}) && row_to_json(row).at(key) == value;
       }
-      if (is_it) return &row;
+      if (is_it) return row;
     }
     ADD_FAILURE() << "no row " << wanted.dump();
-    return nullptr;
+    return std::nullopt;
   }
   static double value_of(const Report& report, const Json& wanted, const std::string& column) {
-    const ResultRow* const row = row_of(report, wanted);
-    return row == nullptr ? std::nan("") : row->number({column});
+    const std::optional<ResultRow> row = row_of(report, wanted);
+    return !row ? std::nan("") : row->number({column});
   }
 
   testing::TemporaryFolder folder_;

@@ -14,6 +14,8 @@
 #include "analysis/write_capture.h"
 #include "core/json.h"
 #include "store/hdf5/hdf5_file.h"
+#include "store/results/matrix_rows.h"
+#include "store/results/row_json.h"
 #include "support/test_data.h"
 
 namespace lime::testing {
@@ -43,10 +45,17 @@ class LimeMetricsTest : public ::testing::Test {
                        prefix + " " LIME_METRICS " " + arguments);
   }
 
+  /// Returns the lines of the table that a command computes, with a row per element of a matrix.
   Json rows(const std::string& arguments) const {
     const ProgramRun result = run(arguments + " --format json");
     EXPECT_EQ(result.status, 0) << result.errors;
-    return parse_json(result.output, "output").at("rows");
+    Json lines = Json::array();
+    const Json document = parse_json(result.output, "output");
+    for (const Json& row : document.at("rows")) {
+      for_each_line({{row_from_json(row, "row")}},
+                    [&](const ResultRow& line) { lines.push_back(row_to_json(line)); });
+    }
+    return lines;
   }
 
   /// Returns a readable message with the first rows that differ between two results; or nothing.

@@ -136,12 +136,11 @@ TEST_F(LimeMetricsResumeTest, ResumeOfAFinishedResultHasNothingToDo) {
 TEST_F(LimeMetricsResumeTest, ResumeOfALaterSchemaIsRefused) {
   write_results();
   Json document = read_json_file(folder_ / "entropy.json");
-  document["schema"] = "lime-results/3";
+  document["schema"] = "lime-results/9";
   write_text(folder_ / "entropy.json", document.dump());
-  EXPECT_EQ(
-      refusal("entropy capture.h5 --label m -o entropy.json --resume", 1),
-      "lime-metrics: results: 'entropy.json': has schema version 3, this build reads 1 and 2; "
-      "recompute it or update\n");
+  EXPECT_EQ(refusal("entropy capture.h5 --label m -o entropy.json --resume", 1),
+            "lime-metrics: results: 'entropy.json': has schema version 9, this build reads 1 to 3; "
+            "recompute it or update\n");
 }
 
 TEST_F(LimeMetricsResumeTest, ResumeRefusesAnotherCapture) {
@@ -242,10 +241,9 @@ TEST_F(LimeMetricsResumeTest, RerunRefusesResultsThatItCannotRepeat) {
     write_text(folder_ / "changed.json", changed.dump());
     return refusal("rerun changed.json", 1);
   };
-  EXPECT_EQ(
-      refusal_with("schema", "lime-results/3"),
-      "lime-metrics: results: 'changed.json': has schema version 3, this build reads 1 and 2; "
-      "recompute it or update\n");
+  EXPECT_EQ(refusal_with("schema", "lime-results/9"),
+            "lime-metrics: results: 'changed.json': has schema version 9, this build reads 1 to 3; "
+            "recompute it or update\n");
   EXPECT_THAT(
       refusal_with("metric", "charm"),
       StartsWith("lime-metrics: 'changed.json': unknown metric 'charm' (supported: entropy, "));

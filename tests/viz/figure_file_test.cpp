@@ -210,7 +210,10 @@ TEST_F(FigureFileTest, SixtyThousandPointsBecomeAPictureWhenToldSo) {
 TEST_F(FigureFileTest, NegativeWeightsAloneStayCentredAtZero) {
   FigureSource source = sample_router(3);
   for (ResultRow& row : source.results.rows) {
-    if (row.cell(col::kKind) == "weight") row.set(col::kWeight, -0.5);
+    if (row.text(col::kKind) != "weight") continue;
+    NumberArray weights = *row.cell(col::kWeight).array();
+    std::ranges::fill(weights.values, -0.5);
+    row.set_array(col::kWeight, std::move(weights));
   }
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {.kind = "router-signed"});
   EXPECT_EQ(colour_range_of(figure), std::pair(-0.5, 0.5));

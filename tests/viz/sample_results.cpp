@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/random.h"
+#include "store/results/matrix_rows.h"
 
 namespace lime::testing {
 namespace {
@@ -43,7 +44,10 @@ FigureSource sample_entropy(int layers) {
   return source;
 }
 
-FigureSource sample_router(int layers, int heads) {
+namespace {
+
+/// Returns the results of sample_router() with a row per element of a matrix.
+FigureSource router_elements(int layers, int heads) {
   FigureSource source = begun("router");
   auto& rows = source.results.rows;
   for (int l = 1; l < layers; ++l) {
@@ -78,8 +82,20 @@ FigureSource sample_router(int layers, int heads) {
   return source;
 }
 
+/// Returns `source` with matrices in place of their elements.
+FigureSource with_arrays(FigureSource source) {
+  source.results.rows = with_matrices(std::move(source.results.rows), source.results.metric);
+  return source;
+}
+
+}  // namespace
+
+FigureSource sample_router(int layers, int heads) {
+  return with_arrays(router_elements(layers, heads));
+}
+
 FigureSource sample_weighted_router(int layers) {
-  FigureSource source = sample_router(layers);
+  FigureSource source = router_elements(layers, 2);
   std::vector<ResultRow> more;
   for (const ResultRow& row : source.results.rows) {
     if (row.cell(col::kKind) == "weight") continue;
@@ -94,7 +110,7 @@ FigureSource sample_weighted_router(int layers) {
     more.push_back(other);
   }
   source.results.rows.insert(source.results.rows.end(), more.begin(), more.end());
-  return source;
+  return with_arrays(std::move(source));
 }
 
 FigureSource sample_counterfactual(int layers) {
@@ -408,7 +424,7 @@ FigureSource sample_attention(int layers) {
                     {col::kToken, 100 + t},
                     {col::kText, texts[static_cast<std::size_t>(t)]}});
   }
-  return source;
+  return with_arrays(std::move(source));
 }
 
 FigureSource sample_training(const std::string& label, int steps) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_results.h"
 
+#include <cmath>
+
 #include "analysis/report/map_text.h"
 #include "core/number_text.h"
 #include "metrics/attention/attention_profile.h"
+#include "store/results/matrix_rows.h"
 
 namespace lime {
 namespace {
@@ -123,34 +126,25 @@ std::vector<ResultRow> query_summaries(const std::vector<MatrixD>& profiles,
   return all;
 }
 
-void add_weights(const AttentionExploration& attention, int head, std::vector<ResultRow>& rows) {
-  const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
+/// Returns the weights of one head; a query does not attend to the keys after it.
+ResultRow weights_row(const AttentionExploration& attention, int head) {
+  MatrixD pattern = attention.patterns[static_cast<std::size_t>(head)].cast<double>();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
-    for (Eigen::Index k = 0; k <= q; ++k) {
-      rows.push_back({{col::kKind, "weight"},
-                      {col::kHead, head},
-                      {col::kQuery, q},
-                      {col::kKey, k},
-                      {col::kWeight, static_cast<double>(pattern(q, k))}});
-    }
+    pattern.row(q).tail(pattern.cols() - q - 1).setConstant(NAN);
   }
+  return matrix_row("attention", "weight", {{col::kHead, head}}, {pattern.rows(), pattern.cols()},
+                    {pattern.data(), pattern.data() + pattern.size()});
 }
 
-void add_routed_shares(const CaptureReader& capture, const AttentionExploration& attention,
-                       int head, std::int64_t query, std::vector<ResultRow>& rows) {
+ResultRow routed_row(const CaptureReader& capture, const AttentionExploration& attention, int head,
+                     std::int64_t query) {
   const RoutedAttention routed = explore_routed_attention(capture, attention, head, query);
-  for (Eigen::Index m = 0; m < routed.shares.rows(); ++m) {
-    for (Eigen::Index k = 0; k <= query; ++k) {
-      rows.push_back({{col::kKind, "routed"},
-                      {col::kHead, head},
-                      {col::kRoutedHead, attention.routed_head(head)},
-                      {col::kQuery, query},
-                      {col::kSourceLayer, m},
-                      {col::kKey, k},
-                      {col::kShare, routed.shares(m, k)},
-                      {col::kBy, routed.of_values ? "values" : "scales"}});
-    }
-  }
+  const MatrixD shares = routed.shares.leftCols(query + 1);
+  ResultRow row = matrix_row(
+      "attention", "routed",
+      {{col::kHead, head}, {col::kRoutedHead, attention.routed_head(head)}, {col::kQuery, query}},
+      {shares.rows(), shares.cols()}, {shares.data(), shares.data() + shares.size()});
+  return row.set(col::kBy, routed.of_values ? "values" : "scales");
 }
 
 /// Maximum number of lines of a printed table with heads; longer tables show layers only.
@@ -248,23 +242,14 @@ std::vector<TableColumn> attention_columns(const Results& results, bool unicode)
 
 /// The patterns of a sequence, by label, layer and head; without those of many tokens.
 std::map<std::string, MatrixD> patterns_of(const Results& results) {
-  Eigen::Index tokens = 0;
-  std::map<std::string, RowPointers> weights;
-  for (const ResultRow* row : rows_with(results.rows, {{col::kKind, "weight"}})) {
-    weights[fmt::format("{}, layer {}, head {}", row->text(col::kLabel), row->integer(col::kLayer),
-                        row->integer(col::kHead))]
-        .push_back(row);
-    tokens = std::max(tokens, row->integer(col::kQuery) + 1);
-  }
   std::map<std::string, MatrixD> patterns;
-  if (weights.size() > kMostMaps || tokens > kMostMapTokens) return patterns;
-  for (const auto& [name, rows] : weights) {
-    MatrixD& pattern = patterns[name];
-    pattern = MatrixD::Constant(tokens, tokens, std::numeric_limits<double>::quiet_NaN());
-    for (const ResultRow* const row : rows) {
-      pattern(row->integer(col::kQuery), row->integer(col::kKey)) = row->number(col::kWeight);
-    }
+  for (const ResultRow* row : rows_with(results.rows, {{col::kKind, "weight"}})) {
+    patterns[fmt::format("{}, layer {}, head {}", row->text(col::kLabel), row->integer(col::kLayer),
+                         row->integer(col::kHead))] = matrix_of(array_in(*row, col::kWeight));
   }
+  const bool is_long = std::ranges::any_of(
+      patterns, [](const auto& pattern) { return pattern.second.rows() > kMostMapTokens; });
+  if (patterns.size() > kMostMaps || is_long) return {};
   return patterns;
 }
 
@@ -333,9 +318,10 @@ UnitResult describe_sequence(const SelectedPatterns& selected, int layer,
       query_summaries(selected.patterns.profiles(layer, *options.sequence, selected.heads),
                       selected.heads, options);
   for (const int head : selected.heads) {
-    add_weights(attention, head, result.rows);
+    result.rows.push_back(weights_row(attention, head));
     if (options.query) {
-      add_routed_shares(selected.patterns.capture(), attention, head, *options.query, result.rows);
+      result.rows.push_back(
+          routed_row(selected.patterns.capture(), attention, head, *options.query));
     }
   }
   return result;

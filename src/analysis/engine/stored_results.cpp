@@ -48,9 +48,18 @@ std::string describe_row(const ResultRow& row, std::size_t index) {
   return text.empty() ? fmt::format("row {}", index) : text;
 }
 
-/// Returns |after - before|, or infinity if their types differ.
+/// Returns |after - before|, of arrays the largest, or infinity if their types differ.
 double distance(const ResultCell& before, const ResultCell& after) {
   if (before == after) return 0.0;
+  const NumberArray* const old_array = before.array();
+  const NumberArray* const new_array = after.array();
+  if (old_array != nullptr && new_array != nullptr && old_array->shape == new_array->shape) {
+    double largest = 0.0;
+    for (std::size_t i = 0; i < old_array->values.size(); ++i) {
+      largest = std::max(largest, distance(old_array->values[i], new_array->values[i]));
+    }
+    return largest;
+  }
   const auto old_number = before.number();
   const auto new_number = after.number();
   const bool are_numbers = old_number && new_number && !std::isnan(*old_number - *new_number);
@@ -62,6 +71,14 @@ bool within(const ResultCell& before, const ResultCell& after, double difference
             double tolerance) {
   if (difference == 0.0) return before == after;
   if (!std::isfinite(difference)) return false;
+  if (before.array() != nullptr) {
+    for (std::size_t i = 0; i < before.array()->values.size(); ++i) {
+      const ResultCell old_value = before.array()->values[i];
+      const ResultCell new_value = after.array()->values[i];
+      if (!within(old_value, new_value, distance(old_value, new_value), tolerance)) return false;
+    }
+    return true;
+  }
   const double size = std::max(std::abs(*before.number()), std::abs(*after.number()));
   return difference <= tolerance * size;
 }

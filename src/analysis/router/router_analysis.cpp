@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint_files.h"
 #include "core/files/sha256.h"
 #include "metrics/router/routed_values.h"
+#include "store/results/matrix_rows.h"
 
 namespace lime {
 namespace {
@@ -135,46 +136,34 @@ void add_layer_and_head_rows(const RouterJob& job, Index layer,
   }
 }
 
+std::vector<double> values_of(const MatrixD& matrix) {
+  return {matrix.data(), matrix.data() + matrix.size()};
+}
+
 void add_map_rows(const RouterJob& job, Index layer, std::vector<ResultRow>& rows) {
   const auto at = static_cast<std::size_t>(layer);
-  const auto add_mean = [&](const std::string& name, const auto& weights) {
-    for (Index source = 0; source <= layer; ++source) {
-      rows.push_back({{col::kKind, "mean_map"},
-                      {col::kWeighting, name},
-                      {col::kSourceLayer, source},
-                      {col::kWeight, weights(source)}});
-    }
+  const auto add_mean = [&](const std::string& name, const MatrixD& weights) {
+    rows.push_back(matrix_row("router", "mean_map", {{col::kWeighting, name}}, {layer + 1},
+                              values_of(weights)));
   };
-  const MatrixD& bare = job.weightings.front().mean_map;
+  const MatrixD bare = job.weightings.front().mean_map.row(layer).head(layer + 1);
   for (const Weighted& weighted : job.weightings) {
-    add_mean(weighted.name, weighted.mean_map.row(layer));
+    const MatrixD own = weighted.mean_map.row(layer).head(layer + 1);
+    add_mean(weighted.name, own);
     if (&weighted == &job.weightings.front()) continue;
-    add_mean(weighted.name + " - none", weighted.mean_map.row(layer) - bare.row(layer));
+    add_mean(weighted.name + " - none", own - bare);
   }
   if (job.options.detail == RouterDetail::kLayers) return;
   for (const Weighted& weighted : job.weightings) {
-    const MatrixD& map = weighted.head_maps[at];
-    for (Index head = 0; head < map.rows(); ++head) {
-      for (Index source = 0; source <= layer; ++source) {
-        rows.push_back({{col::kKind, "head_map"},
-                        {col::kWeighting, weighted.name},
-                        {col::kHead, head},
-                        {col::kSourceLayer, source},
-                        {col::kWeight, map(head, source)}});
-      }
-    }
+    const MatrixD map = weighted.head_maps[at].leftCols(layer + 1);
+    rows.push_back(matrix_row("router", "head_map", {{col::kWeighting, weighted.name}},
+                              {map.rows(), map.cols()}, values_of(map)));
   }
   if (job.options.detail == RouterDetail::kHeads) return;
   const MatrixD& router = job.routers.weights[at];
-  for (Index head = 0; head < router.rows(); ++head) {
-    for (Index column = 0; column < router.cols(); ++column) {
-      rows.push_back({{col::kKind, "weight"},
-                      {col::kHead, head},
-                      {col::kSourceLayer, column / router.rows()},
-                      {col::kSourceHead, column % router.rows()},
-                      {col::kWeight, router(head, column)}});
-    }
-  }
+  rows.push_back(matrix_row("router", "weight", {},
+                            {router.rows(), router.cols() / router.rows(), router.rows()},
+                            values_of(router)));
 }
 
 Unit unit_of_layer(const std::shared_ptr<const RouterJob>& job, Index layer) {

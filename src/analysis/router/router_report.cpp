@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/report/map_text.h"
+#include "store/results/matrix_rows.h"
 
 namespace lime {
 namespace {
@@ -88,7 +89,8 @@ std::string map_title(const std::string& weighting) {
 MatrixD map_of(const Results& results, const std::string& weighting, std::int64_t num_layers) {
   MatrixD map = MatrixD::Constant(num_layers, num_layers, NAN);
   for (const ResultRow* row : rows_of(results, "mean_map", weighting)) {
-    map(row->integer(col::kLayer), row->integer(col::kSourceLayer)) = row->number(col::kWeight);
+    const std::vector<double>& weights = array_in(*row, col::kWeight).values;
+    std::ranges::copy(weights, map.row(row->integer(col::kLayer)).begin());
   }
   return map;
 }
@@ -122,13 +124,11 @@ std::vector<TableColumn> with_numbers(const Rows& rows, std::vector<TableColumn>
   return present_in(rows, std::move(columns));
 }
 
-std::map<std::pair<Index, Index>, VectorD> head_maps(const Results& results) {
-  std::map<std::pair<Index, Index>, VectorD> maps;
+/// Returns the maps of the heads by layer, [heads, source layers].
+std::map<Index, MatrixD> head_maps(const Results& results) {
+  std::map<Index, MatrixD> maps;
   for (const ResultRow* row : rows_of(results, "head_map", "none")) {
-    const Index layer = row->integer(col::kLayer);
-    VectorD& map = maps[{layer, row->integer(col::kHead)}];
-    if (map.size() == 0) map = VectorD::Zero(layer + 1);
-    map(row->integer(col::kSourceLayer)) = row->number(col::kWeight);
+    maps[row->integer(col::kLayer)] = matrix_of(array_in(*row, col::kWeight));
   }
   return maps;
 }
@@ -150,8 +150,9 @@ std::string heads_text(const Results& results, const TextStyle& style) {
   const TableColumn sources = {
       "sources",
       [&](const ResultRow& row) {
-        const auto found = maps.find({row.integer(col::kLayer), row.integer(col::kHead)});
-        return found == maps.end() ? "" : "|" + strip(found->second, style) + "|";
+        const auto found = maps.find(row.integer(col::kLayer));
+        if (found == maps.end()) return std::string();
+        return "|" + strip(found->second.row(row.integer(col::kHead)), style) + "|";
       },
       false};
   const std::vector<TableColumn> columns =

@@ -44,7 +44,8 @@ std::string array_text(const NumberArray& array) {
 }  // namespace
 
 bool NumberArray::operator==(const NumberArray& other) const {
-  return shape == other.shape && std::ranges::equal(values, other.values, are_equal);
+  return shape == other.shape && axes == other.axes &&
+         std::ranges::equal(values, other.values, are_equal);
 }
 
 ResultCell::ResultCell(std::string_view text)

@@ -14,11 +14,14 @@
 
 namespace lime {
 
-/// A list or a matrix of numbers.
+/// A list, a matrix or an array of more dimensions.
 struct NumberArray {
   std::vector<std::int64_t> shape;  ///< sizes of the dimensions, the outermost first
   std::vector<double> values;       ///< the last dimension varies fastest
   bool is_whole = false;            ///< counts, which are printed without a decimal point
+  /// Columns that number the dimensions, e.g. query and key; their rows are elements, in tables a
+  /// line each, where NaN is none. Empty: a value of one line, of at most two dimensions.
+  std::vector<std::string> axes = {};
 
   /// Numbers are equal if they are, or if both are NaN.
   bool operator==(const NumberArray& other) const;

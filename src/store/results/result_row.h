@@ -73,6 +73,10 @@ class ResultRow {
     place_of(name) = std::move(value);
     return *this;
   }
+  /// Sets a cell to an array over its axes.
+  ResultRow& set_array(const NumberColumn& column, NumberArray array) {
+    return set_cell(column.name, std::move(array));
+  }
   /// Sets all cells of `other`; new ones follow those that are there.
   ResultRow& add(const ResultRow& other) {
     for (const NamedCell& cell : other.cells_) place_of(cell.name) = cell.value;

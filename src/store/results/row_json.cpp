@@ -14,9 +14,12 @@
 namespace lime {
 namespace {
 
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* kAxes = "axes";
+
 /// Returns the double that "nan", "inf" or "-inf" stands for.
 std::optional<double> special_number(const Json& value) {
-  if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "nan") return kMissing;
   if (value == "inf") return std::numeric_limits<double>::infinity();
   if (value == "-inf") return -std::numeric_limits<double>::infinity();
   return std::nullopt;
@@ -37,7 +40,9 @@ Json array_to_json(const NumberArray& array, std::size_t dimension, std::size_t&
       continue;
     }
     const double value = array.values[at++];
-    if (array.is_whole) {
+    if (!array.axes.empty() && std::isnan(value)) {
+      items.push_back(nullptr);
+    } else if (array.is_whole) {
       items.push_back(static_cast<std::int64_t>(value));
     } else {
       items.push_back(number_to_json(value));
@@ -71,16 +76,17 @@ bool append_numbers(const Json& items, std::size_t dimension, NumberArray& array
   } else if (array.shape[dimension] != std::ssize(items)) {
     return false;
   }
-  constexpr std::size_t kMaxDimensions = 2;
+  const std::size_t max_dimensions = array.axes.empty() ? 2 : array.axes.size();
   for (const Json& item : items) {
     if (item.is_array()) {
       const bool follows_number = dimension + 1 == array.shape.size() && !array.values.empty();
-      const bool is_too_deep = dimension + 1 == kMaxDimensions;
+      const bool is_too_deep = dimension + 1 == max_dimensions;
       if (follows_number || is_too_deep || !append_numbers(item, dimension + 1, array))
         return false;
       continue;
     }
-    const auto number = number_of(item);
+    const bool is_missing = item.is_null() && !array.axes.empty();
+    const auto number = is_missing ? std::optional(kMissing) : number_of(item);
     if (!number || dimension + 1 < array.shape.size()) return false;
     array.is_whole = array.is_whole && item.is_number_integer() && is_whole(*number);
     array.values.push_back(*number);
@@ -88,11 +94,13 @@ bool append_numbers(const Json& items, std::size_t dimension, NumberArray& array
   return true;
 }
 
-std::optional<NumberArray> array_from_json(const Json& items) {
+std::optional<NumberArray> array_from_json(const Json& items, std::vector<std::string> axes) {
   NumberArray array;
+  array.axes = std::move(axes);
   array.is_whole = !items.empty();
   if (!append_numbers(items, 0, array)) return std::nullopt;
   if (array.values.empty()) array.is_whole = false;
+  if (!array.axes.empty() && array.shape.size() != array.axes.size()) return std::nullopt;
   return array;
 }
 
@@ -149,7 +157,7 @@ ResultCell cell_from_json(const Json& value, const std::string& name, std::strin
   if (value.is_number()) return value.get<double>();
   if (value.is_null()) return nullptr;
   if (value.is_array()) {
-    if (auto array = array_from_json(value)) {
+    if (auto array = array_from_json(value, {})) {
       if (column != nullptr && column->type == CellType::kNumbers) array->is_whole = false;
       return std::move(*array);
     }
@@ -158,11 +166,37 @@ ResultCell cell_from_json(const Json& value, const std::string& name, std::strin
                     where, name);
 }
 
+/// Reads the names of the columns that number the dimensions of an array.
+std::vector<std::string> axes_from_json(const Json& names, std::string_view where) {
+  constexpr std::size_t kMaxAxes = 4;
+  std::vector<std::string> axes;
+  for (const Json& name : names) {
+    if (name.is_string()) axes.push_back(name.get<std::string>());
+  }
+  const bool are_names = names.is_array() && axes.size() == names.size();
+  throw_if<FormatError>(!are_names || axes.empty() || axes.size() > kMaxAxes,
+                        "{}.{} must be a list of 1 to {} strings", where, kAxes, kMaxAxes);
+  return axes;
+}
+
+NumberArray array_over(const std::vector<std::string>& axes, const Json& items,
+                       const std::string& name, std::string_view where) {
+  if (items.is_array()) {
+    if (auto array = array_from_json(items, axes)) return std::move(*array);
+  }
+  throw FormatError("{}.{} must be an array of numbers with the {} dimensions of '{}'", where, name,
+                    axes.size(), kAxes);
+}
+
 }  // namespace
 
 Json row_to_json(const ResultRow& row) {
   Json object = Json::object();
-  for (const auto& [name, value] : row.cells()) object[name] = cell_to_json(value);
+  for (const auto& [name, value] : row.cells()) {
+    const NumberArray* const array = value.array();
+    if (array != nullptr && !array->axes.empty()) object[kAxes] = array->axes;
+    object[name] = cell_to_json(value);
+  }
   return object;
 }
 
@@ -173,9 +207,19 @@ std::string json_text(const ResultCell& cell) { return dump_json(cell_to_json(ce
 ResultRow row_from_json(const Json& object, std::string_view where) {
   if (!object.is_object()) throw FormatError("{} must be an object", where);
   ResultRow row;
+  std::vector<std::string> axes;  // of the next cell
   for (const auto& [name, value] : object.items()) {
+    if (name == kAxes) {
+      axes = axes_from_json(value, where);
+      continue;
+    }
+    if (!axes.empty()) {
+      row.set_cell(name, array_over(std::exchange(axes, {}), value, name, where));
+      continue;
+    }
     row.set_cell(name, cell_from_json(value, name, where));
   }
+  throw_if<FormatError>(!axes.empty(), "{}.{} must be followed by an array", where, kAxes);
   return row;
 }
 

@@ -9,7 +9,9 @@
 #include "store/results/result_row.h"
 
 // Rows of results as JSON, for results files, journals and other files of lines. NaN and infinities
-// are the strings "nan", "inf" and "-inf", since JSON has neither.
+// are the strings "nan", "inf" and "-inf", since JSON has neither. An array with axes follows the
+// list of their names, `"axes":["query","key"],"weight":[[1.0,null],[0.5,0.5]]`, with null for no
+// element.
 
 namespace lime {
 

@@ -104,15 +104,15 @@ Figure head_figure(const FigureRows& rows, const FigureOptions& options,
   return figure;
 }
 
-/// Returns `value` by two columns of indices; 0 where there is no row.
-MatrixD map_by(const FigureRows& own, const Column& row_column, int rows, const Column& column,
-               int columns, const Column& value) {
-  MatrixD map = empty_map(own, rows, columns);
-  map.setZero();
-  for (const FigureRow& row : own) {
-    map(row.index(row_column, rows), row.index(column, columns)) = row.number(value);
-  }
-  return map;
+/// Returns an array as a map of `rows` x `columns`; 0 where it has no element.
+MatrixD map_with_zeros(const FigureRow& row, const NumberColumn& value, int rows, int columns) {
+  const MatrixD map = map_of_array(row, value, 2, rows, columns);
+  return map.array().isNaN().select(0.0, map);
+}
+
+/// Returns the length of the first dimension of an array.
+int num_lines_of(const FigureRow& row, const NumberColumn& value, int limit) {
+  return static_cast<int>(std::min<std::int64_t>(row.array(value, 2).shape.front(), limit));
 }
 
 FigurePanel measure_panel(const FigureRows& rows, int layer_base) {
@@ -180,9 +180,9 @@ Figure attention_figure(FigureSources sources, const FigureOptions& options) {
       attention_rows(sources, options, "weight", "run lime-metrics attention with --sequence N");
   int most_keys = 0;
   const auto panel_of = [&](const FigureRows& own) {
-    const int tokens = count_of(own, col::kQuery, kMostTokens);
+    const int tokens = num_lines_of(own.back(), col::kWeight, kMostTokens);
     most_keys = std::max(most_keys, tokens);
-    return attention_panel(map_by(own, col::kQuery, tokens, col::kKey, tokens, col::kWeight),
+    return attention_panel(map_with_zeros(own.back(), col::kWeight, tokens, tokens),
                            texts_of(sources, own.front(), static_cast<std::size_t>(tokens)));
   };
   Figure figure = head_figure(rows, options, figure_of_attention, panel_of);
@@ -221,13 +221,12 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
     // Keys after the query are ignored.
     const int keys = count_of(own, col::kQuery, kMostTokens);
     const int query = keys - 1;
-    const int layers = count_of(own, col::kSourceLayer, kMostLayers);
+    const int layers = num_lines_of(own.back(), col::kShare, kMostLayers);
     const std::vector<std::string> texts =
         texts_of(sources, own.front(), static_cast<std::size_t>(keys));
     query_text = fmt::format("query: '{}', position {}", texts.back(), query);
-    return routed_attention_panel(
-        map_by(own, col::kSourceLayer, layers, col::kKey, keys, col::kShare), query, texts,
-        options.layer_base);
+    return routed_attention_panel(map_with_zeros(own.back(), col::kShare, layers, keys), query,
+                                  texts, options.layer_base);
   };
   Figure figure = head_figure(rows, options, figure_of_routed_attention, panel_of);
   figure.panel_aspect = kRoutedAspect;

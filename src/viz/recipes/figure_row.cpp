@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/program/suggest.h"
+#include "store/results/matrix_rows.h"
 #include "store/results/row_json.h"
 
 namespace lime {
@@ -42,22 +43,45 @@ int FigureRow::index(const Column& column, int limit) const {
                     row->contains(column) ? shown_value(row->cell(column)) : "none");
 }
 
+const NumberArray& FigureRow::array(const NumberColumn& column, std::size_t num_axes) const {
+  const NumberArray* const array = row->cell(column).array();
+  if (array != nullptr && array->axes.size() == num_axes && !array->values.empty()) return *array;
+  throw FormatError("figure: '{}': '{}' must be an array of {} dimensions with axes, got {}",
+                    file->string(), column.name, num_axes,
+                    row->contains(column) ? shown_value(row->cell(column)) : "none");
+}
+
 double option_number(const FigureSource& source, const char* name, double otherwise) {
   const Json& options = source.results.options;
   const auto given = options.find(name);
   return given != options.end() && given->is_number() ? given->get<double>() : otherwise;
 }
 
-MatrixD empty_map(const FigureRows& own, int rows, int cols) {
+MatrixD empty_map(const FigureRows& own, int rows, int cols, std::size_t num_values) {
+  if (num_values == 0) num_values = own.size();
   // A triangle of layers or tokens fills half of its heatmap; one line only a small part.
   constexpr std::size_t kMostCellsPerRow = 512;
   if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
-      kMostCellsPerRow * own.size()) {
+      kMostCellsPerRow * num_values) {
     throw FormatError(
-        "figure: '{}': a map of {} x {} cells is too large for {} rows; the results are damaged",
-        own.empty() ? "" : own.front().file->string(), rows, cols, own.size());
+        "figure: '{}': a map of {} x {} cells is too large for {} values; the results are damaged",
+        own.empty() ? "" : own.front().file->string(), rows, cols, num_values);
   }
   return MatrixD::Constant(rows, cols, std::numeric_limits<double>::quiet_NaN());
+}
+
+MatrixD map_of_array(const FigureRow& row, const NumberColumn& column, std::size_t num_axes,
+                     int lines, int columns) {
+  const NumberArray& array = row.array(column, num_axes);
+  // A list is a line.
+  const MatrixD values = num_axes == 1 ? MatrixD(matrix_of(array).transpose()) : matrix_of(array);
+  throw_if<FormatError>(
+      values.rows() > lines || values.cols() > columns,
+      "figure: '{}': '{}' must be an array of at most {} x {} numbers, got {} x {}",
+      row.file->string(), column.name, lines, columns, values.rows(), values.cols());
+  MatrixD map = empty_map({row}, lines, columns, array.values.size());
+  map.topLeftCorner(values.rows(), values.cols()) = values;
+  return map;
 }
 
 int count_of(const FigureRows& rows, const Column& column, int limit) {

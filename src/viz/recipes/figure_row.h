@@ -36,6 +36,8 @@ struct FigureRow {
   /// Returns the index of a layer, head or token, in [0, limit).
   /// @throws FormatError  if it is missing or invalid; names file and key.
   int index(const Column& column, int limit) const;
+  /// Returns an array over `axes`. @throws FormatError  if it is none; names file and key.
+  const NumberArray& array(const NumberColumn& column, std::size_t num_axes) const;
 };
 
 using FigureRows = std::vector<FigureRow>;
@@ -46,8 +48,15 @@ inline const ResultRow& as_row(const FigureRow& row) { return *row.row; }
 double option_number(const FigureSource& source, const char* name, double otherwise);
 
 /// Returns a matrix of `rows` x `cols` NaN values, to be filled from `own`.
-/// @throws FormatError  before allocation, if the rows are too few for such a matrix.
-MatrixD empty_map(const FigureRows& own, int rows, int cols);
+/// @param num_values  in the rows; default: one in each
+/// @throws FormatError  before allocation, if they are too few for such a matrix.
+MatrixD empty_map(const FigureRows& own, int rows, int cols, std::size_t num_values = 0);
+
+/// Returns the array in `column`, its first dimension by the others, as a map of `lines` x
+/// `columns`; NaN beyond its ends. @throws FormatError  if it is none, or larger; names file and
+/// key.
+MatrixD map_of_array(const FigureRow& row, const NumberColumn& column, std::size_t num_axes,
+                     int lines, int columns);
 
 /// Returns one more than the largest index in `column`; 1 without rows. @throws FormatError
 int count_of(const FigureRows& rows, const Column& column, int limit);

@@ -77,10 +77,16 @@ std::vector<int> wanted_layers(const FigureRows& rows, const FigureOptions& opti
 
 /// Returns the mean map of one model and weighting: layers from `first` on by sources.
 FigurePanel mean_map_panel(const FigureRows& rows, int layers, int first, int base) {
-  FigurePanel panel =
-      map_of_rows(rows, {{"buffered layer", numbers_from(base, layers)}, col::kSourceLayer, base},
-                  {{"layer", numbers_from(base + first, layers - first), true}, col::kLayer, base},
-                  col::kWeight);
+  std::size_t num_values = 0;
+  for (const FigureRow& row : rows) num_values += row.array(col::kWeight, 1).values.size();
+  MatrixD values = empty_map(rows, layers - first, layers, num_values);
+  for (const FigureRow& row : rows) {
+    if (const int line = layer_of(row) - first; line >= 0) {
+      values.row(line) = map_of_array(row, col::kWeight, 1, 1, layers);
+    }
+  }
+  FigurePanel panel = map_panel(values, {"buffered layer", numbers_from(base, layers)},
+                                {"layer", numbers_from(base + first, layers - first), true});
   auto& map = std::get<HeatmapPanel>(panel.content);
   map.shows_numbers = layers <= 6;
   map.is_signed = is_difference(rows.front().text(col::kWeighting));
@@ -123,16 +129,26 @@ Figure router_mean_figure(FigureSources sources, const FigureOptions& options) {
 
 namespace {
 
-FigureRows rows_of_layer(const FigureRows& rows, int layer) {
-  return rows_where(rows, [&](const FigureRow& row) { return layer_of(row) == layer; });
+/// Returns the row of a layer that `rows` have.
+const FigureRow& row_of_layer(const FigureRows& rows, int layer) {
+  return *std::ranges::find_if(rows.rbegin(), rows.rend(),
+                               [&](const FigureRow& row) { return layer_of(row) == layer; });
+}
+
+/// Returns the number of heads of the arrays in `rows`. @param num_axes  of the arrays
+int num_heads_of(const FigureRows& rows, std::size_t num_axes) {
+  std::int64_t heads = 1;
+  for (const FigureRow& row : rows) {
+    heads = std::max(heads, row.array(col::kWeight, num_axes).shape.front());
+  }
+  return static_cast<int>(std::min<std::int64_t>(heads, kMostHeads));
 }
 
 /// Returns a heatmap of target heads (rows) by buffered layers (columns).
 FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int base) {
-  FigurePanel panel =
-      map_of_rows(rows_of_layer(rows, layer),
-                  {{"buffered layer", numbers_from(base, layer + 1)}, col::kSourceLayer, base},
-                  {{"head", numbers_from(base, heads), true}, col::kHead, base}, col::kWeight);
+  FigurePanel panel = map_panel(
+      map_of_array(row_of_layer(rows, layer), col::kWeight, 2, heads, layer + 1),
+      {"buffered layer", numbers_from(base, layer + 1)}, {"head", numbers_from(base, heads), true});
   panel.title = fmt::format("layer {}", layer + base);
   return panel;
 }
@@ -140,9 +156,9 @@ FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int bas
 /// Returns a heatmap of target heads by all buffered heads, with lines between layers.
 FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
   const MapSide sources{.numbers = numbers_from(0, layer + 1), .inner = heads};
-  FigurePanel panel =
-      map_of_rows(rows_of_layer(rows, layer), {sources, col::kSourceLayer, 0, col::kSourceHead},
-                  {{"", numbers_from(0, heads), true}, col::kHead}, col::kWeight);
+  FigurePanel panel = map_panel(
+      map_of_array(row_of_layer(rows, layer), col::kWeight, 3, heads, (layer + 1) * heads), sources,
+      {"", numbers_from(0, heads), true});
   std::get<HeatmapPanel>(panel.content).is_signed = true;
   panel.x.min = -0.5;
   panel.y = {.hides_numbers = true};
@@ -163,7 +179,7 @@ Figure router_heads_figure(FigureSources sources, const FigureOptions& options) 
   figure.colour_label = "fraction of " + weighting_name(weightings.front());
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
-    const int heads = count_of(own, col::kHead, kMostHeads);
+    const int heads = num_heads_of(own, 2);
     for (const int layer : wanted_layers(own, options)) {
       figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
       if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
@@ -184,7 +200,7 @@ Figure router_signed_figure(FigureSources sources, const FigureOptions& options)
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
-    const int heads = count_of(own, col::kHead, kMostHeads);
+    const int heads = num_heads_of(own, 3);
     const std::vector<int> layers = wanted_layers(own, options);
     for (const int layer : layers) {
       FigurePanel panel = signed_panel(own, layer, heads);
