@@ -120,10 +120,12 @@ std::optional<Report> write_report(const MetricCommand& command, const HowToRun&
                          .unit = progress_unit(command, analysis),
                          .quiet = output.quiet || how.share().index > 0,
                          .log_interval = std::chrono::seconds(30)});
-  std::optional<Report> report =
-      run_share(analysis, run, journal, progress.callback(), interrupt_token());
+  std::optional<AnalysisResult> result =
+      compute_share(analysis, run, journal, progress.callback(), interrupt_token());
   progress.finish();
-  if (report && !output.output.empty()) files.write(*report);
+  if (!result) return std::nullopt;
+  Report report = report_of(analysis, std::move(*result));
+  if (!output.output.empty()) files.write(report);
   return report;
 }
 

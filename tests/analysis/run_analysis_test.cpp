@@ -35,7 +35,7 @@ std::string comparable(Report report) {
 
 Report run_with(const Analysis& analysis, const RunOptions& run, Journal& journal,
                 const std::stop_token& stop = {}) {
-  return run_share(analysis, run, journal, {}, stop).value();
+  return report_of(analysis, compute_share(analysis, run, journal, {}, stop).value());
 }
 
 class RunAnalysisTest : public ::testing::Test {

@@ -46,6 +46,22 @@ struct UnitResult {
   std::vector<NamedMatrix> matrices;
 };
 
+/// What an analysis measured, as data: the explorer draws it, and report_of() prints it.
+struct AnalysisResult {
+  Results results;                        ///< the rows of the units, and their provenance
+  std::vector<ResultRow> comparisons;     ///< of --compare, --summary and --runs
+  std::vector<UnitResult> units;          ///< the samples and matrices behind the rows, in order
+  std::vector<std::string> remarks = {};  ///< on inputs that cannot be compared
+
+  /// Returns the results with the rows of the comparisons, as files have them.
+  Results table() const {
+    Results all = results;
+    for (const std::string& remark : remarks) all.provenance["remark"] = remark;
+    all.rows.insert(all.rows.end(), comparisons.begin(), comparisons.end());
+    return all;
+  }
+};
+
 struct UnitContext {
   ThreadPool& pool;        ///< the unit's own; results must not depend on its number of threads
   ProgressFn on_progress;  ///< counts up to the unit's `work`

@@ -226,8 +226,9 @@ Interrupted interruption(const Journal& journal) {
 
 }  // namespace
 
-std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run, Journal& journal,
-                                const ProgressFn& on_progress, const std::stop_token& stop) {
+std::optional<AnalysisResult> compute_share(const Analysis& analysis, const RunOptions& run,
+                                            Journal& journal, const ProgressFn& on_progress,
+                                            const std::stop_token& stop) {
   run.validate();
   Results results = begin_results(analysis, run);
   check_comparison(analysis);
@@ -259,22 +260,35 @@ std::optional<Report> run_share(const Analysis& analysis, const RunOptions& run,
   } catch (const Interrupted&) {
     throw interruption(journal);
   }
+  AnalysisResult result{std::move(results), std::move(of_samples), std::move(*units)};
+  if (std::string remark = remark_on_items(analysis, result.units); !remark.empty()) {
+    result.remarks.push_back(std::move(remark));
+  }
+  return result;
+}
+
+AnalysisResult compute(const Analysis& analysis, const RunOptions& run,
+                       const ProgressFn& on_progress, const std::stop_token& stop) {
+  Journal none;
+  return compute_share(analysis, run, none, on_progress, stop).value();
+}
+
+Report report_of(const Analysis& analysis, AnalysisResult result) {
   Report report;
-  report.results = std::move(results);
-  if (analysis.present) analysis.present(report, *units);
-  if (std::string remark = remark_on_items(analysis, *units); !remark.empty()) {
+  report.results = std::move(result.results);
+  if (analysis.present) analysis.present(report, result.units);
+  for (std::string& remark : result.remarks) {
     report.results.provenance["remark"] = remark;
     report.remarks.push_back(std::move(remark));
   }
-  std::ranges::move(of_samples, std::back_inserter(report.results.rows));
+  std::ranges::move(result.comparisons, std::back_inserter(report.results.rows));
   add_sample_sections(report, analysis.compare);
   return report;
 }
 
 Report run_analysis(const Analysis& analysis, const RunOptions& run, const ProgressFn& on_progress,
                     const std::stop_token& stop) {
-  Journal none;
-  return run_share(analysis, run, none, on_progress, stop).value();
+  return report_of(analysis, compute(analysis, run, on_progress, stop));
 }
 
 std::string difference_to_result(const Results& finished, const Analysis& analysis,
