@@ -6,7 +6,9 @@ defaults; values are bit-identical.
 """
 
 from ._lime_toolkit import RunningStatistics
-from .capture import Activations, Capture
+from .activations import Activations
+from .caching import cache
+from .capture import Capture
 from .comparison import Jackknife, PairedComparison, Summary, compare, holm_adjusted, jackknife, summarize
 from .entropy import (
     Entropies,
@@ -38,4 +40,48 @@ from .router import Router, router, router_weights
 from .tsne import TSNE, trustworthiness
 
 __version__ = "0.1.0"
-__all__ = [name for name in dir() if not name.startswith("_")]
+__all__ = [
+    "Activations",
+    "Capture",
+    "Embeddings",
+    "Entropies",
+    "Geometry",
+    "Jackknife",
+    "LimeCodeProbe",
+    "PairedComparison",
+    "Probe",
+    "ProbeFold",
+    "Recorder",
+    "Results",
+    "Router",
+    "RunningStatistics",
+    "Similarity",
+    "SimilarityMap",
+    "Site",
+    "Summary",
+    "TSNE",
+    "TokenProfile",
+    "cache",
+    "cka",
+    "compare",
+    "effective_rank",
+    "entropy",
+    "entropy_of_spectrum",
+    "geometry",
+    "holm_adjusted",
+    "jackknife",
+    "lime_code_probe",
+    "probe",
+    "procrustes",
+    "router",
+    "router_weights",
+    "similarity",
+    "similarity_map",
+    "spectrum",
+    "standardize",
+    "statistics_of",
+    "summarize",
+    "token_contributions",
+    "token_profile",
+    "trustworthiness",
+]

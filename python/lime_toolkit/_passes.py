@@ -58,6 +58,13 @@ def bind(names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dic
     return call
 
 
+def first_argument(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Returns the first argument of a module's call, which transformers may name `hidden_states`."""
+    if args:
+        return args[0]
+    return kwargs.get("hidden_states", next(iter(kwargs.values()), None))
+
+
 def read(call: Mapping[str, Any]) -> Pass:
     """Returns the pass that a call of a model makes.
 

@@ -86,7 +86,7 @@ def warn_if_untested(model: Any) -> None:
         warnings.warn(
             f"record: this recorder was not tested with transformers {found}, only with {first[0]}.{first[1]} to "
             f"{last[0]}.{last[1]}; compare num_sequences and some rows with hidden_states of the model",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

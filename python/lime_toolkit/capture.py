@@ -6,13 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from . import _files
+from . import _files, importers
 from . import _lime_toolkit as _core
 from ._lime_toolkit import RunningStatistics
+from ._memory import ArrayReader
+from .activations import Activations
 from .errors import NoSuchNameError
 
 
@@ -41,95 +43,13 @@ class SequenceTable:
     scored_tokens: np.ndarray | None
 
 
-class Activations:
-    """The rows of one site and layer, [num_rows, dim], read when they are indexed.
-
-        x = capture["hidden", 3]
-        x[:100]              # float32 [100, dim]; only the chunks of these rows are read
-        x.sequence(7)        # [num_tokens, dim]
-        numpy.asarray(x)     # all rows
-
-    The metrics accept it directly, and use its sequences and statistics.
-    """
-
-    def __init__(self, capture: "Capture", site: str, layer: int, dim: int, hook: str):
-        self.capture = capture
-        self.site = site
-        self.layer = layer
-        self.hook = hook  #: full name of the hook point; empty if unknown
-        self.shape = (capture.num_rows, dim)
-        self.ndim = 2
-        self.dtype = np.dtype(np.float32)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<Activations {self.site} {self.layer}: {self.shape[0]} rows x {self.shape[1]}>"
-
-    @property
-    def offsets(self) -> np.ndarray:
-        """First row of each sequence, [num_sequences + 1]."""
-        return self.capture.offsets
-
-    @property
-    def tokens(self) -> np.ndarray:
-        """Token id of each row, [num_rows]."""
-        return self.capture.rows.token
-
-    @cached_property
-    def statistics(self) -> RunningStatistics | None:
-        """Statistics over all rows that the model computed; None if they are not stored."""
-        return self.capture.statistics(self.site, self.layer)
-
-    def sequence(self, index: int) -> np.ndarray:
-        """Reads one sequence, [num_tokens, dim]. Raises IndexError."""
-        first, end = self.capture.rows_of(index)
-        return self[first:end]
-
-    def sequences(self) -> Iterator[np.ndarray]:
-        """Iterates over the sequences, [num_tokens, dim] each."""
-        return (self.sequence(i) for i in range(self.capture.num_sequences))
-
-    def __iter__(self) -> Iterator[np.ndarray]:
-        """Iterates over the rows, [dim] each."""
-        size = 1024
-        return (row for first in range(0, len(self), size) for row in self[first : first + size])
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self[:] if dtype is None else self[:].astype(dtype, copy=False)
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        if rows is Ellipsis:
-            rows = slice(None)
-        if isinstance(rows, (int, np.integer)):
-            at = range(len(self))[rows]
-            return self.capture._read(self, at, at + 1)[0][columns]
-        if isinstance(rows, slice):
-            first, end, step = rows.indices(len(self))
-            if step == 1:
-                return self.capture._read(self, first, max(first, end))[:, columns]
-            rows = np.arange(first, end, step)
-        rows = np.asarray(rows)
-        if rows.dtype == bool:
-            if rows.shape != (len(self),):
-                raise IndexError(f"rows: a mask must have the shape [{len(self)}], got {list(rows.shape)}")
-            rows = np.flatnonzero(rows)
-        if not rows.size:
-            return np.empty((0, self.shape[1]), np.float32)[:, columns]
-        first, end = int(rows.min()), int(rows.max()) + 1
-        if first < 0 or end > len(self):
-            raise IndexError(f"rows must be in [0, {len(self)}), got {first if first < 0 else end - 1}")
-        return self.capture._read(self, first, end)[rows - first][:, columns]
-
-
 class Capture:
-    """A capture of lime-capture or Recorder, in shards or packed.
+    """Activations of a model: a file of lime-capture or Recorder, in shards or packed, or in memory.
 
-        capture = Capture("run.h5")
+        capture = Capture("run.h5")                 # or cache(model, **batch), Capture.from_arrays(...)
         capture["hidden", 3][:]
         capture.sequences.text[7], capture.rows.token, capture.layers("hidden")
+        "hidden" in capture, ("hidden", 3) in capture, list(capture)
 
     Everything but the activations is read when it is first used. The reader is that of the programs:
     checksums are verified, the trailer when a file is opened, chunks of activations when they are
@@ -142,15 +62,115 @@ class Capture:
     """
 
     def __init__(self, path: str | Path):
-        self.path = Path(path)
+        self.path: Path | None = Path(path)  #: None: in memory
         if not self.path.exists():
             raise FileNotFoundError(_why_missing(self.path))
-        self._opened: _core.CaptureReader | None = _core.CaptureReader(self.path)
-        self.num_rows: int = self._opened.num_rows
-        self.complete: bool = self._opened.complete  #: False if shards are missing
+        self._open(_core.CaptureReader(self.path))
+
+    def _open(self, reader: Any) -> None:
+        self._opened: Any = reader
+        self.num_rows: int = reader.num_rows
+        self.complete: bool = reader.complete  #: False if shards are missing
         self._sites: dict[str, dict[int, Activations]] = {}
-        for site, layer, dim, hook in self._opened.activations():
+        for site, layer, dim, hook in reader.activations():
             self._sites.setdefault(site, {})[layer] = Activations(self, site, layer, dim, hook)
+
+    @classmethod
+    def _of(cls, reader: ArrayReader) -> "Capture":
+        made = cls.__new__(cls)
+        made.path = None
+        made._open(reader)
+        return made
+
+    def _with(self, what: Activations, rows: np.ndarray) -> Activations:
+        """Returns other activations with the sequences of this capture, in memory."""
+        reader = ArrayReader.like(self._reader, (what.site, what.layer), rows)
+        made = Capture._of(reader)[what.site, what.layer]
+        made.dtype = rows.dtype
+        return made
+
+    # Arrays and other libraries
+
+    @classmethod
+    def from_arrays(
+        cls,
+        activations: Mapping[Any, Any],
+        *,
+        tokens: Any = None,
+        mask: Any = None,
+        lengths: Sequence[int] | None = None,
+        texts: Sequence[str] | None = None,
+        config: Any = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> "Capture":
+        """Returns a capture in memory of arrays of NumPy, torch or DLPack.
+
+        activations: by (site, layer), by names with one number, e.g. "blocks.3.hook_resid_post" of TransformerLens
+            or "model.layers.3" of PyTorch (`hidden` of layer 3), or by site with a list of layers. A value is
+            [batch, tokens, ...], [tokens, ...] of a single sequence, or with `lengths` all rows one below the other.
+            The axes after the tokens are the values of a row: [heads, head_dim] is flattened. Attention patterns
+            are [batch, heads, query, key]. float16 and bfloat16 are exact in float32; float32 of one sequence, or of
+            a batch without padding, is not copied.
+        tokens: ids, [batch, tokens] or [num_rows]. mask: tokens that exist, [batch, tokens].
+        lengths: rows of each sequence. texts: of the sequences. config: of the model.
+        provenance: JSON object, stored as `extra`.
+
+        Raises ValueError that names the array for shapes that differ, and for names without a layer.
+        """
+        return cls._of(
+            importers.from_arrays(
+                activations, tokens=tokens, mask=mask, lengths=lengths, texts=texts, config=config,
+                provenance=provenance,
+            )
+        )
+
+    @classmethod
+    def from_transformer_lens(
+        cls, cache: Any, tokens: Any = None, *, mask: Any = None, texts: Sequence[str] | None = None,
+        sites: Sequence[str] | None = None, config: Any = None,
+    ) -> "Capture":
+        """Returns the ActivationCache of run_with_cache() as a capture in memory.
+
+        sites: names as in TransformerLens ("hook_resid_post", "attn.hook_v") or of ours ("hidden", "values");
+            default: all that have a row per token. Scores before the softmax are left out.
+        tokens, mask: [batch, tokens]; the cache has neither. Raises as from_arrays().
+        """
+        return cls._of(importers.from_transformer_lens(cache, tokens, mask, texts, sites, config))
+
+    @classmethod
+    def from_nnsight(
+        cls, saves: Mapping[Any, Any], tokens: Any = None, *, mask: Any = None, texts: Sequence[str] | None = None,
+        config: Any = None,
+    ) -> "Capture":
+        """Returns values that nnsight saved as a capture in memory.
+
+        saves: by (site, layer), or by name of the module as in from_arrays(): tensors, or the outputs of modules,
+            of which the first member is used, or proxies with a `value`. Raises as from_arrays().
+        """
+        return cls._of(importers.from_nnsight(saves, tokens, mask, texts, config))
+
+    @classmethod
+    def from_vllm(
+        cls, files: Any, layers: Sequence[int], *, texts: Sequence[str] | None = None, config: Any = None
+    ) -> "Capture":
+        """Returns what vLLM's extract_hidden_states wrote as a capture in memory, a sequence per request.
+
+        files: the safetensors files of the requests in order (`kv_transfer_params["hidden_states_path"]`), or their
+            folder, in the order of the names.
+        layers: vLLM's `eagle_aux_hidden_state_layer_ids`, which the files lack. Its id k is the input of layer k,
+            here `hidden` of layer k - 1; id 0 is `hook_embed`.
+        Raises ValueError if a file is damaged or has another number of layers; FileNotFoundError.
+        """
+        return cls._of(importers.from_vllm(files, layers, texts, config))
+
+    @classmethod
+    def from_sae_lens(cls, *folders: str | Path, config: Any = None) -> "Capture":
+        """Returns activations that SAELens' CacheActivationsRunner stored as a capture in memory.
+
+        folders: of one dataset per hook point, with the same sequences in the same order. Needs pyarrow, which
+        SAELens installs. Raises ValueError if a folder is no such dataset, or the tokens differ.
+        """
+        return cls._of(importers.from_sae_lens([Path(one) for one in folders], config))
 
     def close(self) -> None:
         """Closes the files, after reads that other threads have begun."""
@@ -163,7 +183,8 @@ class Capture:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Capture '{self.path}': {self.num_sequences} sequences, {self.num_rows} rows, sites {self.sites}>"
+        where = "in memory" if self.path is None else f"'{self.path}'"
+        return f"<Capture {where}: {self.num_sequences} sequences, {self.num_rows} rows, sites {self.sites}>"
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -175,7 +196,11 @@ class Capture:
             *((site, f"layers {self.layers(site)[0]} to {self.layers(site)[-1]}") for site in self.sites),
         ]
         cells = "".join(f"<tr><th>{escape(str(a))}</th><td>{escape(str(b))}</td></tr>" for a, b in lines)
-        return f"<table><caption>{escape(self.path.name)}</caption>{cells}</table>"
+        return f"<table><caption>{escape(self._name)}</caption>{cells}</table>"
+
+    @property
+    def _name(self) -> str:
+        return "in memory" if self.path is None else self.path.name
 
     # Provenance
 
@@ -238,7 +263,7 @@ class Capture:
         """Layers of a site, ascending. Raises KeyError."""
         if site not in self._sites:
             raise NoSuchNameError(
-                f"store: '{self.path}' has no site '{site}' (available: {', '.join(self.sites) or 'none'})"
+                f"store: '{self._name}' has no site '{site}' (available: {', '.join(self.sites) or 'none'})"
             )
         return list(self._sites[site])
 
@@ -250,12 +275,39 @@ class Capture:
         layers = self.layers(site)
         if layer not in layers:
             raise NoSuchNameError(
-                f"store: '{self.path}' has no layer {layer} of site '{site}' (available: {_ranges(layers)})"
+                f"store: '{self._name}' has no layer {layer} of site '{site}' (available: {_ranges(layers)})"
             )
         return self._sites[site][layer]
 
-    def __contains__(self, key: tuple[str, int]) -> bool:
-        return key[0] in self._sites and key[1] in self._sites[key[0]]
+    def __contains__(self, key: object) -> bool:
+        """Returns whether there is a site, or a (site, layer)."""
+        if isinstance(key, str):
+            return key in self._sites
+        return isinstance(key, tuple) and len(key) == 2 and key[1] in self._sites.get(key[0], {})
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        """Iterates over (site, layer)."""
+        return ((site, layer) for site, layers in self._sites.items() for layer in layers)
+
+    def __len__(self) -> int:
+        """Returns the number of (site, layer)."""
+        return sum(map(len, self._sites.values()))
+
+    def num_heads(self, site: str) -> int:
+        """Returns the heads of a row of attention patterns, queries, keys, values or z; 0 if they are unknown."""
+        names = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+        if site in ("values", "keys"):
+            names = ("num_key_value_heads", *names)
+        known = ("attn.hook_pattern", "attn.hook_profile", "queries", "keys", "values", "routed_values")
+        if site not in known and not site.startswith("attn."):
+            return 0
+        return next((int(self.config[name]) for name in names if self.config.get(name)), 0)
+
+    def token_strings(self, tokenizer: Any) -> list[str]:
+        """Returns the text of the token of each row, as the tokenizer of transformers writes it."""
+        ids = self.rows.token.tolist()
+        known = {one: tokenizer.decode([one]) for one in set(ids) if one >= 0}
+        return [known.get(one, "") for one in ids]
 
     def statistics(self, site: str, layer: int) -> RunningStatistics | None:
         """Returns count, mean and m2 of all rows that the model computed; None if not stored."""
@@ -268,9 +320,9 @@ class Capture:
     # Files
 
     @property
-    def _reader(self) -> _core.CaptureReader:
+    def _reader(self) -> Any:
         if self._opened is None:
-            raise ValueError(f"store: '{self.path}' was closed; open it again")
+            raise ValueError(f"store: '{self._name}' was closed; open it again")
         return self._opened
 
     def _read(self, what: Activations, first: int, end: int) -> np.ndarray:

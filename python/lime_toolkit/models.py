@@ -22,11 +22,13 @@ class Site:
     part: function of the output [batch, tokens, dim] and the model's config that returns the part
         to record, e.g. the values of a fused projection.
     output: index of the tensor to record, if the module returns a tuple.
+    is_input: the first argument of the module is recorded instead of its output.
     """
 
     pattern: str
     part: Part | None = None
     output: int = 0
+    is_input: bool = False
 
 
 def third(index: int) -> Part:
@@ -108,50 +110,99 @@ def _pattern(layer: str, projection: str) -> dict[str, Site]:
     return {PATTERN_SITE: Site(f"{layer}.{projection.rpartition('.')[0]}", output=1)}
 
 
-def _separate(layer: str, query: str, key: str, value: str) -> dict[str, Site]:
+def _residual(
+    layer: str, attention: str, mlp: str, *, attention_norm: str | None = None, mlp_norm: str | None = None,
+    is_mixture: bool = False,
+) -> dict[str, Site]:
+    """Returns the sites of the residual stream and of what is added to it.
+
+    attention, mlp: the last projections, whose inputs are z and the activated neurons. Norms that follow them come
+        before the residual stream. A mixture of experts has no neurons of its own.
+    """
+    neurons = {} if is_mixture else {"mlp.hook_post": Site(f"{layer}.{mlp}", is_input=True)}
+    return {
+        "hook_resid_pre": Site(layer, is_input=True),
+        "attn.hook_z": Site(f"{layer}.{attention}", is_input=True),
+        "hook_attn_out": Site(f"{layer}.{attention_norm or attention}"),
+        **neurons,
+        "hook_mlp_out": Site(f"{layer}.{mlp_norm or mlp}"),
+    }
+
+
+def _separate(layer: str, query: str, key: str, value: str, out: str, mlp: str, **options: Any) -> dict[str, Site]:
     return {
         "hidden": Site(layer),
         "values": Site(f"{layer}.{value}"),
         "keys": Site(f"{layer}.{key}"),
         "queries": Site(f"{layer}.{query}"),
         **_pattern(layer, value),
+        **_residual(layer, out, mlp, **options),
     }
 
 
-def _fused(layer: str, projection: str, part: Callable[[int], Part]) -> dict[str, Site]:
+def _fused(layer: str, projection: str, part: Callable[[int], Part], out: str, mlp: str) -> dict[str, Site]:
     names = ("queries", "keys", "values")
-    return {"hidden": Site(layer), **_pattern(layer, projection)} | {
-        name: Site(f"{layer}.{projection}", part(i)) for i, name in enumerate(names)
+    return {
+        "hidden": Site(layer),
+        **_pattern(layer, projection),
+        **{name: Site(f"{layer}.{projection}", part(i)) for i, name in enumerate(names)},
+        **_residual(layer, out, mlp),
     }
 
 
-_LLAMA = _separate("layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
-_BERT = _separate("encoder.layer.*", "attention.self.query", "attention.self.key", "attention.self.value")
+def _llama(mlp: str = "mlp.down_proj", out: str = "self_attn.o_proj", **options: Any) -> dict[str, Site]:
+    return _separate("layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", out, mlp, **options)
+
+
+_LLAMA = _llama()
+_MIXTURE = _llama("mlp", is_mixture=True)
+_POST_NORM = _llama(attention_norm="post_attention_layernorm", mlp_norm="post_feedforward_layernorm")
+#: Its layers multiply what they add to the residual stream.
+_SCALED = {name: site for name, site in _LLAMA.items() if name not in ("hook_attn_out", "hook_mlp_out")}
+_BERT = _separate(
+    "encoder.layer.*", "attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense",
+    "output.dense",
+)
 
 #: Sites by model_type, for Recorder(path, model). `hidden` is the residual stream after each block,
 #: `values`, `keys` and `queries` the outputs of the projections, before rotary embeddings and norms,
-#: `attn.hook_pattern` the attention weights.
+#: `attn.hook_pattern` the attention weights, and the others those of docs/decoders.md, which edit() replaces.
 SITES: dict[str, dict[str, Site]] = {
     **dict.fromkeys(
         (
-            "llama", "mistral", "mixtral", "ministral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "gemma",
-            "gemma2", "gemma3", "gemma3_text", "olmo", "olmo2", "olmo3", "olmoe", "phi", "phimoe", "stablelm",
-            "starcoder2", "cohere", "cohere2", "granite", "granitemoe", "smollm3", "helium",
-            "glm", "exaone4", "gpt_oss", "arcee", "ernie4_5", "seed_oss", "hunyuan_v1_dense", "apertus",
+            "llama", "mistral", "ministral", "qwen2", "qwen3", "gemma", "olmo", "stablelm", "cohere", "cohere2",
+            "smollm3", "helium", "glm", "arcee", "ernie4_5", "seed_oss", "hunyuan_v1_dense", "apertus",
         ),
         _LLAMA,
     ),
-    "phi3": _fused("layers.*", "self_attn.qkv_proj", grouped),
-    "gpt_neox": _fused("layers.*", "attention.query_key_value", interleaved),
-    "bloom": _fused("h.*", "self_attention.query_key_value", interleaved),
-    "falcon": _fused("h.*", "self_attention.query_key_value", falcon),
-    "gpt2": _fused("h.*", "attn.c_attn", third),
-    "mpt": _fused("blocks.*", "attn.Wqkv", third),
-    "gptj": _separate("h.*", "attn.q_proj", "attn.k_proj", "attn.v_proj"),
-    "gpt_neo": _separate("h.*", "attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj"),
-    "opt": _separate("decoder.layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+    **dict.fromkeys(("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "phimoe", "gpt_oss"), _MIXTURE),
+    **dict.fromkeys(("gemma2", "gemma3", "gemma3_text", "olmo2", "olmo3", "exaone4"), _POST_NORM),
+    "granite": _SCALED,
+    "granitemoe": {name: site for name, site in _SCALED.items() if name != "mlp.hook_post"},
+    "phi": _llama("mlp.fc2", "self_attn.dense"),
+    "starcoder2": _llama("mlp.c_proj"),
+    "phi3": _fused("layers.*", "self_attn.qkv_proj", grouped, "self_attn.o_proj", "mlp.down_proj"),
+    "gpt_neox": _fused(
+        "layers.*", "attention.query_key_value", interleaved, "attention.dense", "mlp.dense_4h_to_h"
+    ),
+    "bloom": _fused(
+        "h.*", "self_attention.query_key_value", interleaved, "self_attention.dense", "mlp.dense_4h_to_h"
+    ),
+    "falcon": _fused("h.*", "self_attention.query_key_value", falcon, "self_attention.dense", "mlp.dense_4h_to_h"),
+    "gpt2": _fused("h.*", "attn.c_attn", third, "attn.c_proj", "mlp.c_proj"),
+    "mpt": _fused("blocks.*", "attn.Wqkv", third, "attn.out_proj", "ffn.down_proj"),
+    "gptj": _separate("h.*", "attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.out_proj", "mlp.fc_out"),
+    "gpt_neo": _separate(
+        "h.*", "attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj", "attn.attention.out_proj",
+        "mlp.c_proj",
+    ),
+    "opt": _separate(
+        "decoder.layers.*", "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.out_proj", "fc2"
+    ),
     **dict.fromkeys(("bert", "roberta", "electra", "xlm-roberta", "camembert"), _BERT),
-    "distilbert": _separate("transformer.layer.*", "attention.q_lin", "attention.k_lin", "attention.v_lin"),
+    "distilbert": _separate(
+        "transformer.layer.*", "attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "ffn.lin2"
+    ),
     **dict.fromkeys(("mamba", "mamba2", "falcon_mamba"), {"hidden": Site("layers.*")}),
     "rwkv": {"hidden": Site("blocks.*")},
 }
@@ -171,6 +222,19 @@ def known_sites(config: Any) -> dict[str, Site]:
             "sites={'hidden': 'model.layers.*'}"
         )
     return known
+
+
+def site_named(pattern: str) -> str:
+    """Returns the site of a known model_type with this pattern of module names, else the pattern without its `*`.
+
+    The beginning of the name may be longer than that of the site.
+    """
+    for sites in SITES.values():
+        for name, site in sites.items():
+            ends = pattern == site.pattern or pattern.endswith("." + site.pattern)
+            if ends and site.output == 0 and site.part is None and not site.is_input:
+                return name
+    return pattern.replace(".*", "").replace("/*", "").replace("*.", "").strip("./") or "rows"
 
 
 def default_sites(config: Any) -> dict[str, Site]:

@@ -5,7 +5,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +44,45 @@ std::vector<double> values_of(const TensorView& tensor, const fs::path& folder) 
   std::vector<double> values(static_cast<std::size_t>(element_count(tensor.shape)));
   if (convert_weights(tensor.dtype, tensor.bytes, values)) fail("has a value that is not finite");
   return values;
+}
+
+/// Returns whole numbers of any size, least significant byte first.
+std::vector<std::int64_t> whole_numbers_of(const TensorView& tensor) {
+  const std::size_t size = dtype_size(tensor.dtype);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(element_count(tensor.shape)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = little_endian(tensor.bytes.subspan(i * size, size));
+    const auto unused = static_cast<int>(64 - 8 * size);  // extends the sign
+    values[i] = static_cast<std::int64_t>(bits << unused) >> unused;
+  }
+  return values;
+}
+
+/// Returns a tensor in float32 (exact for float16 and bfloat16), whole numbers in int64.
+nb::object tensor_to_numpy(const TensorView& tensor, const fs::path& path) {
+  const std::vector<std::size_t> shape(tensor.shape.begin(), tensor.shape.end());
+  if (tensor.dtype == Dtype::kI64 || tensor.dtype == Dtype::kI32 || tensor.dtype == Dtype::kI16 ||
+      tensor.dtype == Dtype::kI8) {
+    return to_numpy(whole_numbers_of(tensor), shape);
+  }
+  throw_if<FormatError>(
+      tensor.dtype != Dtype::kF32 && tensor.dtype != Dtype::kF16 && tensor.dtype != Dtype::kBF16,
+      "'{}': '{}' must be F32, F16, BF16 or whole numbers with a sign, got {}", path.string(),
+      tensor.name, dtype_name(tensor.dtype));
+  std::vector<float> values(static_cast<std::size_t>(element_count(tensor.shape)));
+  convert_weights(tensor.dtype, tensor.bytes, std::span(values));  // NaN stays, as in captures
+  return to_numpy(std::move(values), shape);
+}
+
+/// Returns all tensors of a safetensors file by name.
+nb::dict read_safetensors(const fs::path& path) {
+  throw_if<MissingFile>(!fs::exists(path), "'{}' does not exist", path.string());
+  const SafetensorsFile file(path);
+  nb::dict tensors;
+  for (const TensorView& tensor : file.tensors()) {
+    tensors[to_str(tensor.name)] = tensor_to_numpy(tensor, path);
+  }
+  return tensors;
 }
 
 /// Weights of a checkpoint folder, of which only the headers are read at first.
@@ -80,6 +122,7 @@ class CheckpointWeights {
 
 void bind_files(nb::module_& module) {
   module.def("read_json", read_json);
+  module.def("read_safetensors", read_safetensors);
   nb::class_<CheckpointWeights>(module, "CheckpointWeights")
       .def(nb::init<const fs::path&>())
       .def("config", &CheckpointWeights::config)
