@@ -32,11 +32,14 @@ from .geometry import (
     similarity_map,
     token_profile,
 )
+from .interventions import edit
 from .models import Site
 from .probes import LimeCodeProbe, Probe, ProbeFold, lime_code_probe, probe
 from .recorder import Recorder
 from .results import Embeddings, Results
 from .router import Router, router, router_weights
+from .sweeps import Sweep, sweep
+from .tables import LayerResults, Table
 from .tsne import TSNE, trustworthiness
 
 __version__ = "0.1.0"
@@ -47,6 +50,7 @@ __all__ = [
     "Entropies",
     "Geometry",
     "Jackknife",
+    "LayerResults",
     "LimeCodeProbe",
     "PairedComparison",
     "Probe",
@@ -59,11 +63,14 @@ __all__ = [
     "SimilarityMap",
     "Site",
     "Summary",
+    "Sweep",
     "TSNE",
+    "Table",
     "TokenProfile",
     "cache",
     "cka",
     "compare",
+    "edit",
     "effective_rank",
     "entropy",
     "entropy_of_spectrum",
@@ -81,6 +88,7 @@ __all__ = [
     "standardize",
     "statistics_of",
     "summarize",
+    "sweep",
     "token_contributions",
     "token_profile",
     "trustworthiness",

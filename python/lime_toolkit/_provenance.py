@@ -44,7 +44,7 @@ def describe_run(
         config = json.loads(own.to_json_string(use_diff=False)) if hasattr(own, "to_json_string") else {}
     return {
         "schema_version": 1,
-        "tool": f"lime-toolkit {_version('lime-toolkit')} (Python)",
+        "tool": f"lime-toolkit {version_of('lime-toolkit')} (Python)",
         "command": shlex.join(sys.argv),
         "created_utc": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "config": _to_plain("config", config),
@@ -63,8 +63,8 @@ def describe_run(
         "class_names": [],
         "task_names": [],
         "extra": {
-            "torch": _version("torch"),
-            "transformers": _version("transformers"),
+            "torch": version_of("torch"),
+            "transformers": version_of("transformers"),
             **({} if prefix is None else {"tokenizer_prefix": prefix.text}),
             **_to_plain("extra", extra or {}),
         },
@@ -76,7 +76,7 @@ def warn_if_untested(model: Any) -> None:
     """Warns once of a version of transformers whose calls the tests of the recorder have not seen."""
     if not any(type(one).__module__.split(".")[0] == "transformers" for one in model.modules()):
         return
-    found = _version("transformers")
+    found = version_of("transformers")
     numbers = found.split(".")[:2]
     if found in _warned or not all(one.isdigit() for one in numbers) or len(numbers) < 2:
         return
@@ -111,7 +111,8 @@ def _to_plain(name: str, value: Any) -> dict[str, Any]:
     return plain(value)
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Returns the installed version of a package, or nothing."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -199,6 +199,15 @@ class Capture:
         return f"<table><caption>{escape(self._name)}</caption>{cells}</table>"
 
     @property
+    def label(self) -> str:
+        """Name of the capture in tables: that of the file without its ending, or of the model."""
+        if self.path is not None:
+            return self.path.stem
+        config = self.config
+        name = str(config.get("_name_or_path") or config.get("name_or_path") or config.get("model_type") or "arrays")
+        return Path(name).name if Path(name).is_absolute() else name
+
+    @property
     def _name(self) -> str:
         return "in memory" if self.path is None else self.path.name
 

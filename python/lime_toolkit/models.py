@@ -91,11 +91,11 @@ def _key_value_heads(config: Any) -> int:
 
 
 def num_heads(site: str, config: Any, dim: int) -> int:
-    """Returns the heads of a row of queries, keys or values; 0 where there are none."""
-    if site not in ("queries", "keys", "values") or config is None:
+    """Returns the heads of a row of queries, keys, values or z; 0 where there are none."""
+    if site not in ("queries", "keys", "values", "attn.hook_z") or config is None:
         return 0
     try:
-        heads = _heads(config) if site == "queries" else _key_value_heads(config)
+        heads = _key_value_heads(config) if site in ("keys", "values") else _heads(config)
     except ValueError:
         return 0
     return heads if dim % heads == 0 else 0
@@ -117,9 +117,11 @@ def _residual(
     """Returns the sites of the residual stream and of what is added to it.
 
     attention, mlp: the last projections, whose inputs are z and the activated neurons. Norms that follow them come
-        before the residual stream. A mixture of experts has no neurons of its own.
+        before the residual stream. A mixture of experts has no neurons of its own, but logits of its router.
     """
-    neurons = {} if is_mixture else {"mlp.hook_post": Site(f"{layer}.{mlp}", is_input=True)}
+    neurons = {"mlp.hook_post": Site(f"{layer}.{mlp}", is_input=True)}
+    if is_mixture:
+        neurons = {"mlp.hook_router": Site(f"{layer}.{mlp}.gate")}
     return {
         "hook_resid_pre": Site(layer, is_input=True),
         "attn.hook_z": Site(f"{layer}.{attention}", is_input=True),

@@ -79,20 +79,22 @@ class Results:
         lists. Where a row lacks a value, whole numbers are Int64 and truth values boolean (missing:
         <NA>); missing floats are NaN. Raises ImportError without the library.
         """
-        columns = self.columns()
-        if library == "polars":
-            import polars
+        return frame_of(self.columns(), library)
 
-            return polars.DataFrame(columns, strict=False)
-        if library != "pandas":
-            raise ValueError(f"library: expected one of pandas, polars, got '{library}'")
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError("Results.frame() needs pandas; pip install lime-toolkit[frames]") from error
-        return pandas.DataFrame(
-            {name: pandas.Series(values, dtype=_dtype(values)) for name, values in columns.items()}
-        )
+
+def frame_of(columns: dict[str, list[Any]], library: str) -> Any:
+    """Returns columns as a frame, as Results.frame()."""
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame(columns, strict=False)
+    if library != "pandas":
+        raise ValueError(f"library: expected one of pandas, polars, got '{library}'")
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("frame() needs pandas; pip install lime-toolkit[frames]") from error
+    return pandas.DataFrame({name: pandas.Series(values, dtype=_dtype(values)) for name, values in columns.items()})
 
 
 def _lines(row: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,13 +6,14 @@
 namespace lime::python {
 
 /// These functions each add the functions of one folder of src/metrics, or the readers of
-/// src/store, or those of JSON and weights, to the module. The Python files of lime_toolkit have
+/// src/store, those of JSON and weights, or what edits need, to the module. The Python files of lime_toolkit have
 /// the public signatures, defaults and docstrings.
 void bind_capture(nanobind::module_& module);
 void bind_comparison(nanobind::module_& module);
 void bind_entropy(nanobind::module_& module);
 void bind_files(nanobind::module_& module);
 void bind_geometry(nanobind::module_& module);
+void bind_interventions(nanobind::module_& module);
 void bind_probes(nanobind::module_& module);
 void bind_router(nanobind::module_& module);
 void bind_statistics(nanobind::module_& module);
