@@ -3,18 +3,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Callable
 
 import numpy as np
 
 from . import _lime_toolkit as _core
 from ._arrays import to_column, to_seed, to_sequences, to_whole
+from .tables import Table
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Table):
     """Mean of a sample with a bootstrap interval of the mean."""
+
+    metric = "summary"
 
     n: int
     mean: float
@@ -22,10 +25,16 @@ class Summary:
     ci_low: float  #: NaN if n < 2 or without resamples
     ci_high: float
 
+    def table(self) -> list[dict[str, Any]]:
+        """Returns one row."""
+        return [asdict(self)]
+
 
 @dataclass(frozen=True)
-class PairedComparison:
+class PairedComparison(Table):
     """Difference of two paired samples."""
+
+    metric = "compare"
 
     n: int
     difference: float  #: mean of second - first
@@ -34,6 +43,10 @@ class PairedComparison:
     ci_high: float
     p_value: float  #: two-sided, of the sign-flip test
     exact: bool  #: whether all 2^n sign flips were tried
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns one row."""
+        return [asdict(self)]
 
 
 def summarize(values: Any, *, resamples: int = 10000, confidence: float = 0.95, seed: int = 0) -> Summary:
@@ -66,14 +79,20 @@ def compare(
 
 
 @dataclass(frozen=True)
-class Jackknife:
+class Jackknife(Table):
     """An estimate from sequences, and its uncertainty."""
+
+    metric = "jackknife"
 
     value: float  #: from all sequences
     standard_error: float
     ci_low: float
     ci_high: float
     pseudo_values: np.ndarray  #: of each block, [num_blocks]; their mean has no bias of order 1 / n
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns one row."""
+        return [{"value": self.value, "stderr": self.standard_error, "ci_low": self.ci_low, "ci_high": self.ci_high}]
 
 
 def jackknife(

@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
 
 from . import _lime_toolkit as _core
 from ._arrays import to_array, to_column, to_matrix, to_options, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
+from .capture import Capture
 from .comparison import Summary, summarize
+from .tables import LayerResults, Table, each_layer, where_of
 
 
 @dataclass(frozen=True)
-class Entropies:
+class Entropies(Table):
     """Entropies of sequences, in `unit`."""
+
+    metric = "entropy"
 
     values: np.ndarray  #: [num_sequences, num_orders]; with top_k the middle of the bounds
     alpha: np.ndarray  #: orders, [num_orders]
@@ -27,6 +31,8 @@ class Entropies:
     lower: np.ndarray | None = None  #: with top_k: bounds, [num_sequences, num_orders]
     upper: np.ndarray | None = None
     left_out: np.ndarray | None = None  #: with top_k: fraction of the trace in the omitted eigenvalues
+    dim: int = 0  #: of a row
+    where: dict[str, Any] = field(default_factory=dict)  #: label, site and layer of activations
 
     def summary(
         self, alpha: float | None = None, *, resamples: int = 10000, confidence: float = 0.95, seed: int = 0
@@ -42,6 +48,26 @@ class Entropies:
             raise ValueError(f"alpha: must be one of {self.alpha.tolist()}, got {alpha}")
         return summarize(self.values[:, found[0]], resamples=resamples, confidence=confidence, seed=seed)
 
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row per order, with the columns of `lime-metrics entropy`."""
+        rows = []
+        for index, alpha in enumerate(self.alpha):
+            found = self.summary(float(alpha))
+            row = {
+                **self.where, "alpha": float(alpha), "preset": self.preset, "unit": self.unit, "mean": found.mean,
+                "std": found.std, "ci_low": found.ci_low, "ci_high": found.ci_high, "n": found.n,
+                "tokens": float(np.mean(self.num_tokens)), "tokens_min": int(np.min(self.num_tokens)), "dim": self.dim,
+                "ceiling": float(np.mean(self.ceiling)), "ceiling_min": float(np.min(self.ceiling)),
+            }
+            if self.lower is not None and self.upper is not None and self.left_out is not None:
+                row |= {"lower": float(self.lower[:, index].mean()), "upper": float(self.upper[:, index].mean()),
+                        "left_out": float(self.left_out.mean())}
+            rows.append(row)
+        return rows
+
+    def _options(self) -> dict[str, Any]:
+        return {"preset": self.preset, "alpha": self.alpha.tolist()}
+
     @property
     def mean(self) -> np.ndarray:
         """Mean over the sequences, [num_orders]."""
@@ -49,6 +75,14 @@ class Entropies:
 
     def __float__(self) -> float:
         return float(self.values.item())
+
+
+@overload
+def entropy(rows: Capture, *, sites: Any = ..., **options: Any) -> LayerResults[Entropies]: ...
+
+
+@overload
+def entropy(rows: Any, **options: Any) -> Entropies: ...
 
 
 def entropy(
@@ -61,7 +95,8 @@ def entropy(
     normalization: str = "maxEntropy",
     top_k: int | None = None,
     threads: int = 0,
-) -> Entropies:
+    sites: Any = None,
+) -> Entropies | LayerResults[Entropies]:
     """Computes the matrix-based Renyi entropy of sequences.
 
         K = Z Z^T / tr(Z Z^T),    S_alpha(Z) = log(sum_i lambda_i(K)^alpha) / (1 - alpha)
@@ -72,6 +107,7 @@ def entropy(
         sequences, `capture[site, layer]`, or with `offsets` [num_sequences + 1] the concatenation
         of all sequences. float16 and float32 are used as float32, float64 is not rounded. Arrays of
         other libraries are accepted through DLPack or the buffer protocol. Sequences have >= 2 tokens.
+        Of a Capture: every layer of `sites` (default: all), as LayerResults by (site, layer).
     statistics: of the dataset, for the preset lime-code, which standardises with them. Default:
         those stored with `capture[site, layer]`, else those of `rows`.
     preset: lime-code, raw, seq-vcr, layer-by-layer, matrix-entropy or diff-erank (see
@@ -86,6 +122,14 @@ def entropy(
     sequences of one token or of zeros; KeyboardInterrupt.
     Source: Sanchez Giraldo, Rao & Principe (2015), arXiv:1211.2459; the presets name theirs.
     """
+    if isinstance(rows, Capture):
+        return each_layer(
+            rows, sites,
+            lambda one: entropy(
+                one, statistics=statistics, preset=preset, alpha=alpha, normalization=normalization, top_k=top_k,
+                threads=threads,
+            ),
+        )
     sequences = to_sequences(rows, offsets)
     if statistics is None and _core.needs_statistics(preset):
         statistics = getattr(rows, "statistics", None) or statistics_of(sequences)
@@ -98,7 +142,8 @@ def entropy(
     compute = _core.entropies if sequences[0].dtype == np.float32 else _core.double_entropies
     # Each sequence has one thread.
     threads = 1 if len(sequences) == 1 else to_whole(threads, "threads")
-    return Entropies(preset=preset, **compute(sequences, statistics, options, threads))
+    found = compute(sequences, statistics, options, threads)
+    return Entropies(preset=preset, dim=sequences[0].shape[1], where=where_of(rows), **found)
 
 
 def statistics_of(rows: Any, offsets: Any = None) -> RunningStatistics:

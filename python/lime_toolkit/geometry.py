@@ -4,27 +4,46 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Sequence, overload
 
 import numpy as np
 
 from . import _lime_toolkit as _core
 from ._arrays import to_array, to_matrix, to_seed, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
+from .capture import Capture
+from .comparison import summarize
+from .tables import LayerResults, Table, each_layer, where_of
 
 _GROUPS = ("rank", "similarity", "curvature", "massive", "dimension", "first-token", "power-law", "views")
 _NOT_DEFAULT = {"power-law", "views"}
 _SIMILARITY_GROUPS = ("cka", "procrustes", "change", "neighbors")
+_NO_MEASURES = (
+    "points", "duplicates", "recall", "gride_scale", "alpha_r2", "alpha_head", "alpha_tail", "num_rows", "dim", "where",
+)
+_GROUP_OF = {
+    **dict.fromkeys(("effective_rank", "rankme", "participation_ratio", "stable_rank", "numerical_rank"), "rank"),
+    **dict.fromkeys(("anisotropy", "anisotropy_centred", "sequence_cosine", "mean_token_similarity",
+                     "rank_one_residual", "rank_one_residual_1inf"), "similarity"),
+    "curvature": "curvature",
+    **dict.fromkeys(("massive_share", "massive_token_share", "largest_to_median"), "massive"),
+    **dict.fromkeys(("two_nn", "mle", "gride"), "dimension"),
+    **dict.fromkeys(("first_norm_ratio", "top_share", "top_share_rest"), "first-token"),
+    "alpha_req": "power-law",
+    **dict.fromkeys(("dime", "infonce", "lidar"), "views"),
+}
 _RANKME_EPSILON = {"paper": 1e-7, "stable-pretraining": 1e-5, "tensorflow-gnn": 1e-12, "none": 0.0}
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Geometry(Table):
     """Measures of one layer. None: not requested; NaN: undefined for these rows.
 
     Numbers are of all rows together; arrays have one value per sequence, [num_sequences].
     """
+
+    metric = "geometry"
 
     effective_rank: float | None = None
     rankme: float | None = None
@@ -59,11 +78,44 @@ class Geometry:
     dime: float | None = None  #: difference of entropies of two views of each text
     infonce: np.ndarray | None = None  #: of each text, nats
     lidar: float | None = None
+    num_rows: int = 0
+    dim: int = 0  #: of a row
+    where: dict[str, Any] = field(default_factory=dict)  #: label, site and layer of activations
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row per measure, with the columns of `lime-metrics geometry`."""
+        rows: list[dict[str, Any]] = []
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is None or one.name in _NO_MEASURES:
+                continue
+            if one.name == "sequence_ranks":
+                rows += [self._row(name, own) for name, own in value.items()]
+            else:
+                rows.append(self._row(one.name, value))
+        return rows
+
+    def _row(self, measure: str, value: Any) -> dict[str, Any]:
+        row = {**self.where, "group": _GROUP_OF.get(measure, ""), "measure": measure}
+        if not isinstance(value, np.ndarray):
+            count = self.points if measure in ("two_nn", "mle", "gride") else self.num_rows
+            row |= {"over": "rows", "mean": float(value), "std": math.nan, "ci_low": math.nan, "ci_high": math.nan,
+                    "n": count, "undefined": 0}
+            return {**row, "ceiling": min(self.num_rows, self.dim)} if row["group"] == "rank" else row
+        defined = value[np.isfinite(value)]
+        row |= {"over": "sequences", "mean": math.nan, "std": math.nan, "ci_low": math.nan, "ci_high": math.nan, "n": 0,
+                "undefined": len(value) - len(defined)}
+        if len(defined):
+            found = summarize(defined)
+            row |= {"mean": found.mean, "std": found.std, "ci_low": found.ci_low, "ci_high": found.ci_high, "n": found.n}
+        return row
 
 
 @dataclass(frozen=True)
-class Similarity:
+class Similarity(Table):
     """Similarity of two sets of representations of the same tokens. NaN: not requested or undefined."""
+
+    metric = "similarity"
 
     cka: float  #: linear CKA, in [0, 1]
     cka_debiased: float  #: about 0 for unrelated rows; NaN with very few rows
@@ -73,10 +125,17 @@ class Similarity:
     mutual_knn: float = math.nan  #: fraction of common nearest neighbours, in [0, 1]
     imbalance: float = math.nan  #: information imbalance from x to y, about 0 to 1
 
+    def table(self) -> list[dict[str, Any]]:
+        """Returns one row."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return [{name: value for name, value in values.items() if not math.isnan(value)}]
+
 
 @dataclass(frozen=True)
-class SimilarityMap:
+class SimilarityMap(Table):
     """Similarity of each layer of one model with each layer of another, [num_layers, num_layers]."""
+
+    metric = "similarity"
 
     cka: np.ndarray
     cka_debiased: np.ndarray
@@ -86,15 +145,51 @@ class SimilarityMap:
     angle: np.ndarray
     mutual_knn: np.ndarray
     imbalance: np.ndarray
+    first: list[dict[str, Any]] = field(default_factory=list)  #: label, site and layer of activations
+    second: list[dict[str, Any]] = field(default_factory=list)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row per pair of layers, with the columns of `lime-metrics similarity`."""
+        rows = []
+        for i, j in np.ndindex(self.cka.shape):
+            x, y = ((one[at] if one else {}) for one, at in ((self.first, i), (self.second, j)))
+            row = {
+                "label": x.get("label", "arrays"), "other_label": y.get("label", "arrays"), "site": x.get("site", "arrays"),
+                "layer": x.get("layer", i), "other_layer": y.get("layer", j),
+            }
+            for name in ("cka", "cka_debiased", "procrustes", "influence", "angle", "mutual_knn", "imbalance"):
+                value = float(getattr(self, name)[i, j])
+                if not math.isnan(value):
+                    row[name] = value
+            rows.append({**row, "n": self.n})
+        return rows
 
 
 @dataclass(frozen=True)
-class TokenProfile:
+class TokenProfile(Table):
     """Measures of each token of a sequence."""
+
+    metric = "tokens"
 
     norm: np.ndarray  #: [num_tokens]
     relative_norm: np.ndarray  #: over the median of the sequence, [num_tokens]
     next_cosine: np.ndarray  #: of a token and the next one, [num_tokens - 1]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row per token."""
+        return [
+            {"sequence": 0, "position": at, "norm": float(self.norm[at]), "relative_norm": float(self.relative_norm[at]),
+             "next_cosine": float(self.next_cosine[at]) if at < len(self.next_cosine) else math.nan}
+            for at in range(len(self.norm))
+        ]
+
+
+@overload
+def geometry(rows: Capture, *, sites: Any = ..., **options: Any) -> LayerResults[Geometry]: ...
+
+
+@overload
+def geometry(rows: Any, **options: Any) -> Geometry: ...
 
 
 def geometry(
@@ -125,10 +220,12 @@ def geometry(
     lidar_delta: float = 1e-4,
     seed: int = 0,
     threads: int = 0,
-) -> Geometry:
+    sites: Any = None,
+) -> Geometry | LayerResults[Geometry]:
     """Measures the geometry of one layer: options and values of `lime-metrics geometry`.
 
-    rows, offsets: as for entropy(), used as float32. Sequences have >= 2 tokens (curvature: >= 3).
+    rows, offsets, sites: as for entropy(), used as float32; of a Capture every layer. Sequences have >= 2 tokens
+        (curvature: >= 3).
     statistics: of exactly these rows, whose mean is then not computed again.
     measure: of rank, similarity, curvature, massive, dimension, first-token, power-law and views;
         default: all but power-law and views.
@@ -138,6 +235,9 @@ def geometry(
 
     Raises ValueError for invalid options, shapes, NaN or infinity; KeyboardInterrupt.
     """
+    if isinstance(rows, Capture):
+        given = {name: value for name, value in locals().items() if name not in ("rows", "sites", "offsets")}
+        return each_layer(rows, sites, lambda one: geometry(one, **given))
     wanted = _wanted(measure, _GROUPS, _NOT_DEFAULT)
     law = to_whole(power_law_first, "power_law_first", 1), to_whole(power_law_last, "power_law_last", 1)
     seed, threads, k = to_seed(seed), to_whole(threads, "threads"), to_whole(k, "k")
@@ -188,7 +288,7 @@ def geometry(
         values |= _core.views(
             sequences, num_views, view_preset, normalization, temperature, permutations, lidar_delta, seed, threads
         )
-    return Geometry(**values)
+    return Geometry(**values, num_rows=num_rows, dim=sequences[0].shape[1], where=where_of(rows))
 
 
 def _wanted(measure: Sequence[str] | None, groups: Sequence[str], not_default: set[str]) -> set[str]:
@@ -274,9 +374,10 @@ def procrustes(x: Any, y: Any) -> float:
 
 
 def similarity_map(
-    layers: Sequence[Any],
-    other: Sequence[Any] | None = None,
+    layers: Any,
+    other: Any = None,
     *,
+    site: str | None = None,
     measure: Sequence[str] | None = None,
     k: int = 10,
     max_rows: int = 4096,
@@ -286,10 +387,13 @@ def similarity_map(
     """Compares each layer with each layer of `other` (default: the same ones).
 
     layers, other: sequences of [num_rows, dim]; row i is the same token in all of them. At most
-    `max_rows` rows, drawn as `lime-metrics similarity` draws them, are compared.
+    `max_rows` rows, drawn as `lime-metrics similarity` draws them, are compared. Of a Capture: the layers of
+    `site` (default: its first).
     measure, k, threads, and errors: as similarity(). The imbalance is that from `layers` to `other`.
     """
     wanted = _wanted(measure, _SIMILARITY_GROUPS, {"neighbors"})
+    layers, other = _layers_of(layers, site), _layers_of(other, site)
+    places = [[where_of(one) for one in own] for own in (layers, layers if other is None else other)]
     first = [to_array(one) for one in layers]
     second = first if other is None else [to_array(one) for one in other]
     if not first or not second:
@@ -308,4 +412,11 @@ def similarity_map(
             found = _compare(a, b, wanted & {"neighbors"} if is_mirrored else wanted, threads)
             maps[:, i, j] = np.where(np.arange(7) < 5, maps[:, j, i], found) if is_mirrored else found
     cka, debiased, procrustes, influence, angle, knn, imbalance = maps
-    return SimilarityMap(cka, debiased, procrustes, len(chosen), influence, angle, knn, imbalance)
+    return SimilarityMap(cka, debiased, procrustes, len(chosen), influence, angle, knn, imbalance, *places)
+
+
+def _layers_of(layers: Any, site: str | None) -> Any:
+    if not isinstance(layers, Capture):
+        return layers
+    chosen = site or layers.sites[0]
+    return [layers[chosen, layer] for layer in layers.layers(chosen)]

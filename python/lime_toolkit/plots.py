@@ -4,11 +4,16 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 
+from .capture import Capture
+from .geometry import SimilarityMap
 from .results import Embeddings, Results
+from .router import Router
+from .sweeps import Sweep
+from .tables import Table
 
 #: Okabe & Ito's colours, which readers with colour-vision deficiencies tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#56B4E9", "#CC79A7", "#F0E442")
@@ -43,47 +48,134 @@ def style() -> Iterator[None]:
         matplotlib.interactive(interactive)
 
 
-def layers(results: Results, site: str | None = None, axes: Any = None, **where: Any) -> Any:
-    """Plots the mean over layers, a line per model, with its interval as a band.
+def layers(
+    results: Results | Table | Sequence[Table],
+    site: str | None = None,
+    axes: Any = None,
+    *,
+    value: str = "mean",
+    layer_base: int = 0,
+    **where: Any,
+) -> Any:
+    """Plots a mean over layers, a line per model, with its interval as a band.
 
-    results: of entropy, geometry (name `measure=`), separability, ... site: default: the first one.
-    where: values of other columns, e.g. alpha=0.5. Returns the axes.
-    Raises ValueError if no row is left, or several have the same model and layer.
+    results: of entropy, geometry (name `measure=`), separability, ...: a file, the results of a Capture, or a list of
+        several models' results. site: default: the first one. value: the column; "effect" of a sweep.
+    layer_base: number of the first layer, 0 or 1, as in lime-figure. where: values of other columns, e.g. alpha=0.5.
+    Returns the axes. Raises ValueError if no row is left, or several have the same model and layer.
     """
-    rows = [row for row in results.rows if row.get("mean") is not None and row.get("layer") is not None]
+    name, every = _rows_of(results)
+    low_name, high_name = ("ci_low", "ci_high") if value == "mean" else (f"{value}_low", f"{value}_high")
+    rows = [row for row in every if row.get(value) is not None and row.get("layer") is not None]
     site = site or (rows[0].get("site") if rows else None)
     rows = [row for row in rows if row.get("site") == site and all(row.get(k) == v for k, v in where.items())]
     if not rows:
-        raise ValueError(f"plots: '{results.path}' has no rows of site {site} with {where}")
+        raise ValueError(f"plots: the results of {name} have no rows of site {site} with {where}")
     with style():
         axes = axes or _axes()
-        for label in dict.fromkeys(row["label"] for row in rows):
-            own = sorted((row for row in rows if row["label"] == label), key=lambda row: row["layer"])
-            x = [row["layer"] for row in own]
+        for label in dict.fromkeys(row.get("label", "") for row in rows):
+            own = sorted((row for row in rows if row.get("label", "") == label), key=lambda row: row["layer"])
+            x = [row["layer"] + layer_base for row in own]
             if len(set(x)) < len(x):
                 raise ValueError("plots: several rows have the same model and layer; select by alpha=, measure=, ...")
-            (line,) = axes.plot(x, _column(own, "mean"), marker="o", label=label)
-            low, high = _column(own, "ci_low"), _column(own, "ci_high")
+            (line,) = axes.plot(x, _column(own, value), marker="o", label=label)
+            low, high = _column(own, low_name), _column(own, high_name)
             if np.isfinite(low).any():
                 axes.fill_between(x, low, high, color=line.get_color(), alpha=0.2, linewidth=0)
         ceiling = _column(own, "ceiling")
         if np.isfinite(ceiling).any():
             axes.plot(x, ceiling, linestyle="--", color="0.5", linewidth=0.8)
-        axes.set(xlabel="layer", ylabel=where.get("measure", f"{results.metric}, {site}"))
+        axes.set(xlabel="layer", ylabel=where.get("measure", f"{name}, {site or value}"))
         axes.xaxis.get_major_locator().set_params(integer=True)
         if len(axes.get_lines()) > 1:
             axes.legend()
     return axes
 
 
-def heatmap(values: Any, axes: Any = None, *, label: str = "", xlabel: str = "layer", ylabel: str = "layer") -> Any:
-    """Plots a map, [num_layers, num_layers]: of SimilarityMap or Router. Returns the axes."""
+def heatmap(
+    values: Any,
+    axes: Any = None,
+    *,
+    label: str = "",
+    xlabel: str = "layer",
+    ylabel: str = "layer",
+    value: str | None = None,
+    layer_base: int = 0,
+) -> Any:
+    """Plots a map, [num_layers, num_layers], or the one of a result. Returns the axes.
+
+    values: an array; SimilarityMap (`value`: "cka_debiased"); Router, its mean map; or Sweep over heads or positions,
+        layers by heads (`value`: "effect", in colours around 0).
+    """
+    centred = isinstance(values, Sweep)
+    if isinstance(values, SimilarityMap):
+        value = value or "cka_debiased"
+        values, label = getattr(values, value), label or value
+    elif isinstance(values, Router):
+        values, label, xlabel = values.mean_map, label or "weight", "source layer"
+    elif isinstance(values, Sweep):
+        value = value or "effect"
+        values, xlabel, label = _sweep_map(values, value), _second_key(values), label or f"{value}, nats per token"
+    values = np.asarray(values)
     with style():
         axes = axes or _axes()
-        image = axes.imshow(np.asarray(values), origin="lower", aspect="auto")
+        bounds = {}
+        if centred:
+            largest = float(np.nanmax(np.abs(values)))
+            bounds = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest}
+        columns = layer_base if "layer" in xlabel else 0
+        extent = (columns - 0.5, columns + values.shape[1] - 0.5, layer_base - 0.5, layer_base + values.shape[0] - 0.5)
+        image = axes.imshow(values, origin="lower", aspect="auto", extent=extent, **bounds)
         axes.figure.colorbar(image, ax=axes, label=label)
         axes.set(xlabel=xlabel, ylabel=ylabel)
     return axes
+
+
+def experts(capture: Capture, site: str = "mlp.hook_router", axes: Any = None, *, layer_base: int = 0) -> Any:
+    """Plots the mean probability of each expert in each layer, from recorded logits of routers. Returns the axes."""
+    rows = []
+    for layer in capture.layers(site):
+        logits = capture[site, layer][:].astype(np.float64)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        rows.append((weights / weights.sum(axis=1, keepdims=True)).mean(axis=0))
+    return heatmap(np.stack(rows), axes, label="mean probability", xlabel="expert", layer_base=layer_base)
+
+
+def pattern(weights: Any, tokens: Sequence[str] | None = None, axes: Any = None) -> Any:
+    """Plots the attention of one head, [query, key], of Activations.patterns(). Returns the axes."""
+    weights = np.asarray(weights)
+    axes = heatmap(weights, axes, label="attention", xlabel="key", ylabel="query")
+    axes.invert_yaxis()
+    if tokens is not None:
+        axes.set_xticks(range(len(tokens)), tokens, rotation=90)
+        axes.set_yticks(range(len(tokens)), tokens)
+    return axes
+
+
+def _second_key(sweep: Sweep) -> str:
+    return "position" if "position" in sweep.rows[-1] else "head"
+
+
+def _sweep_map(sweep: Sweep, value: str) -> np.ndarray:
+    rows = sweep.rows[1:]
+    key = _second_key(sweep)
+    if not rows or key not in rows[0]:
+        raise ValueError("plots: a heatmap needs a sweep over heads or positions; use plots.layers(sweep, value='effect')")
+    shape = tuple(1 + max(row[name] for row in rows) for name in ("layer", key))
+    found = np.full(shape, np.nan)
+    for row in rows:
+        found[row["layer"], row[key]] = row[value]
+    return found
+
+
+def _rows_of(results: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Returns the metric, and the rows of results of one or several models."""
+    if isinstance(results, Results):
+        return results.metric, results.rows
+    several = [results] if isinstance(results, Table) else list(results)
+    if not several or not all(isinstance(one, Table) for one in several):
+        raise ValueError("plots: results must be Results, a result of a Capture, or a list of them")
+    return several[0].metric, [row for one in several for row in one.table()]
 
 
 def embedding(embeddings: Embeddings, label: str, site: str, layer: int, axes: Any = None) -> Any:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Sequence
 
 import numpy as np
 
 from . import _lime_toolkit as _core
 from ._arrays import check_lengths, to_array, to_column, to_matrix, to_options, to_seed, to_whole
+from .comparison import summarize
+from .tables import Table, where_of
 
 # Streams of the seed, as in lime-metrics separability.
 _SHUFFLED, _TOKEN, _SEQUENCE, _FEATURES = 1, 2, 3, 4
@@ -36,14 +38,32 @@ class ProbeFold:
 
 
 @dataclass(frozen=True)
-class Probe:
+class Probe(Table):
     """A cross-validated probe, and its controls."""
+
+    metric = "separability"
 
     classes: np.ndarray  #: labels, ascending, [num_classes]
     folds: list[ProbeFold]
     predictions: np.ndarray  #: index into `classes`, each from the fold that tests the row, [num_rows]
     log_probabilities: np.ndarray  #: nats, [num_rows, num_classes]
     controls: dict[str, "Probe"] = field(default_factory=dict)
+    where: dict[str, Any] = field(default_factory=dict)  #: label, site and layer of activations
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row for the labels and one per control."""
+        rows = []
+        for name, one in (("words", self), *self.controls.items()):
+            found = summarize(one.accuracies)
+            row = {
+                **self.where, "method": "converged", "labels": name, "mean": found.mean, "std": found.std,
+                "ci_low": found.ci_low, "ci_high": found.ci_high, "n": found.n,
+                "log_loss": float(np.mean([fold.log_loss for fold in one.folds])),
+                "train_accuracy": float(np.mean([fold.train_accuracy for fold in one.folds])),
+                "majority": float(np.mean([fold.majority_accuracy for fold in one.folds])),
+            }
+            rows.append(row if one is self else {**row, "selectivity": self.selectivity[name]})
+        return rows
 
     @property
     def accuracies(self) -> np.ndarray:
@@ -117,12 +137,14 @@ def probe(
     if "random-features" in control:
         noise = _core.random_features(*task.rows.shape, seed, _FEATURES)
         result.controls["random-features"] = cross_validate(noise, [task.numbers])[0]
-    return result
+    return replace(result, where=where_of(rows))
 
 
 @dataclass(frozen=True)
-class LimeCodeProbe:
+class LimeCodeProbe(Table):
     """The classifier of the LIMe code, cross-validated, and its controls. Arrays have an entry per fold."""
+
+    metric = "separability"
 
     accuracies: np.ndarray  #: mean of the batch accuracies, as the code averages them
     row_accuracies: np.ndarray  #: over the test rows
@@ -130,6 +152,20 @@ class LimeCodeProbe:
     num_train: np.ndarray
     num_test: np.ndarray
     controls: dict[str, "LimeCodeProbe"] = field(default_factory=dict)
+    where: dict[str, Any] = field(default_factory=dict)  #: label, site and layer of activations
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row for the labels and one per control."""
+        rows = []
+        for name, one in (("words", self), *self.controls.items()):
+            found = summarize(one.accuracies)
+            rows.append({
+                **self.where, "method": "lime-code", "labels": name, "mean": found.mean, "std": found.std,
+                "ci_low": found.ci_low, "ci_high": found.ci_high, "n": found.n,
+                "row_accuracy": float(np.mean(one.row_accuracies)),
+                "train_accuracy": float(np.mean(one.train_accuracies)),
+            })
+        return rows
 
     @property
     def accuracy(self) -> float:
@@ -179,7 +215,7 @@ def lime_code_probe(
     if "random-features" in control:
         noise = _core.random_features(*task.rows.shape, seed, _FEATURES)
         result.controls["random-features"] = cross_validate(noise, numbers)
-    return result
+    return replace(result, where=where_of(rows))
 
 
 @dataclass(frozen=True)

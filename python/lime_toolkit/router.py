@@ -12,20 +12,32 @@ import numpy as np
 from . import _lime_toolkit as _core
 from ._arrays import to_matrix
 from .capture import Capture
+from .tables import Table
 
 #: In all layers: their routers have the square of it, 1 GiB.
 _MOST_HEADS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Router:
+class Router(Table):
     """Maps and summaries of the routers of all layers."""
+
+    metric = "router"
 
     mean_map: np.ndarray  #: averaged over heads, [num_layers, num_layers], rows sum to 1
     head_maps: list[np.ndarray]  #: of each layer, [kv_heads, layer + 1], rows sum to 1
     heads: list[dict[str, Any]]  #: a summary per layer and head: entropy, mean_depth, share_own, ...
     own_distance: np.ndarray  #: from LIMe's initialisation, [num_layers]
     others_ratio: np.ndarray  #: likewise; NaN for layer 0
+
+    def table(self) -> list[dict[str, Any]]:
+        """Returns a row per head, and those of the mean map, with the columns of `lime-metrics router`."""
+        rows = [{"layer": one["layer"], "kind": "head", **one} for one in self.heads]
+        for layer, source in np.ndindex(self.mean_map.shape):
+            if source <= layer:
+                weight = float(self.mean_map[layer, source])
+                rows.append({"layer": layer, "kind": "mean_map", "source_layer": source, "weight": weight})
+        return rows
 
 
 def router(weights: Sequence[Any], *, head_scales: Any = None) -> Router:

@@ -48,7 +48,9 @@ def test_default_measures_are_those_of_lime_metrics(programs, sequences, tmp_pat
     write_capture(tmp_path / "long.h5", {("hidden", 0): rows}, np.zeros(len(rows)), [len(one) for one in long])
     theirs = {row["measure"] for row in programs.rows("geometry", tmp_path / "long.h5")}
     others = {"sequence_ranks", "points", "duplicates", "recall", "gride_scale"}
+    others |= {"num_rows", "dim", "where"}
     assert {name for name, value in vars(lt.geometry(long)).items() if value is not None} - others == theirs
+    assert {row["measure"] for row in lt.geometry(long).table()} == theirs
 
 
 def test_sequence_ranks_are_bit_identical_to_lime_metrics(programs, plain):
