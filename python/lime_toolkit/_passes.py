@@ -74,6 +74,12 @@ def read(call: Mapping[str, Any]) -> Pass:
     source = ids if ids is not None else call.get("inputs_embeds")
     if source is None:
         remedy = "; record model.get_encoder() or model.get_decoder()" if "decoder_input_ids" in call else ""
+        others = [name for name in ("pixel_values", "input_values", "input_features") if call.get(name) is not None]
+        if others:
+            remedy = (
+                f"; {others[0]} are no tokens: call the model with output_hidden_states=True and use "
+                "Capture.from_arrays({'hidden': list(output.hidden_states[1:])})"
+            )
         raise ValueError(f"record: the model must be called with input_ids or inputs_embeds{remedy}")
     if source.ndim < 2:
         raise ValueError(f"record: the model must be called with a batch, [batch, tokens], got {list(source.shape)}")

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from . import _lime_toolkit as _core
+from ._calls import core as _core
 from ._arrays import to_column, to_seed, to_sequences, to_whole
 from .tables import Table
 

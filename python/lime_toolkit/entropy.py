@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import _lime_toolkit as _core
+from ._calls import core as _core
 from ._arrays import to_array, to_column, to_matrix, to_options, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
 from .capture import Capture

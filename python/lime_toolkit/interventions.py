@@ -7,7 +7,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from . import _copies, _passes, models
+from . import _copies, _passes, _provenance, models
 from . import _lime_toolkit as _core
 from .edits import ALIASES, Edit, read_edits
 from .models import Site
@@ -46,6 +46,7 @@ class edit:
         **sources: Any,
     ):
         self.model = model
+        _provenance.warn_if_untested(model)
         self._sites = known_sites(model, sites)
         self.edits: list[Edit] = read_edits(edits, tuple(self._sites), sources)
         self._points = _points_of(model, self.edits, self._sites)

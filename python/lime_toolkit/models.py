@@ -219,10 +219,16 @@ def known_sites(config: Any) -> dict[str, Site]:
         getattr(config, "model_type", "")
     )
     if known is None:
-        raise ValueError(
-            f"sites: model_type '{getattr(config, 'model_type', None)}' is unknown; name the modules, e.g. "
-            "sites={'hidden': 'model.layers.*'}"
-        )
+        model_type = getattr(config, "model_type", None)
+        remedy = "name the modules, e.g. sites={'hidden': 'model.layers.*'}"
+        if getattr(config, "is_encoder_decoder", False):
+            remedy = "use model.get_encoder() or model.get_decoder() and name the modules, e.g. sites={'hidden': 'block.*'}"
+        elif config is not None and hasattr(config, "image_size") and not hasattr(_text_config(config), "vocab_size"):
+            remedy = (
+                "models of images have no tokens: call the model with output_hidden_states=True and use "
+                "Capture.from_arrays({'hidden': list(output.hidden_states[1:])})"
+            )
+        raise ValueError(f"sites: model_type '{model_type}' is unknown; {remedy}")
     return known
 
 

@@ -8,7 +8,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from . import _lime_toolkit as _core
+from ._calls import core as _core
 from ._arrays import check_lengths, to_array, to_column, to_matrix, to_options, to_seed, to_whole
 from .comparison import summarize
 from .tables import Table, where_of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records activations of any PyTorch model into a capture."""
+"""Records activations of PyTorch models into a capture."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recorder(Recording):
                 model(**batch)
 
     path: the capture, and next to it the folder of its shards.
-    model: any torch.nn.Module that is called with `input_ids` [batch, tokens] (or `inputs_embeds`),
+    model: a torch.nn.Module that is called with `input_ids` [batch, tokens] (or `inputs_embeds`),
         and with `attention_mask` if sequences are padded, on either side. Each row of a batch is a
         sequence; padding is not recorded. Passes with the cache of the last pass extend its sequences,
         as in generate(), including assisted generation. Of encoder-decoder models: get_encoder() or

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -57,11 +58,55 @@ class RunningWork {
   std::jthread thread_;
 };
 
+/// What threads other than the main one run.
+std::mutex registry_mutex;
+std::map<unsigned long, RunningWork*> registry;
+
+/// Adds work to the registry as long as it exists.
+class Registered {
+ public:
+  Registered(unsigned long thread, RunningWork& work) : thread_(thread) {
+    const std::lock_guard lock(registry_mutex);
+    registry[thread_] = &work;
+  }
+  Registered(const Registered&) = delete;
+  Registered& operator=(const Registered&) = delete;
+  ~Registered() {
+    const std::lock_guard lock(registry_mutex);
+    registry.erase(thread_);
+  }
+
+ private:
+  unsigned long thread_;
+};
+
+unsigned long main_thread = 0;
+
 }  // namespace
 
+void request_stop(unsigned long thread) {
+  const std::lock_guard lock(registry_mutex);
+  const auto found = registry.find(thread);
+  if (found != registry.end()) found->second->stop();
+}
+
+void bind_calls(nb::module_& module) {
+  main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  module.def("request_stop", request_stop);
+}
+
 void run_interruptibly(const std::function<void(std::stop_token)>& work) {
+  const unsigned long thread = PyThread_get_thread_ident();
   const nb::gil_scoped_release without_gil;
   RunningWork running(work);
+  if (thread != main_thread) {
+    const Registered registered(thread, running);
+    while (!running.wait()) {
+    }
+    running.finish();
+    return;
+  }
   while (!running.wait()) {
     const nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() == 0) continue;

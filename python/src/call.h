@@ -13,9 +13,16 @@
 namespace lime::python {
 
 /// Runs `work` on a separate thread, without the GIL and with one library thread, as the programs
-/// do. The calling thread waits and handles signals: Ctrl-C requests a stop.
+/// do. The calling thread waits. On Python's main thread it handles signals: Ctrl-C requests a
+/// stop. On others it does not take the GIL, and request_stop() stops the work.
 /// @throws what `work` throws; nanobind's python_error for a signal handler that raised.
 void run_interruptibly(const std::function<void(std::stop_token)>& work);
+
+/// Requests a stop of what the thread with this identifier runs interruptibly, if anything.
+void request_stop(unsigned long thread);
+
+/// Adds request_stop() to the module.
+void bind_calls(nanobind::module_& module);
 
 /// Likewise for work that returns a value and uses `num_threads` threads (0: all CPUs).
 template <typename Work> auto run_with_threads(int num_threads, const Work& work) {

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "bindings.h"
+#include "call.h"
 #include "core/errors.h"
 #include "core/version.h"
 #include "store/hdf5/hdf5_file.h"
@@ -42,6 +43,7 @@ void translate(const std::exception_ptr& raised, void* /*unused*/) {
 NB_MODULE(_lime_toolkit, module) {
   module.doc() = "The metrics of LIMe Toolkit on arrays; use lime_toolkit, which documents them.";
   nb::register_exception_translator(translate);
+  lime::python::bind_calls(module);
   lime::python::bind_statistics(module);
   lime::python::bind_entropy(module);
   lime::python::bind_capture(module);

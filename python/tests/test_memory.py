@@ -198,3 +198,30 @@ class TestOfModels:
         model(**batch, labels=batch["input_ids"]).loss.backward()
         assert np.array_equal(cached["hidden", 0][:], before) and not cached["hidden", 0].torch().requires_grad
         assert np.shares_memory(cached["hidden", 0].torch().numpy(), cached["hidden", 0].numpy())
+
+    def test_models_without_tokens_are_refused_by_name(self):
+        import transformers
+
+        torch = self.torch
+        config = transformers.ViTConfig(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=8,
+                                        image_size=8, patch_size=4)
+        model, images = transformers.ViTModel(config).eval(), torch.zeros(1, 3, 8, 8)
+        with pytest.raises(ValueError, match="model_type 'vit' is unknown; models of images have no tokens"):
+            lt.cache(model, pixel_values=images)
+        with pytest.raises(ValueError, match="pixel_values are no tokens: .* use Capture.from_arrays"):
+            lt.cache(model, pixel_values=images, sites={"hidden": "layers.*"})
+        states = model(images, output_hidden_states=True).hidden_states
+        assert lt.Capture.from_arrays({"hidden": list(states[1:])})["hidden", 1].shape == (5, 16)
+
+    def test_encoders_and_decoders_are_cached_apart(self):
+        import transformers
+
+        config = transformers.T5Config(vocab_size=64, d_model=16, d_kv=8, d_ff=16, num_layers=2, num_heads=2)
+        model, ids = transformers.T5ForConditionalGeneration(config).eval(), self.torch.arange(10).view(2, 5)
+        with pytest.raises(ValueError, match="T5ForConditionalGeneration is an encoder-decoder model; cache model.get_enc"):
+            lt.cache(model, input_ids=ids, decoder_input_ids=ids, sites={"hidden": "encoder.block.*"})
+        with pytest.raises(ValueError, match="model_type 't5' is unknown; use model.get_encoder"):
+            lt.cache(model, input_ids=ids)
+        cached = lt.cache(model.get_encoder(), input_ids=ids, sites={"hidden": "block.*"})
+        expected = model.get_encoder()(ids, output_hidden_states=True).hidden_states
+        np.testing.assert_allclose(cached["hidden", 0][:], expected[1].detach().reshape(10, -1).numpy(), atol=1e-5)
