@@ -106,8 +106,9 @@ class _CacheRecording(Recording):
         call = dict(batch)
         if "use_cache" in self._names:
             call.setdefault("use_cache", False)
-        # What the model adds to its output, it collects until its end.
-        self._stops = not any(name.startswith(("output_", "return_")) and value for name, value in call.items())
+        # What the model adds to its output, it collects until its end; accelerate moves weights back after a module.
+        is_whole = any(name.startswith(("output_", "return_")) and value for name, value in call.items())
+        self._stops = not (is_whole or any(hasattr(one, "_hf_hook") for one in self.model.modules()))
         try:
             with torch.no_grad():
                 self.model(**call)

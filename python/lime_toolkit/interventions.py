@@ -51,12 +51,13 @@ class edit:
         self.edits: list[Edit] = read_edits(edits, tuple(self._sites), sources)
         self._points = _points_of(model, self.edits, self._sites)
         self._state = PassState(model)
+        self._first = 0  # number of the first sequence
         self._handles: list[Any] = []
 
     def __enter__(self) -> "edit":
         if self._handles:
             raise ValueError("edit: these edits apply already; create others")
-        self._state.reset()
+        self._state.reset(self._first)
         self._handles.append(self._state.watch())
         for module, points in self._points.values():
             self._handles.append(attach(module, points[0], self._changes(points)))
@@ -95,9 +96,10 @@ class PassState:
         self._names = _passes.parameters(model)
         self.reset()
 
-    def reset(self) -> None:
-        self.first = 0  #: number of the first sequence of the pass
-        self._next = 0
+    def reset(self, first: int = 0) -> None:
+        """Begins to count sequences at `first`."""
+        self.first = first  #: number of the first sequence of the pass
+        self._next = first
         self.step: _passes.Pass | None = None
         self.position = np.zeros((0, 0), np.int64)
 

@@ -84,7 +84,10 @@ def sweep(
     warn_if_untested(model)
     known = known_sites(model, sites)
     items = _items(model, known, over, texts, ablation, batches, dict(sources or {}))
-    parts = [_Batch(model, known, items, one, dict(sources or {})).run(attribution) for one in batches]
+    parts, first = [], 0
+    for one in batches:
+        parts.append(_Batch(model, known, items, one, dict(sources or {}), first).run(attribution))
+        first += len(one["input_ids"])
     loss, difference, estimate = (np.concatenate(one, axis=1) for one in zip(*parts))
     name = label or _label(model)
     summary = {"resamples": resamples, "confidence": confidence, "seed": seed}
@@ -160,7 +163,9 @@ def _lengths(batch: Mapping[str, Any]) -> np.ndarray:
 class _Batch:
     """The interventions on the sequences of one batch."""
 
-    def __init__(self, model: Any, known: Mapping[str, Site], items: list[_Item], batch: Mapping[str, Any], sources: Any):
+    def __init__(
+        self, model: Any, known: Mapping[str, Site], items: list[_Item], batch: Mapping[str, Any], sources: Any, first: int
+    ):
         import torch
 
         if "input_ids" not in batch:
@@ -169,6 +174,7 @@ class _Batch:
         self.known = known
         self.items = items
         self.sources = sources
+        self.first = first  #: number of the first sequence
         self.call = {name: value for name, value in batch.items() if name != "labels"}
         self.state = PassState(model)
         if "use_cache" in self.state._names:
@@ -196,9 +202,10 @@ class _Batch:
             for handle in handles:
                 handle.remove()
         for item in self.items:
-            with self._from(item.first_layer, outputs), edit(self.model, *item.texts, sites=self.known, **self.sources):
-                with torch.no_grad():
-                    found.append(self._score(self.model(**self.call)))
+            edits = edit(self.model, *item.texts, sites=self.known, **self.sources)
+            edits._first = self.first
+            with self._from(item.first_layer, outputs), edits, torch.no_grad():
+                found.append(self._score(self.model(**self.call)))
         outputs.clear()
         loss, difference = (np.stack(one) for one in zip(*found))
         estimates = self._attributions() if attribution else np.zeros_like(loss)
@@ -262,6 +269,7 @@ class _Batch:
                     points.setdefault((point.name, point.layer), point)
                     modules[point.name, point.layer] = module
         probes: dict[Any, tuple[Any, Any]] = {}
+        self.state.reset(self.first)
         handles = [self.state.watch()]
         for key, point in points.items():
             handles.append(attach(modules[key], point, self._probe(key, point, probes)))
