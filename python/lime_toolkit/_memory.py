@@ -103,6 +103,10 @@ class ArrayReader:
             for name, value in self._info.items()
         }
 
+    def info(self) -> dict[str, Any]:
+        """Returns the attributes before they become texts."""
+        return dict(self._info)
+
     def config(self) -> dict[str, Any]:
         return dict(self._info.get("config", {}))
 

@@ -72,6 +72,22 @@ def describe_run(
     }
 
 
+def complete(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns attributes with those that a file needs."""
+    defaults: dict[str, Any] = {
+        "schema_version": 1,
+        "tool": f"lime-toolkit {version_of('lime-toolkit')} (Python)",
+        "command": shlex.join(sys.argv),
+        "created_utc": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "config": {}, "options": {}, "checkpoint_sha256": "", "tokenizer_sha256": "", "input_sha256": "",
+        "compute_dtype": "float32", "storage_dtype": "float32", "compression": "none", "rows": "tokens", "seed": 0,
+        "prepended": "", "first_ids": [], "first_tokens": [], "class_names": [], "task_names": [], "extra": {},
+        "complete": True,
+    }
+    given = {name: _to_plain(name, info[name]) for name in ("config", "options", "extra") if name in info}
+    return {**defaults, **{name: value for name, value in info.items() if name != "format"}, **given}
+
+
 def warn_if_untested(model: Any) -> None:
     """Warns once of a version of transformers whose calls the tests of the recorder have not seen."""
     if not any(type(one).__module__.split(".")[0] == "transformers" for one in model.modules()):

@@ -10,7 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from . import _files, importers
+from . import _files, _saving, importers
 from . import _lime_toolkit as _core
 from ._lime_toolkit import RunningStatistics
 from ._memory import ArrayReader
@@ -327,6 +327,15 @@ class Capture:
         return self._reader.router(layer)
 
     # Files
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Writes a capture in memory as a file in float32, which all programs read. Needs h5py.
+
+        Raises FileExistsError; ValueError for a capture of a file (copy it, or use `lime-capture pack`).
+        """
+        if self.path is not None:
+            raise ValueError(f"store: '{self._name}' is a file; copy it with its shards, or use lime-capture pack")
+        _saving.save(self, Path(path), overwrite)
 
     @property
     def _reader(self) -> Any:

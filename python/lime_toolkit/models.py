@@ -90,6 +90,13 @@ def _key_value_heads(config: Any) -> int:
     return int(getattr(config, "num_key_value_heads", None) or _heads(config))
 
 
+class ConfigOf:
+    """The members of a config.json as attributes."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        self.__dict__.update(values)
+
+
 def num_heads(site: str, config: Any, dim: int) -> int:
     """Returns the heads of a row of queries, keys, values or z; 0 where there are none."""
     if site not in ("queries", "keys", "values", "attn.hook_z") or config is None:

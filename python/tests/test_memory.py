@@ -55,6 +55,25 @@ def test_activations_calculate_as_arrays(plain):
             x - short["hidden", 0]
 
 
+def test_captures_in_memory_are_saved(programs, plain, arrays, tmp_path):
+    pytest.importorskip("h5py")
+    memory = lt.Capture.from_arrays(arrays, tokens=np.arange(12).reshape(2, 6), texts=["a", "b"], config={"model_type": "x"})
+    path = tmp_path / "run.h5"
+    memory.save(path)
+    assert "is intact" in programs("lime-capture", "verify", path)
+    with lt.Capture(path) as file:
+        assert list(file) == list(memory) and file.config == {"model_type": "x"} and file.sequences.text == ["a", "b"]
+        assert all(np.array_equal(file[key][:], memory[key][:]) for key in memory)
+        assert np.array_equal(file.rows.token, memory.rows.token) and np.array_equal(file.offsets, memory.offsets)
+        rows = programs.rows("entropy", path)
+        assert [row["mean"] for row in rows] == [one.summary().mean for one in lt.entropy(file).values()]
+        with pytest.raises(ValueError, match="'run.h5' is a file; copy it"):
+            file.save(tmp_path / "other.h5")
+    with pytest.raises(FileExistsError, match="already exist; use overwrite=True"):
+        memory.save(path)
+    memory.save(path, overwrite=True)
+
+
 def test_padding_is_left_out(arrays):
     mask = np.array([[1, 1, 1, 1, 0, 0], [0, 1, 1, 1, 1, 1]])
     capture = lt.Capture.from_arrays(arrays, mask=mask, tokens=np.arange(12).reshape(2, 6))
@@ -169,6 +188,10 @@ class TestOfModels:
                 assert np.array_equal(cached[key][:], file[key][:]) and cached[key].hook == file[key].hook
             for name in ("position", "token", "sequence"):
                 assert np.array_equal(getattr(cached.rows, name), getattr(file.rows, name))
+            cached.save(tmp_path / "cached.h5")
+            with lt.Capture(tmp_path / "cached.h5") as saved:
+                assert list(saved) == list(file) and saved.config == file.config
+                assert np.array_equal(saved["hidden", 1][:], file["hidden", 1][:])
 
     def test_the_head_is_not_computed_unless_it_is_asked_for(self):
         model, batch, calls = self.make_model("llama"), self.make_batch(), []
