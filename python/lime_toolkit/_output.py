@@ -113,6 +113,10 @@ class Output:
             if not self._is_finished(shard)
         ]
 
+    def buffers_of(self, index: int) -> Buffers:
+        """Returns the memory of the copies of a module."""
+        return self.buffers
+
     # The thread of the model
 
     def start(self) -> None:

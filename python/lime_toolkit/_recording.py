@@ -17,9 +17,9 @@ from .models import Site
 class Destination(Protocol):
     """Where finished batches go."""
 
-    buffers: _copies.Buffers
     failure: BaseException | None
 
+    def buffers_of(self, index: int) -> _copies.Buffers: ...
     def start(self) -> None: ...
     def put(self, batch: Batch) -> None: ...
     def close(self, is_clean: bool) -> None: ...
@@ -193,7 +193,8 @@ class Recording:
             if site[0] == models.PATTERN_SITE:
                 assert self.max_length is not None
                 tensor = _copies.pattern_rows(tensor, step, self._keys(step), name, self.max_length)
-            self._outputs[index] = _copies.copy_rows(tensor, step, name, site[1], config, self._output.buffers)
+            buffers = self._output.buffers_of(index)
+            self._outputs[index] = _copies.copy_rows(tensor, step, name, site[1], config, buffers)
             self._on_recorded()
 
         return record

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -47,7 +48,8 @@ def cache(
     if bool(batches) == bool(batch):
         raise ValueError("cache: give the arguments of the model, cache(model, input_ids=...), or batches of them")
     names = "decoder_input_ids"
-    own = _CacheRecording(model, sites, layers, max_length, positions)
+    num_rows = sum(_num_rows(one) for one in batches or (batch,))
+    own = _CacheRecording(model, sites, layers, max_length, positions, num_rows)
     with own:
         for one in batches or (batch,):
             if names in one and hasattr(model, "get_encoder"):
@@ -59,26 +61,62 @@ def cache(
     return own.capture(tokenizer, texts, config, extra)
 
 
+def _num_rows(batch: Mapping[str, Any]) -> int:
+    """Returns the number of tokens of a batch, without padding where the mask shows it."""
+    source = batch.get("input_ids", batch.get("inputs_embeds"))
+    mask = batch.get("attention_mask")
+    if getattr(source, "ndim", 0) < 2:
+        return 0
+    shape = tuple(source.shape[:2])
+    is_mask = getattr(mask, "ndim", 0) == 2 and tuple(mask.shape) == shape
+    return int(mask.bool().sum()) if is_mask else math.prod(shape)
+
+
 class _Stop(BaseException):
     """Ends a pass whose activations are recorded."""
 
 
-class _Fresh(_copies.Buffers):
-    """Memory of copies that are kept."""
+class _Rows(_copies.Buffers):
+    """Memory of all rows of a module, in which its copies follow each other."""
+
+    def __init__(self, num_rows: int):
+        super().__init__()
+        self._num_rows = num_rows
+        self._memory = np.empty(0, np.float32)
+        self._used = 0
 
     def take(self, shape: Sequence[int]) -> tuple[Any, np.ndarray | None]:
         import torch
 
-        return torch.empty(tuple(shape), dtype=torch.float32), None
+        size = math.prod(shape)
+        if not self._memory.size:
+            self._memory = np.empty(self._num_rows * shape[-1], np.float32)
+        first, self._used = self._used, self._used + size
+        if self._used > self._memory.size:
+            return torch.empty(tuple(shape), dtype=torch.float32), None
+        return torch.from_numpy(self._memory[first : self._used]).view(tuple(shape)), None
+
+    def joined(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Returns the rows of all parts, without a copy if they follow each other in this memory."""
+        at = self._memory.ctypes.data
+        for one in parts:
+            if one.ctypes.data != at or not one.flags.c_contiguous:
+                return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            at += one.nbytes
+        return self._memory[: sum(one.size for one in parts)].reshape(-1, parts[0].shape[1])
 
 
 class _Kept:
     """Keeps finished batches."""
 
-    def __init__(self) -> None:
-        self.buffers: _copies.Buffers = _Fresh()
+    def __init__(self, num_rows: int) -> None:
+        self._num_rows = num_rows
+        self.rows: dict[int, _Rows] = {}
         self.failure: BaseException | None = None
         self.batches: list[Batch] = []
+
+    def buffers_of(self, index: int) -> _Rows:
+        return self.rows.setdefault(index, _Rows(self._num_rows))
 
     def start(self) -> None:
         pass
@@ -92,12 +130,12 @@ class _Kept:
 
 class _CacheRecording(Recording):
     def __init__(
-        self, model: Any, sites: Any, layers: Sequence[int] | None, max_length: int | None, positions: Any
+        self, model: Any, sites: Any, layers: Sequence[int] | None, max_length: int | None, positions: Any, num_rows: int
     ):
         super().__init__(model, sites, layers, max_length)
         self._positions = _check_positions(positions)
         self._stops = False
-        self._output: _Kept = _Kept()
+        self._output: _Kept = _Kept(num_rows)
 
     def run(self, batch: Mapping[str, Any]) -> None:
         """Runs a pass, up to the last module that is recorded."""
@@ -142,7 +180,7 @@ class _CacheRecording(Recording):
         hooks: dict[tuple[str, int], str] = {}
         for index, (hook, _, layer, (site, _)) in enumerate(self._modules):
             own = [one[index] for one in parts]
-            rows[site, layer] = own[0] if len(own) == 1 else np.concatenate(own)
+            rows[site, layer] = self._output.buffers_of(index).joined(own)
             hooks[site, layer] = hook
             for one in parts:
                 one[index] = own[0][:0]  # frees the memory of the batches
