@@ -179,10 +179,12 @@ def _points_of(X: Any) -> np.ndarray:
         raise ValueError(
             "X: Expected 2D array, got 1D array instead. Reshape your data, X.reshape(-1, 1) or X.reshape(1, -1)"
         )
-    if array.ndim == 2 and len(array) == 0:
-        raise ValueError("X: 0 sample(s) while a minimum of 1 is required")
-    if array.ndim == 2 and array.shape[1] == 0:
-        raise ValueError(f"X: 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
+    if array.ndim == 2 and array.size == 0:
+        what = "feature" if len(array) else "sample"
+        raise ValueError(
+            f"X: must have at least one row and one dimension, got the shape {list(array.shape)}: 0 {what}(s) "
+            f"(shape={array.shape}) while a minimum of 1 is required."
+        )
     if array.ndim == 2 and len(array) == 1:
         raise ValueError("X: 1 sample, n_samples = 1, while more are required")
     if array.dtype.kind == "f" and not np.isfinite(array).all():

@@ -72,6 +72,7 @@ void set_site(ActivationEdit& edit) {
   }
   if (edit.site.empty()) throw InvalidArgument("a site is missing, e.g. 'zero attn.hook_z'");
   if (edit.site == "route") return;
+  if (edit.site == "head") edit.site = "attn.hook_z";
   const CaptureSite site = find_sites({edit.site}).front();
   throw_if(hook_kind_info(site.kind).use != HookUse::kReadAndReplace,
            "'{}' can be read, not edited{}", site.name,
