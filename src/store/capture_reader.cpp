@@ -35,8 +35,18 @@ struct CaptureReader::Impl {
   CaptureTables tables;
   std::vector<std::string> sites;
   mutable DataFiles data;
-  std::int64_t skip = 0;                ///< hidden tokens of each sequence
-  std::vector<std::int64_t> view = {};  ///< offsets without them; empty if there are none
+  std::int64_t skip = 0;  ///< hidden tokens at the beginning of each sequence
+  /// Rows that are shown, ascending: those from `first` on are the stored ones from `stored` on.
+  struct Run {
+    std::int64_t first = 0;
+    std::int64_t stored = 0;
+    std::int64_t count = 0;
+  };
+  std::vector<Run> runs = {};           ///< empty if all rows are shown
+  std::vector<std::int64_t> view = {};  ///< offsets of the rows shown; empty if all are
+  /// Dimensions that are shown, by stored site and layer; all of those that are not listed.
+  std::map<std::pair<std::string, int>, std::vector<int>> columns = {};
+  std::vector<ActivationInfo> shown = {};  ///< activations with the numbers of these dimensions
   std::map<std::string, std::string> aliases;
   mutable std::mutex mutex;
   mutable std::optional<RowTable> rows;
@@ -71,7 +81,20 @@ struct CaptureReader::Impl {
   /// Adds the stored rows [first, first + count), which become those from `offset` of the result.
   void add_pieces(const ActivationInfo& what, std::int64_t first, std::int64_t count,
                   std::int64_t offset, std::vector<Piece>& list) const;
-  const std::vector<std::int64_t>& offsets() const { return skip > 0 ? view : tables.offsets; }
+  const std::vector<std::int64_t>& offsets() const { return hides_rows() ? view : tables.offsets; }
+  bool hides_rows() const { return !view.empty(); }
+  bool hides_anything() const { return hides_rows() || !columns.empty(); }
+  /// Calls f(first row of the result, stored row, count) for the stored runs of a range of rows.
+  template <typename F> void for_runs(std::int64_t first, std::int64_t count, const F& f) const;
+  /// Hides the rows shown now for which `hides` is true.
+  void hide(const std::vector<bool>& hides);
+  const std::vector<int>* columns_of(const std::string& site, int layer) const {
+    const auto found = columns.find({stored(site), layer});
+    return found == columns.end() ? nullptr : &found->second;
+  }
+  /// Reads rows with all stored dimensions.
+  void read_stored(const ActivationInfo& what, const std::vector<Piece>& list, float* out,
+                   const std::stop_token& stop) const;
 
   /// The site as the file names it.
   const std::string& stored(const std::string& site) const {
@@ -79,11 +102,19 @@ struct CaptureReader::Impl {
     return alias == aliases.end() ? site : alias->second;
   }
 
-  const ActivationInfo* find(const std::string& site, int layer) const {
-    for (const ActivationInfo& activation : tables.activations) {
-      if (activation.site == stored(site) && activation.layer == layer) return &activation;
+  static const ActivationInfo* find_in(const std::vector<ActivationInfo>& activations,
+                                       const std::string& stored_site, int layer) {
+    for (const ActivationInfo& activation : activations) {
+      if (activation.site == stored_site && activation.layer == layer) return &activation;
     }
     return nullptr;
+  }
+  const ActivationInfo* find(const std::string& site, int layer) const {
+    return find_in(columns.empty() ? tables.activations : shown, stored(site), layer);
+  }
+  /// Returns the activation as it is stored; it must exist.
+  const ActivationInfo& stored_activation(const std::string& site, int layer) const {
+    return *find_in(tables.activations, stored(site), layer);
   }
 };
 
@@ -138,18 +169,88 @@ void CaptureReader::skip_tokens(std::int64_t count) {
            "needs every token of a sequence, but '{}' contains pooled rows or selected "
            "tokens; capture again with --rows tokens and without --only",
            path().string());
-  const std::vector<std::int64_t>& stored = impl_->tables.offsets;
-  std::vector<std::int64_t> view = {0};
-  for (std::size_t i = 0; i + 1 < stored.size(); ++i) {
-    const std::int64_t tokens = stored[i + 1] - stored[i];
+  const std::vector<std::int64_t>& shown = offsets();
+  std::vector<bool> hides(static_cast<std::size_t>(num_rows()), false);
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) {
+    const std::int64_t tokens = shown[i + 1] - shown[i];
     throw_if(tokens - count < 2, OptionName("skip_tokens"),
              "must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
              "{}, got {}",
              i, path().string(), tokens, count);
-    view.push_back(view.back() + tokens - count);
+    std::fill_n(hides.begin() + shown[i], count, true);
   }
+  impl_->hide(hides);
   impl_->skip = count;
-  impl_->view = std::move(view);
+}
+
+void CaptureReader::hide_rows(const std::vector<bool>& hides) {
+  throw_if(std::ssize(hides) != num_rows(), "store: expected a mark for each of {} rows, got {}",
+           num_rows(), hides.size());
+  if (std::ranges::find(hides, true) != hides.end()) impl_->hide(hides);
+}
+
+void CaptureReader::hide_dimensions(const std::string& site, int layer,
+                                    const std::vector<int>& dimensions) {
+  if (dimensions.empty()) return;
+  const std::int64_t dim = this->dim(site, layer);
+  std::vector<int> kept;
+  for (int j = 0; j < dim; ++j) {
+    if (std::ranges::find(dimensions, j) == dimensions.end()) kept.push_back(j);
+  }
+  throw_if(kept.empty() || std::ssize(kept) + std::ssize(dimensions) != dim,
+           "store: dimensions to hide must be different, below {} and not all", dim);
+  throw_if(impl_->columns_of(site, layer) != nullptr,
+           "store: dimensions of '{}' in layer {} are hidden already", site, layer);
+  if (impl_->columns.empty()) impl_->shown = impl_->tables.activations;
+  for (ActivationInfo& activation : impl_->shown) {
+    if (activation.site != impl_->stored(site) || activation.layer != layer) continue;
+    activation.dim = std::ssize(kept);
+  }
+  impl_->columns[{impl_->stored(site), layer}] = std::move(kept);
+}
+
+bool CaptureReader::hides_anything() const { return impl_->hides_anything(); }
+
+void CaptureReader::Impl::hide(const std::vector<bool>& hides) {
+  std::vector<Run> next;
+  std::vector<std::int64_t> ends = {0};
+  const std::vector<std::int64_t>& before = offsets();
+  std::int64_t kept = 0;
+  for (std::size_t i = 0; i + 1 < before.size(); ++i) {
+    for_runs(before[i], before[i + 1] - before[i],
+             [&](std::int64_t offset, std::int64_t from, std::int64_t count) {
+               for (std::int64_t r = 0; r < count; ++r) {
+                 if (hides[static_cast<std::size_t>(before[i] + offset + r)]) continue;
+                 const bool goes_on =
+                     !next.empty() && next.back().stored + next.back().count == from + r;
+                 if (goes_on) {
+                   ++next.back().count;
+                 } else {
+                   next.push_back({kept, from + r, 1});
+                 }
+                 ++kept;
+               }
+             });
+    ends.push_back(kept);
+  }
+  runs = std::move(next);
+  view = std::move(ends);
+  rows.reset();
+}
+
+template <typename F>
+void CaptureReader::Impl::for_runs(std::int64_t first, std::int64_t count, const F& f) const {
+  if (!hides_rows()) {
+    if (count > 0) f(std::int64_t{0}, first, count);
+    return;
+  }
+  auto run = std::ranges::upper_bound(runs, first, {}, &Run::first);
+  if (run != runs.begin()) --run;
+  for (; run != runs.end() && run->first < first + count; ++run) {
+    const std::int64_t begin = std::max(first, run->first);
+    const std::int64_t end = std::min(first + count, run->first + run->count);
+    if (begin < end) f(begin - first, run->stored + begin - run->first, end - begin);
+  }
 }
 
 std::int64_t CaptureReader::skipped_tokens() const { return impl_->skip; }
@@ -168,18 +269,9 @@ std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const Activa
            "store: {} rows from row {} must be within the {} rows of '{}'", count, first,
            rows_there, path.string());
   std::vector<Piece> list;
-  if (skip == 0) {
-    add_pieces(what, first, count, 0, list);
-    return list;
-  }
-  const auto next = std::ranges::upper_bound(view, first);
-  for (auto i = next - view.begin(); i < std::ssize(view); ++i) {
-    const auto at = static_cast<std::size_t>(i);  // the sequence ends before row view[at]
-    const std::int64_t begin = std::max(first, view[at - 1]);
-    const std::int64_t end = std::min(first + count, view[at]);
-    if (begin >= end) break;
-    add_pieces(what, begin + skip * i, end - begin, begin - first, list);
-  }
+  for_runs(first, count, [&](std::int64_t offset, std::int64_t from, std::int64_t number) {
+    add_pieces(what, from, number, offset, list);
+  });
   return list;
 }
 
@@ -202,28 +294,39 @@ void CaptureReader::Impl::add_pieces(const ActivationInfo& what, std::int64_t fi
   }
 }
 
+void CaptureReader::Impl::read_stored(const ActivationInfo& what, const std::vector<Piece>& list,
+                                      float* out, const std::stop_token& stop) const {
+  for (const Piece& piece : list) {
+    piece.reader->read(piece.first, piece.count, out + piece.offset * what.dim, stop);
+  }
+}
+
 MatrixF CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
                                  std::int64_t count, const std::stop_token& stop) const {
-  const ActivationInfo& what = activation(site, layer);
+  activation(site, layer);  // throws if there is none
+  const ActivationInfo& what = impl_->stored_activation(site, layer);
   // Open the pieces before allocating, so that sizes in a damaged file are verified first.
   const auto pieces = impl_->pieces(what, first, count);
   MatrixF matrix(count, what.dim);
-  for (const auto& piece : pieces) {
-    piece.reader->read(piece.first, piece.count, matrix.data() + piece.offset * what.dim, stop);
-  }
-  return matrix;
+  impl_->read_stored(what, pieces, matrix.data(), stop);
+  const std::vector<int>* const columns = impl_->columns_of(site, layer);
+  return columns == nullptr ? matrix : MatrixF(matrix(Eigen::all, *columns));
 }
 
 void CaptureReader::read_rows(const std::string& site, int layer, std::int64_t first,
                               std::int64_t count, std::span<float> out) const {
-  const ActivationInfo& what = activation(site, layer);
+  const std::int64_t shown_dim = activation(site, layer).dim;
+  const ActivationInfo& what = impl_->stored_activation(site, layer);
   const auto pieces = impl_->pieces(what, first, count);
-  throw_if(static_cast<std::int64_t>(out.size()) != count * what.dim,
-           "store: the buffer must have room for {} x {} values, got {}", count, what.dim,
+  throw_if(static_cast<std::int64_t>(out.size()) != count * shown_dim,
+           "store: the buffer must have room for {} x {} values, got {}", count, shown_dim,
            out.size());
-  for (const auto& piece : pieces) {
-    piece.reader->read(piece.first, piece.count, out.data() + piece.offset * what.dim);
+  if (impl_->columns_of(site, layer) == nullptr) {
+    impl_->read_stored(what, pieces, out.data(), {});
+    return;
   }
+  const MatrixF rows = read_rows(site, layer, first, count);
+  std::copy_n(rows.data(), rows.size(), out.data());
 }
 
 MatrixF CaptureReader::read_sequence(const std::string& site, int layer,
@@ -248,12 +351,19 @@ RowTable CaptureReader::read_row_table() const {
   }
   const std::vector<std::int64_t>& stored = impl_->tables.offsets;
   check_rows(rows, {.offsets = stored, .num_classes = info().class_names.size()}, path());
-  for (std::vector<std::int32_t>* column : {&rows.sequence, &rows.position, &rows.token}) {
-    for (std::size_t i = stored.size() - 1; impl_->skip > 0 && i-- > 0;) {
-      const auto first = column->begin() + stored[i];
-      column->erase(first, first + impl_->skip);
+  if (!impl_->hides_rows()) return rows;
+  const auto keep_shown = [&](auto& column) {
+    if (column.empty()) return;
+    auto to = column.begin();
+    for (const auto& run : impl_->runs) {
+      to = std::copy_n(column.begin() + run.stored, run.count, to);
     }
+    column.erase(to, column.end());
+  };
+  for (std::vector<std::int32_t>* column : {&rows.sequence, &rows.position, &rows.token}) {
+    keep_shown(*column);
   }
+  keep_shown(rows.class_id);
   return rows;
 }
 
@@ -278,7 +388,7 @@ std::vector<std::string> CaptureReader::sequence_columns() const {
 }
 
 bool CaptureReader::has_statistics(const std::string& site, int layer) const {
-  return impl_->skip == 0 &&
+  return !impl_->hides_anything() &&
          impl_->file.has(statistics_path(impl_->stored(site), layer) + "/count");
 }
 
@@ -286,7 +396,8 @@ RunningStatistics CaptureReader::statistics(const std::string& site, int layer) 
   if (has_statistics(site, layer)) {
     return read_statistics(impl_->file, impl_->stored(site), layer).running;
   }
-  throw_if(impl_->skip > 0, "store: the statistics of '{}' include the tokens that are skipped",
+  throw_if(impl_->hides_anything(),
+           "store: the statistics of '{}' include the tokens or dimensions that are skipped",
            path().string());
   std::vector<std::string> there;
   for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {

@@ -55,6 +55,14 @@ class CaptureReader {
   /// @throws InvalidArgument  if rows are not whole sequences, or fewer than two tokens are left.
   void skip_tokens(std::int64_t count);
   std::int64_t skipped_tokens() const;
+  /// Hides the rows for which `hides`, [num_rows], is true, as skip_tokens() does. Invalidates
+  /// what rows() returned.
+  void hide_rows(const std::vector<bool>& hides);
+  /// Hides dimensions of one site and layer from every function that reads its rows or its width,
+  /// and the stored statistics. Call once, before other threads read.
+  void hide_dimensions(const std::string& site, int layer, const std::vector<int>& dimensions);
+  /// Returns true if rows or dimensions are hidden.
+  bool hides_anything() const;
 
   std::int64_t num_rows() const;
   std::int64_t num_sequences() const;

@@ -48,6 +48,46 @@ class CaptureRoundTripTest : public ::testing::TestWithParam<Case> {
   std::filesystem::path path_;
 };
 
+TEST_P(CaptureRoundTripTest, HidesRowsAndDimensions) {
+  CaptureReader reader(path_);
+  const std::vector<std::int64_t> offsets = reader.offsets();
+  const RowTable table = reader.rows();
+  std::vector<bool> hides(static_cast<std::size_t>(reader.num_rows()), false);
+  std::vector<Eigen::Index> kept;
+  for (std::size_t r = 0; r < hides.size(); ++r) {
+    hides[r] = r % 7 == 3 || r % 11 == 0;
+    if (!hides[r]) kept.push_back(static_cast<Eigen::Index>(r));
+  }
+  const auto [site, layer, dim, hook] = sample_.plan().activations.front();
+  reader.hide_rows(hides);
+  reader.hide_dimensions(site, layer, {0});
+  EXPECT_TRUE(reader.hides_anything());
+  EXPECT_FALSE(reader.has_statistics(site, layer));
+  ASSERT_EQ(reader.num_rows(), std::ssize(kept));
+  EXPECT_EQ(reader.dim(site, layer), dim - 1);
+  EXPECT_EQ(reader.activation(site, layer).dim, dim - 1);
+  const MatrixF all = sample_.expected(0);
+  const MatrixF shown = all(kept, Eigen::seqN(1, dim - 1));
+  EXPECT_EQ(reader.read_all(site, layer), shown);
+  // From within a run of rows to within another.
+  const std::int64_t count = reader.num_rows() - 3;
+  EXPECT_EQ(reader.read_rows(site, layer, 2, count), shown.middleRows(2, count));
+  MatrixF buffer(count, dim - 1);
+  reader.read_rows(site, layer, 2, count, {buffer.data(), static_cast<std::size_t>(buffer.size())});
+  EXPECT_EQ(buffer, shown.middleRows(2, count));
+  ASSERT_EQ(reader.rows().size(), std::ssize(kept));
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    EXPECT_EQ(reader.rows().token[i], table.token[static_cast<std::size_t>(kept[i])]);
+  }
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    std::int64_t hidden = 0;
+    for (std::int64_t r = offsets[s]; r < offsets[s + 1]; ++r) {
+      hidden += hides[static_cast<std::size_t>(r)] ? 1 : 0;
+    }
+    EXPECT_EQ(reader.offsets()[s + 1] - reader.offsets()[s], offsets[s + 1] - offsets[s] - hidden);
+  }
+}
+
 TEST_P(CaptureRoundTripTest, KeepsEveryRow) {
   const CaptureReader reader(path_);
   ASSERT_EQ(reader.num_rows(), sample_.num_rows());
