@@ -10,6 +10,7 @@
 #include "core/program/terminal.h"
 #include "core/utf8.h"
 #include "store/file_names.h"
+#include "store/results/columns.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/figure_row.h"
 
@@ -187,6 +188,18 @@ std::string report_table(const Figure& figure) {
   return table + "</table>\n";
 }
 
+/// Returns the sentences of results that contain some (lime-metrics collapse), as a list.
+std::string report_sentences(const FigureSource& source) {
+  std::string list;
+  for (const ResultRow& row : source.results.rows) {
+    const std::string& sentence = row.text(col::kSentence);
+    if (sentence.empty()) continue;
+    list += fmt::format("<li>{}, {}, {}</li>\n", html_text(row.text(col::kLabel)),
+                        html_text(row.text(col::kSite)), html_text(sentence));
+  }
+  return list.empty() ? "" : fmt::format("<ul>\n{}</ul>\n", list);
+}
+
 std::string report_section(const DrawnFigure& drawn, const FigureStyle& style) {
   const Json provenance =
       style.anonymous ? anonymous_provenance(drawn.provenance) : drawn.provenance;
@@ -300,6 +313,9 @@ int run_report(const ReportCommand& command) {
   style.title.clear();
   std::string contents;
   std::string body;
+  for (const SourceGroup& group : groups) {
+    for (const FigureSource& source : group.sources) body += report_sentences(source);
+  }
   for_each_figure(groups, command.figure, style, [&](const DrawnFigure& drawn) {
     contents += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", html_text(drawn.name));
     body += report_section(drawn, style);

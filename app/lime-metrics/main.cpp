@@ -2,6 +2,7 @@
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/choices/choices_analysis.h"
+#include "analysis/collapse/collapse_analysis.h"
 #include "analysis/correlates/correlates_analysis.h"
 #include "analysis/cost/cost_analysis.h"
 #include "analysis/counterfactual/counterfactual_analysis.h"
@@ -39,6 +40,20 @@ void add_metrics(MetricCommands& commands) {
            "lime-metrics entropy llama.h5 lime.h5 --site paper --compare first\n"
            "lime-metrics entropy llama.h5 lime.h5 --site paper --summary layers --format latex\n"
            "lime-metrics entropy untrained.h5 trained.h5 --preset diff-erank"});
+  commands.add(
+      prepare_collapse,
+      {.name = "collapse",
+       .description =
+           "Why representations collapse, or do not: one sentence per range of layers.\n"
+           "Tells apart massive tokens, outlier dimensions, a common direction, rank collapse, "
+           "dimensional collapse, repetition of tokens, and the effect of the architecture. Each "
+           "is measured alone and without the others. Guide: docs/collapse.md.",
+       .progress_unit = "sequences",
+       .examples = "lime-metrics collapse capture.h5 --checkpoint MODEL\n"
+                   "lime-metrics collapse llama.h5 lime.h5 --label LLaMA LIMe -o collapse.json\n"
+                   "lime-metrics collapse capture.h5 --random random.h5\n"
+                   "lime-figure report collapse.json -o collapse.html",
+       .has_samples = false});
   commands.add(
       prepare_separability,
       {.name = "separability",

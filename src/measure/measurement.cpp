@@ -26,7 +26,9 @@ std::vector<ReservedOption> with_run_options(std::vector<ReservedOption> options
   options.insert(options.begin(), {{"layer", "pass --layers to lime-capture"},
                                    {"site", "pass --sites to lime-capture"},
                                    {"max_sequences", "pass --max-sequences to lime-capture"},
-                                   {"device", "pass --device to lime-capture"}});
+                                   {"device", "pass --device to lime-capture"},
+                                   {"skip_massive", "measure a capture with lime-metrics"},
+                                   {"skip_dims", "measure a capture with lime-metrics"}});
   return options;
 }
 

@@ -118,6 +118,7 @@ Unit zero_shot_unit(const std::shared_ptr<const BlimpShared>& shared, std::size_
 
 void BlimpOptions::describe(OptionList& list) {
   captures.describe(list);
+  captures.describe_skip_outliers(list);
   list.add("task", task,
            "tasks by UID, or lime-paper for the ten tasks of the LIMe paper; default: all");
   list.add("zero_shot", zero_shot,

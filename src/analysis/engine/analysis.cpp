@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "analysis/engine/outlier_rows.h"
+
 namespace lime {
 namespace {
 
@@ -43,6 +45,15 @@ std::vector<Unit> layer_units(std::span<const ChosenCapture> captures,
 
 UnitThreads threads_for(std::span<const Unit> units, const RunOptions& run) {
   return std::ssize(units) >= run.num_threads() ? UnitThreads::kAcross : UnitThreads::kInside;
+}
+
+std::vector<std::string> notes_on_rows(std::span<const ChosenCapture> captures) {
+  std::vector<std::string> notes;
+  for (const ChosenCapture& capture : captures) {
+    notes.insert(notes.end(), capture.notes.begin(), capture.notes.end());
+  }
+  for (std::string& note : notes_on_massive_rows(captures)) notes.push_back(std::move(note));
+  return notes;
 }
 
 std::string interval_legend(const SummaryOptions& options) {

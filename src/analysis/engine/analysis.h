@@ -105,6 +105,7 @@ struct Analysis {
   std::string device = {};                 ///< for the provenance; empty: the CPU
   CompareOptions compare;                  ///< comparisons of the units' samples
   std::vector<std::string> warnings = {};  ///< about the inputs, for the user
+  std::vector<std::string> notes = {};     ///< below the tables: what is omitted, or should be
   /// Why the units will have no samples, and the remedy; empty if they may have some.
   std::string lacks_items = {};
   /// Further whole rows, computed of all units together. May be empty. @param units  in their order
@@ -143,6 +144,9 @@ template <DescribedOptions T> Json stored_options(T options) {
   return object;
 }
 
+/// Returns what the options omit of the captures, and whether a few rows dominate a layer.
+std::vector<std::string> notes_on_rows(std::span<const ChosenCapture> captures);
+
 /// Returns the analysis of some captures, or of other inputs; the caller sets units and report.
 template <DescribedOptions T>
 Analysis analysis_of(std::string metric, const T& options,
@@ -151,6 +155,7 @@ Analysis analysis_of(std::string metric, const T& options,
   analysis.metric = std::move(metric);
   analysis.options = stored_options(options);
   analysis.inputs = capture_inputs(captures);
+  analysis.notes = notes_on_rows(captures);
   return analysis;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/attention/attention_exploration.h"
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/outlier_rows.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
@@ -141,6 +142,21 @@ void CaptureSetOptions::describe_max_sequences(OptionList& list) {
 }
 
 void CaptureSetOptions::describe_skip(OptionList& list) {
+  describe_skip_tokens(list);
+  describe_skip_outliers(list);
+}
+
+void CaptureSetOptions::describe_skip_outliers(OptionList& list) {
+  list.add("skip_massive", skip_massive,
+           "omit the rows with at least this multiple of the median norm of a selected layer, > 1, "
+           "from all layers; 4 omits massive tokens");
+  list.add(
+      "skip_dims", skip_dims,
+      "omit dimensions: the N of each layer with the largest mean square, or a list, e.g. 3 or "
+      "138,378 (one of them: 138-138)");
+}
+
+void CaptureSetOptions::describe_skip_tokens(OptionList& list) {
   list.add("skip_tokens", skip_tokens,
            "omit the first N tokens of every sequence; the first token often has by far the "
            "largest norm");
@@ -149,6 +165,8 @@ void CaptureSetOptions::describe_skip(OptionList& list) {
 void CaptureSetOptions::validate() const {
   if (skip_tokens < 0)
     throw InvalidArgument(OptionName("skip_tokens"), "must be >= 0, got {}", skip_tokens);
+  throw_if(skip_massive && !(*skip_massive > 1.0), OptionName("skip_massive"),
+           "must be > 1, got {}", skip_massive.value_or(0.0));
   require_positive("max_sequences", max_sequences);
   if (captures.empty())
     throw InvalidArgument(OptionName("captures"), "expected at least one file, got none");
@@ -269,6 +287,8 @@ std::string describe_sequences(const ChosenCapture& capture) {
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) capture.parts = select_parts(capture.reader, options);
+  if (options.skip_massive) skip_massive_rows(captures, *options.skip_massive);
+  skip_dimensions(captures, options.skip_dims);
   return captures;
 }
 

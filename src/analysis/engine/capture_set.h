@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/engine/skipped_dimensions.h"
 #include "checkpoint/tokenizer.h"
 #include "core/layer_selection.h"
 #include "store/capture_reader.h"
@@ -17,11 +18,18 @@ struct CaptureSetOptions {
   std::vector<std::string> site;  ///< empty: all but attention patterns
   /// Tokens omitted at the beginning of every sequence, >= 0; of analyses with describe_skip().
   std::int64_t skip_tokens = 0;
+  /// Rows of at least this multiple of a layer's median norm are omitted, > 1; unset: none.
+  std::optional<double> skip_massive;
+  SkippedDimensions skip_dims;  ///< dimensions omitted; none by default
   std::optional<std::int64_t> max_sequences;
 
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   void describe_skip(OptionList& list);
+  /// Describes only `skip_tokens`, for metrics that are no functions of whole rows.
+  void describe_skip_tokens(OptionList& list);
+  /// Describes only `skip_massive` and `skip_dims`.
+  void describe_skip_outliers(OptionList& list);
   /// Describes layers and labels, for metrics of one site.
   void describe_layers(OptionList& list);
   void describe_max_sequences(OptionList& list);
@@ -50,6 +58,7 @@ struct ChosenCapture {
   std::vector<Part> parts = {};    ///< in the order of the options, else of the capture
   std::int64_t num_sequences = 0;  ///< used: all, or the first `max_sequences`
   std::string identity = {};       ///< of the tokens of these sequences, equal for the same text
+  std::vector<std::string> notes = {};  ///< what the options omit of it
 };
 
 /// Opens the captures and selects their sites and layers.

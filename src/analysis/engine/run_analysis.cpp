@@ -277,6 +277,7 @@ Report report_of(const Analysis& analysis, AnalysisResult result) {
   Report report;
   report.results = std::move(result.results);
   if (analysis.present) analysis.present(report, result.units);
+  report.remarks.insert(report.remarks.end(), analysis.notes.begin(), analysis.notes.end());
   for (std::string& remark : result.remarks) {
     report.results.provenance["remark"] = remark;
     report.remarks.push_back(std::move(remark));

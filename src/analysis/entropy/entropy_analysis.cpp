@@ -40,7 +40,7 @@ std::optional<Standardization> standardization_of(const CaptureReader& capture,
                                                   const LayerPlace& place, EntropyPreset preset,
                                                   const UnitContext& context) {
   if (!needs_standardization(preset)) return std::nullopt;
-  if (capture.skipped_tokens() == 0) {
+  if (!capture.hides_anything()) {
     return make_standardization(capture.statistics(place.site, place.layer));
   }
   return make_standardization(

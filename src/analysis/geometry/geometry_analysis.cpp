@@ -2,6 +2,7 @@
 #include "analysis/geometry/geometry_analysis.h"
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/outlier_rows.h"
 #include "analysis/geometry/geometry_results.h"
 
 namespace lime {
@@ -350,6 +351,11 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
       return measure_layer(*shared, place, context);
     };
   });
+  if (!options.measure.empty() && options.wants(GeometryGroup::kMassive)) {
+    for (std::string& line : names_of_massive_tokens(shared->captures)) {
+      analysis.notes.push_back(std::move(line));
+    }
+  }
   if (!options.measures_items()) {
     analysis.lacks_items =
         "measures of all rows together have no values per item; add --jackknife 10";

@@ -187,7 +187,7 @@ void fill_report(Report& report, const LensShared& shared) {
 
 void LensOptions::describe(OptionList& list) {
   captures.describe_layers(list);
-  captures.describe_skip(list);
+  captures.describe_skip_tokens(list);
   captures.describe_max_sequences(list);
   list.add("tuned", tuned,
            "checkpoint folder: tuned lens of the site hidden, affine maps to the final hidden "

@@ -334,6 +334,7 @@ SeparabilityTask make_separability_task(const CaptureReader& capture,
 
 void SeparabilityOptions::describe(OptionList& list) {
   captures.describe(list);
+  captures.describe_skip_outliers(list);
   list.add("words", words, "use only these captured words, e.g. ' is, are'");
   list.add("max_per_class", max_per_class, "use only the first N rows of each word");
   list.group("Probe");

@@ -409,7 +409,7 @@ void SeriesOptions::describe(OptionList& list) {
   list.add("site", drift.captures.site,
            "sites of captures, e.g. values,hidden; default: all except those of attention and the "
            "logit lens");
-  drift.captures.describe_skip(list);
+  drift.captures.describe_skip_tokens(list);
   list.group("Drift");
   list.add("drift", drift.measure, "groups of measures; default: all except neighbors");
   list.add("show", drift.show,

@@ -356,6 +356,7 @@ CaptureEmbeddings points_of(const std::string& label, const CaptureReader& captu
 
 void TsneAnalysisOptions::describe(OptionList& list) {
   captures.describe(list);
+  captures.describe_skip_outliers(list);
   list.add("class", classes,
            "use only rows of these classes, named as for lime-capture --only, e.g. is,are");
   list.add("max_per_class", max_per_class, "use only the first N rows of each class");

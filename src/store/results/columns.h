@@ -279,6 +279,79 @@ inline constexpr Measured kLogitDifference{
 inline constexpr Measured kLogitEffect{"logit_effect", "logit_effect_low", "logit_effect_high",
                                        "`logit_difference` minus that of the original model"};
 
+// Collapse.
+inline constexpr Text kVerdict{"verdict", "causes that are present, or `none`"};
+inline constexpr Text kSentence{"sentence", "kind `range`: what is in these layers"};
+inline constexpr Integer kLastLayer{"last_layer", "kind `range`: last layer; `layer` is the first"};
+inline constexpr Integer kSequences{"sequences", "number of sequences"};
+inline constexpr Integer kMassiveTokens{"massive_tokens", "number of massive tokens"};
+inline constexpr Measured kMassiveShare{"massive_share", "massive_share_low", "massive_share_high",
+                                        "trace of massive tokens", "fraction"};
+inline constexpr Measured kMassiveShareCentred{
+    "massive_share_centred", "massive_share_centred_low", "massive_share_centred_high",
+    "the same after subtracting the mean of the others", "fraction"};
+inline constexpr Measured kMassiveShareRest{
+    "massive_share_rest", "massive_share_rest_low", "massive_share_rest_high",
+    "the larger of both without outlier dimensions", "fraction"};
+inline constexpr Measured kParticipationGain{
+    "participation_gain", "participation_gain_low", "participation_gain_high",
+    "participation ratio without massive tokens over that with them"};
+inline constexpr Number kLargestRatio{"largest_ratio", "largest norm over the median norm"};
+inline constexpr Integer kMassiveToken{"massive_token", "most frequent id of massive tokens"};
+inline constexpr Integer kMassiveTokenCount{"massive_token_count", "massive tokens with this id"};
+inline constexpr Text kMassiveText{"massive_text", "text of `massive_token`, if known"};
+inline constexpr Integer kMassivePosition{"massive_position",
+                                          "most frequent position of massive tokens"};
+inline constexpr Integer kMassivePositionCount{"massive_position_count",
+                                               "massive tokens at this position"};
+inline constexpr Integer kMassiveDimension{"massive_dimension",
+                                           "most frequent dimension of their largest magnitude"};
+inline constexpr Integer kMassiveDimensionCount{"massive_dimension_count",
+                                                "massive tokens with this dimension"};
+inline constexpr Number kMassiveValue{"massive_value", "largest magnitude in this dimension"};
+inline constexpr Text kOutlierDimensions{"outlier_dimensions",
+                                         "outlier dimensions, the largest share first"};
+inline constexpr Measured kDimensionShare{
+    "dimension_share", "dimension_share_low", "dimension_share_high",
+    "trace of the other tokens in outlier dimensions", "fraction"};
+inline constexpr Measured kDimensionShareCentred{
+    "dimension_share_centred", "dimension_share_centred_low", "dimension_share_centred_high",
+    "the same of the variance", "fraction"};
+inline constexpr Number kDimensionTokens{
+    "dimension_tokens", "tokens with more than half of their squared norm in them", "fraction"};
+inline constexpr Measured kCommonShare{"common_share", "common_share_low", "common_share_high",
+                                       "trace of the rest in its mean vector", "fraction"};
+inline constexpr Measured kIntraclass{
+    "intraclass", "intraclass_low", "intraclass_high",
+    "intraclass correlation of tokens in their sequence: variance of the rest between sequences",
+    "fraction"};
+inline constexpr Measured kRankOneResidual{
+    "rank_one_residual", "rank_one_residual_low", "rank_one_residual_high",
+    "distance of a sequence to equal tokens, \\|X - 1 m^T\\|_F / \\|X\\|_F"};
+inline constexpr Measured kRankOneResidualRest{
+    "rank_one_residual_rest", "rank_one_residual_rest_low", "rank_one_residual_rest_high",
+    "the same of the rest"};
+inline constexpr Measured kEffectiveRank{
+    "effective_rank", "effective_rank_low", "effective_rank_high",
+    "exponential of the entropy of the eigenvalues of the rest within sequences"};
+inline constexpr Number kRankCeiling{"rank_ceiling", "largest possible `effective_rank`"};
+inline constexpr Number kParticipation{"participation", "participation ratio of all rows"};
+inline constexpr Number kParticipationWithoutTokens{"participation_without_tokens",
+                                                    "the same without massive tokens"};
+inline constexpr Number kParticipationWithoutDimensions{"participation_without_dimensions",
+                                                        "the same without outlier dimensions"};
+inline constexpr Number kParticipationRest{"participation_rest", "the same without both"};
+inline constexpr Measured kSequenceEntropy{
+    "sequence_entropy", "sequence_entropy_low", "sequence_entropy_high",
+    "entropy of order 1/2 of a sequence, preset raw", "nats"};
+inline constexpr Measured kSequenceEntropyWithout{
+    "sequence_entropy_without", "sequence_entropy_without_low", "sequence_entropy_without_high",
+    "the same without massive tokens", "nats"};
+inline constexpr Number kControlIntraclass{
+    "control_intraclass", "`intraclass` of random vectors, one per token id", "fraction"};
+inline constexpr Number kControlRank{"control_rank",
+                                     "`effective_rank` of random vectors, one per token id"};
+
 // Series over training steps.
 inline constexpr Text kReference{"reference",
                                  "drift: step compared with, `first`, `previous` or `last`"};

@@ -7,6 +7,7 @@
 #include "core/program/suggest.h"
 #include "viz/recipes/accuracy_figures.h"
 #include "viz/recipes/attention_figures.h"
+#include "viz/recipes/collapse_figure.h"
 #include "viz/recipes/cost_figure.h"
 #include "viz/recipes/counterfactual_figures.h"
 #include "viz/recipes/embedding_figure.h"
@@ -278,6 +279,8 @@ const std::vector<Recipe>& all_recipes() {
              separability_figure),
       recipe("embeddings", {"tsne"}, "t-SNE embeddings, a panel per layer", embedding_figure,
              {"layer"}),
+      recipe("collapse", {"collapse"}, "causes of a collapse over layers, and what remains",
+             collapse_figure),
       recipe("geometry", {"geometry"}, "ranks, anisotropy, curvature and dimension over layers",
              geometry_figure, {"measure"}),
       recipe("lens", {"lens"},

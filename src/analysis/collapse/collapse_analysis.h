@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/engine/analysis.h"
+#include "metrics/collapse/collapse_verdict.h"
+
+namespace lime {
+
+struct CollapseAnalysisOptions {
+  CaptureSetOptions captures;
+  /// Capture of the same text and config with random weights; empty: none.
+  std::filesystem::path random;
+  std::filesystem::path checkpoint;  ///< whose tokenizer decodes token ids; empty: ids only
+  CollapseOptions collapse;
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Prepares the verdict on every layer: which causes make its representations look collapsed, alone
+/// and without the others, and one sentence for each range of layers with the same causes
+/// (docs/collapse.md). One unit per capture, site and layer; the layers are read once.
+/// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, or a sequence of
+/// one
+///                          token; or if the random capture has another text or other layers.
+Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run);
+
+}  // namespace lime

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/report/results_output.h"
+#include "metrics/collapse/collapse_sentences.h"
+
+namespace lime {
+
+/// Kind of the rows that describe a range of layers.
+inline constexpr const char* kRangeKind = "range";
+
+/// Converts the measurements of a layer to a row, without its key.
+ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text);
+
+/// Converts a row of row_of_facts() back, without the list of massive tokens.
+LayerFacts facts_of_row(const ResultRow& row, int layer);
+
+/// Returns one row per range of the layers, with its sentence.
+/// @param key     label and site
+/// @param random  layers of the model with random weights; empty: none
+std::vector<ResultRow> range_rows(const ResultRow& key, std::span<const LayerFacts> layers,
+                                  std::span<const LayerFacts> random,
+                                  const CollapseOptions& options, const TokenText& token_text);
+
+/// Fills notes and table of the report. @param inputs  describes the captures, a line each
+void fill_collapse_report(Report& report, const std::vector<std::string>& inputs,
+                          const std::vector<std::string>& caveats, const CollapseOptions& options);
+
+}  // namespace lime

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/collapse_figure.h"
+
+#include <cmath>
+
+#include "viz/recipes/figure_parts.h"
+
+namespace lime {
+namespace {
+
+/// A change of the participation ratio by less is no cliff.
+constexpr double kSmallestCliff = 2.0;
+
+constexpr const char* kCliff = "cliff";
+
+/// A curve of a panel: a column with or without interval, and its name.
+struct CauseCurve {
+  Column value;
+  Column low;
+  Column high;
+  std::string name;
+  /// What is without a cause has the colour of that cause.
+  SeriesStyle style;
+};
+
+/// All rows: grey.
+SeriesStyle style_of_all() { return {.colour = kMutedColour, .marker = MarkerShape::kDisc}; }
+
+CauseCurve measured_curve(const MeasuredColumn& column, std::string name,
+                          const SeriesStyle& style) {
+  return {column, column.low, column.high, std::move(name), style};
+}
+
+FigurePanel cause_panel(const FigureRows& rows, const std::vector<CauseCurve>& curves,
+                        const std::string& y_label, int layer_base) {
+  FigurePanel panel;
+  panel.x = {.label = "layer", .whole_numbers = true};
+  panel.y = {.label = y_label};
+  CurvePanel content;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const LayerCurves columns{
+        .value = curves[i].value, .low = curves[i].low, .high = curves[i].high};
+    content.curves.push_back(
+        layer_curve(rows, columns, layer_base, curves[i].name, curves[i].style));
+  }
+  panel.content = std::move(content);
+  return panel;
+}
+
+/// Returns the name of the causes of a row: the verdict.
+std::string cause_of(const FigureRow& row) {
+  const std::string& verdict = row.text(col::kVerdict);
+  return verdict == "none" ? "no cause" : verdict;
+}
+
+/// Marks the layer before which the participation ratio changes most with what causes it.
+/// @return a note on it; empty if there is no cliff
+std::string mark_cliff(const FigureRows& rows, int layer_base, Curve& curve) {
+  double largest = std::log(kSmallestCliff);
+  std::optional<std::size_t> cliff;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const double change = std::abs(
+        std::log(rows[i].number(col::kParticipation) / rows[i - 1].number(col::kParticipation)));
+    if (!(change > largest)) continue;
+    largest = change;
+    cliff = i;
+  }
+  if (!cliff) return "";
+  const bool falls =
+      rows[*cliff].number(col::kParticipation) < rows[*cliff - 1].number(col::kParticipation);
+  const FigureRow& low = falls ? rows[*cliff] : rows[*cliff - 1];
+  const double layer = rows[*cliff].number(col::kLayer) + layer_base;
+  curve.stars.assign(curve.x.size(), "");
+  for (std::size_t i = 0; i < curve.x.size(); ++i) {
+    if (curve.x[i] == layer) curve.stars[i] = kCliff;
+  }
+  return fmt::format("{} at layer {:.0f}, the participation ratio {}: {}", kCliff, layer,
+                     falls ? "falls" : "rises", cause_of(low));
+}
+
+}  // namespace
+
+Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
+    return row.text(col::kKind).empty() && row.has(col::kVerdict);
+  });
+  if (rows.empty()) throw NothingToShow("figure: no row contains a verdict on a layer");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  const std::vector<std::string> sites = sites_of(rows);
+  const double share = option_number(sources.front(), "share", 0.5);
+  Figure figure;
+  for (const std::string& label : labels) {
+    for (const std::string& site : sites) {
+      const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kSite, site}});
+      if (own.empty()) continue;
+      const std::string title =
+          joined_parts({labels.size() > 1 ? label : "", sites.size() > 1 ? site : ""});
+      figure.panels.push_back(
+          cause_panel(own,
+                      {measured_curve(col::kMassiveShare, "massive tokens", model_style(0)),
+                       measured_curve(col::kDimensionShare, "outlier dimensions", model_style(1)),
+                       measured_curve(col::kCommonShare, "common direction", model_style(2)),
+                       measured_curve(col::kIntraclass, "equal tokens", model_style(3))},
+                      "share", options.layer_base));
+      FigurePanel& shares = figure.panels.back();
+      shares.y.min = 0.0;
+      shares.y.max = 1.0;
+      std::get<CurvePanel>(shares.content).references.push_back({.y = share, .label = "threshold"});
+      figure.panels.push_back(cause_panel(
+          own,
+          {{col::kParticipation, {}, {}, "all", style_of_all()},
+           {col::kParticipationWithoutTokens, {}, {}, "without massive tokens", model_style(0)},
+           {col::kParticipationWithoutDimensions,
+            {},
+            {},
+            "without outlier dimensions",
+            model_style(1)},
+           {col::kParticipationRest, {}, {}, "without both", model_style(4)}},
+          "participation ratio", options.layer_base));
+      figure.panels.back().y.logarithmic = true;
+      add_note(
+          figure,
+          joined_parts(
+              {title,
+               mark_cliff(own, options.layer_base,
+                          std::get<CurvePanel>(figure.panels.back().content).curves.front())}));
+      figure.panels.push_back(cause_panel(
+          own,
+          {measured_curve(col::kSequenceEntropy, "all", style_of_all()),
+           measured_curve(col::kSequenceEntropyWithout, "without massive tokens", model_style(0))},
+          "entropy (nats)", options.layer_base));
+      for (std::size_t i = figure.panels.size() - 3; i < figure.panels.size(); ++i) {
+        figure.panels[i].title = title;
+      }
+    }
+  }
+  lay_out(figure, options, 3, 2);
+  add_note(figure, site_note(sites));
+  add_note(figure, intervals_note(figure, sources, "", "intervals over sequences"));
+  return figure;
+}
+
+}  // namespace lime

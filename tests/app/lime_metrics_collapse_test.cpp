@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// End-to-end tests of lime-metrics collapse, and of the options that omit massive rows and outlier
+// dimensions.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "app/lime_metrics_fixture.h"
+
+namespace lime {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::LimeMetricsTest;
+using ::testing::Not;
+using testing::random_matrix;
+using testing::SmallCapture;
+using testing::write_capture;
+
+constexpr std::int64_t kSequences = 8;
+constexpr std::int64_t kTokens = 12;
+constexpr std::int64_t kDim = 40;
+
+/// Three layers; in the last two the first token of every sequence is massive, in dimension 5.
+SmallCapture massive_capture() {
+  SmallCapture capture;
+  capture.lengths.assign(kSequences, kTokens);
+  for (const int layer : {0, 1, 2}) {
+    MatrixF rows = random_matrix(kSequences * kTokens, kDim, static_cast<std::uint64_t>(layer));
+    for (std::int64_t s = 0; s < kSequences && layer > 0; ++s) rows(s * kTokens, 5) += 400.0F;
+    capture.activations.push_back({"hidden", layer, rows});
+  }
+  return capture;
+}
+
+/// The same without the first token of every sequence.
+SmallCapture others_of(const SmallCapture& capture) {
+  SmallCapture others = capture;
+  others.lengths.assign(kSequences, kTokens - 1);
+  for (SmallCapture::Activation& activation : others.activations) {
+    MatrixF rows(kSequences * (kTokens - 1), kDim);
+    for (std::int64_t s = 0; s < kSequences; ++s) {
+      rows.middleRows(s * (kTokens - 1), kTokens - 1) =
+          activation.rows.middleRows(s * kTokens + 1, kTokens - 1);
+    }
+    activation.rows = rows;
+  }
+  return others;
+}
+
+class LimeMetricsCollapseTest : public LimeMetricsTest {
+ protected:
+  void write(const std::string& name, const SmallCapture& capture) const {
+    write_capture(folder_ / name, capture);
+  }
+  static std::vector<double> means(const Json& rows) {
+    std::vector<double> values;
+    for (const Json& row : rows) {
+      if (row.contains("mean")) values.push_back(row.at("mean").get<double>());
+    }
+    return values;
+  }
+};
+
+TEST_F(LimeMetricsCollapseTest, SaysWhatIsInEachRangeOfLayers) {
+  write("capture.h5", massive_capture());
+  const std::string output = run("collapse").output;
+  EXPECT_THAT(output, HasSubstr("layer 0: no collapse: "));
+  EXPECT_THAT(output,
+              HasSubstr("layers 1 to 2: massive tokens; the rest does not collapse: massive "
+                        "tokens carry 99.7 % of the trace"));
+  EXPECT_THAT(output, HasSubstr("8 of 96 tokens, all at position 0"));
+  EXPECT_THAT(output, HasSubstr("what this cannot say:"));
+  const Json found = rows("collapse");
+  ASSERT_EQ(found.size(), 5U);  // three layers and two ranges
+  EXPECT_EQ(found[0].at("verdict"), "none");
+  EXPECT_EQ(found[1].at("massive_tokens"), kSequences);
+  EXPECT_EQ(found[1].at("massive_position"), 0);
+  EXPECT_EQ(found[1].at("massive_dimension"), 5);
+  EXPECT_NEAR(found[1].at("massive_value").get<double>(), 400.0, 5.0);
+  EXPECT_LT(found[1].at("participation").get<double>(), 1.1);
+  EXPECT_GT(found[1].at("participation_rest").get<double>(), 20.0);
+  EXPECT_EQ(found[4].at("kind"), "range");
+  EXPECT_EQ(found[4].at("layer"), 1);
+  EXPECT_EQ(found[4].at("last_layer"), 2);
+  for (const char* format : {"csv", "latex"}) {
+    EXPECT_EQ(run(std::string("collapse --format ") + format).status, 0) << format;
+  }
+}
+
+TEST_F(LimeMetricsCollapseTest, GivesTheSameRowsForAnyNumberOfThreads) {
+  write("capture.h5", massive_capture());
+  EXPECT_EQ(difference(rows("collapse --threads 1"), rows("collapse --threads 3")), "");
+}
+
+TEST_F(LimeMetricsCollapseTest, TellsArchitectureFromTraining) {
+  write("capture.h5", massive_capture());
+  SmallCapture random = massive_capture();
+  write("same.h5", random);
+  EXPECT_THAT(run("collapse capture.h5 --random same.h5").output,
+              HasSubstr("random weights show massive tokens too: architecture, not training"));
+  for (SmallCapture::Activation& activation : random.activations) {
+    activation.rows = random_matrix(kSequences * kTokens, kDim, 9);
+  }
+  write("random.h5", random);
+  EXPECT_THAT(run("collapse capture.h5 --random random.h5").output,
+              HasSubstr("random weights show no massive tokens: training"));
+  random.activations.pop_back();
+  write("shorter.h5", random);
+  EXPECT_THAT(run("collapse capture.h5 --random shorter.h5").errors,
+              HasSubstr("--random: 'shorter.h5' lacks site 'hidden', or some of its layers"));
+}
+
+TEST_F(LimeMetricsCollapseTest, RefusesInALine) {
+  SmallCapture capture = massive_capture();
+  capture.activations[1].rows(30, 7) = std::numeric_limits<float>::infinity();
+  write("capture.h5", capture);
+  EXPECT_THAT(run("collapse").errors,
+              HasSubstr("layer 1: collapse: sequence 2: rows must be finite, got inf in row 6, "
+                        "dimension 7; check the model for overflow"));
+  capture = massive_capture();
+  capture.rows = RowKind::kMean;
+  capture.lengths.assign(kSequences * kTokens, 1);
+  write("means.h5", capture);
+  EXPECT_THAT(run("collapse means.h5").errors,
+              HasSubstr("collapse needs every token of a sequence"));
+  EXPECT_THAT(run("collapse --rank-share 2").errors, HasSubstr("--rank-share: must be in (0, 1)"));
+  EXPECT_THAT(run("collapse --compare first").errors, HasSubstr("--compare"));
+}
+
+TEST_F(LimeMetricsCollapseTest, MeasuresOneSequenceAndOneLayer) {
+  SmallCapture capture = massive_capture();
+  capture.lengths = {kTokens};
+  capture.activations.resize(1);
+  capture.activations[0].rows = random_matrix(kTokens, kDim, 1);
+  write("capture.h5", capture);
+  const std::string output = run("collapse").output;
+  EXPECT_THAT(output, HasSubstr("layer 0: no collapse"));
+  EXPECT_THAT(output, HasSubstr("one sequence: a common direction cannot be told"));
+  EXPECT_THAT(output, HasSubstr("one layer"));
+}
+
+TEST_F(LimeMetricsCollapseTest, SkipMassiveOmitsTheRowsInEveryMeasurement) {
+  write("capture.h5", massive_capture());
+  write("others.h5", others_of(massive_capture()));
+  for (const std::string metric :
+       {"entropy --preset raw", "entropy", "geometry --measure rank,similarity"}) {
+    const std::vector<double> skipped = means(rows(metric + " capture.h5 --skip-massive 4"));
+    const std::vector<double> others = means(rows(metric + " others.h5"));
+    ASSERT_EQ(skipped.size(), others.size());
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
+      // Means and deviations of lime-code are computed again, in another order than stored ones.
+      EXPECT_NEAR(skipped[i], others[i], 1e-12 * std::abs(others[i])) << metric;
+    }
+  }
+  const Json skipped = rows("similarity capture.h5 --skip-massive 4 --measure cka");
+  const Json others = rows("similarity others.h5 --measure cka");
+  ASSERT_EQ(skipped.size(), others.size());
+  for (std::size_t i = 0; i < skipped.size(); ++i) {
+    EXPECT_EQ(skipped[i].at("cka_debiased"), others[i].at("cka_debiased"));
+  }
+  EXPECT_THAT(run("entropy --preset raw --skip-massive 4").output,
+              HasSubstr(": 8 of 96 rows omitted, norm >= 4 times the median of a layer: "));
+  EXPECT_THAT(run("entropy --skip-massive 1").errors, HasSubstr("--skip-massive: must be > 1"));
+  EXPECT_THAT(run("entropy --skip-massive 1.0001").errors,
+              HasSubstr("--skip-massive: must leave every sequence at least 2 rows"));
+}
+
+TEST_F(LimeMetricsCollapseTest, SkipDimsOmitsDimensions) {
+  SmallCapture capture = massive_capture();
+  write("capture.h5", capture);
+  for (SmallCapture::Activation& activation : capture.activations) {
+    MatrixF rows(activation.rows.rows(), kDim - 1);
+    rows << activation.rows.leftCols(5), activation.rows.rightCols(kDim - 6);
+    activation.rows = rows;
+  }
+  write("without.h5", capture);
+  const std::vector<double> expected = means(rows("entropy without.h5 --preset raw"));
+  EXPECT_EQ(means(rows("entropy capture.h5 --preset raw --skip-dims 5-5")), expected);
+  const std::vector<double> largest =
+      means(rows("entropy capture.h5 --preset raw --skip-dims 1 --layer 1,2"));
+  EXPECT_EQ(largest, std::vector<double>(expected.begin() + 1, expected.end()));
+  EXPECT_THAT(run("entropy --preset raw --skip-dims 5-5").output,
+              HasSubstr(": dimensions omitted: 5"));
+  EXPECT_THAT(run("entropy --skip-dims 40-41").errors,
+              HasSubstr("--skip-dims: site 'hidden' of 'capture.h5' has dimensions 0 to 39"));
+  EXPECT_THAT(run("entropy --skip-dims 40").errors,
+              HasSubstr("--skip-dims: must leave at least one of the 40 dimensions"));
+}
+
+TEST_F(LimeMetricsCollapseTest, EveryMeasurementNotesRowsThatCarryTheTrace) {
+  write("capture.h5", massive_capture());
+  const std::string note = ", hidden: in layers 1-2 a few rows carry more than half of the trace";
+  for (const char* metric :
+       {"entropy --preset raw", "geometry --measure rank", "similarity", "tsne --perplexity 5"}) {
+    EXPECT_THAT(run(metric).output, HasSubstr(note)) << metric;
+  }
+  EXPECT_THAT(run("entropy --preset raw --skip-massive 4").output, Not(HasSubstr(note)));
+  EXPECT_THAT(run("geometry --measure massive").output,
+              HasSubstr(", hidden, layers 1-2: massive tokens: 8 of 96 rows"));
+}
+
+}  // namespace
+}  // namespace lime
