@@ -36,10 +36,11 @@ enum class NormPlacement {
   kAfterSum  ///< norm(x + f(x)): OPT 350M, post-LN
 };
 
-/// Selects the norm of queries and keys, which precedes the rotation.
+/// Selects the norm of queries and keys.
 enum class QkNorm {
   kNone,
   kPerHead,         ///< weight [head_dim]: Qwen3, Gemma 3
+  kEachHeadItsOwn,  ///< of each head by itself, weight [heads * head_dim]: Command R+
   kWholeProjection  ///< weight [heads * head_dim]: OLMo 2
 };
 
@@ -47,7 +48,8 @@ enum class QkNorm {
 enum class QkvLayout {
   kSeparate,      ///< three tensors
   kConcatenated,  ///< one tensor, rows of q, then k, then v: Phi-3, GPT-2
-  kPerHead        ///< one tensor, per head its rows of q, k and v: GPT-NeoX
+  kPerHead,       ///< one tensor, per key-value head its rows of q, k and v: GPT-NeoX, Falcon
+  kFourShards     ///< one tensor, in each of four parts the rows of q, v and k: CodeGen
 };
 
 enum class Activation { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
@@ -158,15 +160,20 @@ struct DecoderSpec {
   bool has_final_norm = true;
   QkNorm qk_norm = QkNorm::kNone;
   std::optional<NormSpec> head_norm = std::nullopt;  ///< of queries and keys; none: `norm`
+  bool rotates_before_norm = false;  ///< queries and keys are normalised last (HunYuan)
 
   bool qkv_bias = false;
   bool o_bias = false;
+  /// Bounds c of queries, keys and values: min(max(x, -c), c) (OLMo).
+  std::optional<double> qkv_clip = std::nullopt;
   /// Soft cap c of the scores: c tanh(score / c), before the mask.
   std::optional<double> attention_softcap = std::nullopt;
 
   /// Distinct rotary embeddings, which LayerSpec::rope selects from; empty: none.
   std::vector<RopeSpec> ropes = {RopeSpec{}};
   std::int64_t rotary_dim = 0;  ///< leading dimensions of a head that rotate, even; 0: all
+  /// A dimension rotates with its neighbour (GPT-J, Cohere), not with the one half a head away.
+  bool interleaved_rotation = false;
   /// Row of the learned position embedding for position 0 (GPT-2: 0, OPT: 2); none: not learned.
   std::optional<std::int64_t> learned_position_offset = std::nullopt;
   /// One entry per layer, or a single one for all layers.
@@ -178,6 +185,9 @@ struct DecoderSpec {
 
   /// x + attention(norm(x)) + mlp(norm'(x)) instead of one after the other (GPT-NeoX).
   bool parallel_residual = false;
+  /// Attention and MLP in parallel read the same norm (GPT-J, Phi): there is no `mlp_norm`.
+  bool shares_input_norm = false;
+  bool output_bias = false;           ///< of the output projection
   double embedding_multiplier = 1.0;  ///< of token embeddings
   double residual_multiplier = 1.0;   ///< of the outputs of attention and MLP
   double logits_divisor = 1.0;        ///< Granite's logits_scaling

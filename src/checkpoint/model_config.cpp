@@ -126,12 +126,13 @@ void validate_spec(const ModelConfig& config, std::string_view where) {
                         "{}: '{}' must be at least 0, got {}", where,
                         spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",
                         spec.norm.eps);
-  throw_if<FormatError>(spec.qkv_layout == QkvLayout::kPerHead &&
-                            config.num_key_value_heads != config.num_attention_heads,
-                        "{}: 'num_key_value_heads' must be num_attention_heads = {}, got {}", where,
-                        config.num_attention_heads, config.num_key_value_heads);
+  throw_if<FormatError>(spec.qkv_layout == QkvLayout::kFourShards && config.hidden_size % 4 != 0,
+                        "{}: the hidden size must be a multiple of 4, the number of parts of the "
+                        "projections, got {}",
+                        where, config.hidden_size);
   validate_positions(config, where);
   validate_layers(config, where);
+  require_positive(where, "clip_qkv", spec.qkv_clip);
   require_positive(where, "attn_logit_softcapping", spec.attention_softcap);
   require_positive(where, "final_logit_softcapping", spec.logits_softcap);
   require_positive(where, "embedding_multiplier", spec.embedding_multiplier);
@@ -210,6 +211,11 @@ void validate_routing(const ModelConfig& config, std::string_view where) {
       if (std::isfinite(config.mhc.hc_eps) && config.mhc.hc_eps >= 0.0) return;
       throw FormatError("{}: 'hc_eps' must be at least 0, got {}", place, config.mhc.hc_eps);
     case DepthRouting::kDepthAttention:
+      throw_if<FormatError>(
+          config.spec.rotates_before_norm,
+          "{}: '{}' compares keys before their rotation, those of '{}' have their "
+          "norm after it",
+          where, enum_name(config.routing), config.family);
       for (const auto& [key, count] :
            {std::pair("stride", config.depth_attention.stride),
             std::pair("recent_window", config.depth_attention.recent_window)}) {

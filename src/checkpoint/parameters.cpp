@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/parameters.h"
 
+#include <utility>
+
 #include "checkpoint/router_layout.h"
 
 namespace lime {
@@ -8,10 +10,12 @@ namespace {
 
 using Size = std::int64_t;
 
+constexpr Size kShards = 4;  // of QkvLayout::kFourShards
+
 /// One of several projections that a file may store in one tensor.
 struct Projection {
   Part part;
-  const std::string& name;
+  std::string name;
   Size rows;
 };
 
@@ -126,8 +130,11 @@ class SpecList {
     if (spec_.embedding_size) {
       add_linear(Part::kProjectOut, spec_.names.project_out, width, config_.hidden_size, false);
     }
-    if (config_.tie_word_embeddings || !config_.has_head) return;
-    add(Part::kHead, full(spec_.names.output) + ".weight", {config_.vocab_size, width});
+    if (!config_.has_head) return;
+    const std::string name = full(spec_.names.output);
+    if (!config_.tie_word_embeddings)
+      add(Part::kHead, name + ".weight", {config_.vocab_size, width});
+    if (spec_.output_bias) add(Part::kHead, name + ".bias", {config_.vocab_size}, 1);
   }
 
   void add_layer() {
@@ -142,7 +149,7 @@ class SpecList {
     add_attention();
     if (has_last) add_norm(Part::kAttentionNorm, spec_.names.attention_norm, config_.hidden_size);
     add_branch_start(Part::kHyperFeedForward, "hc_mlp.", Part::kMlpNorm, spec_.names.mlp_norm,
-                     has_first);
+                     has_first && !spec_.shares_input_norm);
     add_mlp();
     if (has_last) add_norm(Part::kOutputNorm, spec_.names.output_norm, config_.hidden_size);
     add_generator();
@@ -164,18 +171,31 @@ class SpecList {
         add_linear(part.part, part.name, part.rows, hidden, spec_.qkv_bias);
       }
     } else {
-      const bool by_head = spec_.qkv_layout == QkvLayout::kPerHead;
-      add_fused(names.qkv, parts, hidden, spec_.qkv_bias,
-                by_head ? config_.num_attention_heads : 1);
+      if (spec_.qkv_layout == QkvLayout::kFourShards) std::swap(parts[1], parts[2]);
+      add_fused(names.qkv, parts, hidden, spec_.qkv_bias, groups_of_fused());
     }
-    if (spec_.qk_norm != QkNorm::kNone) {
-      const bool whole = spec_.qk_norm == QkNorm::kWholeProjection;
-      const NormSpec& norm = spec_.head_norm ? *spec_.head_norm : spec_.norm;
-      add_norm(Part::kQueryNorm, names.q_norm, whole ? queries : config_.head_dim, norm);
-      add_norm(Part::kKeyNorm, names.k_norm, whole ? keys : config_.head_dim, norm);
-    }
+    add_head_norm(Part::kQueryNorm, names.q_norm, config_.num_attention_heads);
+    add_head_norm(Part::kKeyNorm, names.k_norm, config_.num_key_value_heads);
     add_router();
     add_linear(Part::kAttentionOutput, names.o, hidden, queries, spec_.o_bias);
+  }
+
+  /// Returns the number of groups of rows in a fused tensor that each have parts of q, k and v.
+  Size groups_of_fused() const {
+    if (spec_.qkv_layout == QkvLayout::kPerHead) return config_.num_key_value_heads;
+    return spec_.qkv_layout == QkvLayout::kFourShards ? kShards : 1;
+  }
+
+  void add_head_norm(Part part, const std::string& name, Size heads) {
+    if (spec_.qk_norm == QkNorm::kNone) return;
+    const Size width =
+        spec_.qk_norm == QkNorm::kPerHead ? config_.head_dim : heads * config_.head_dim;
+    const std::size_t begin = specs_.size();
+    add_norm(part, name, width, spec_.head_norm ? *spec_.head_norm : spec_.norm);
+    if (spec_.qk_norm != QkNorm::kEachHeadItsOwn) return;
+    for (std::size_t i = begin; i < specs_.size(); ++i) {
+      specs_[i].stored.shape = {heads, config_.head_dim};
+    }
   }
 
   void add_router() {

@@ -6,6 +6,7 @@
 
 #include "checkpoint/parse_model_config.h"
 #include "core/json.h"
+#include "model/kernels/linear.h"
 #include "model/model_fixture.h"
 #include "support/test_data.h"
 
@@ -62,6 +63,50 @@ TEST(RotaryAnglesTest, DoNotDependOnTheFirstPosition) {
     EXPECT_LE(testing::max_difference(all.cos.narrow(0, 250, 50), last.cos), ulp);
     EXPECT_LE(testing::max_difference(all.sin.narrow(0, 250, 50), last.sin), ulp);
   }
+}
+
+/// Moves the even dimensions of heads before the odd ones.
+at::Tensor halves_of(const at::Tensor& x) {
+  return torch::cat({x.slice(3, 0, x.size(3), 2), x.slice(3, 1, x.size(3), 2)}, 3);
+}
+
+TEST(RotateTest, RotatesNeighboursAsItRotatesHalves) {
+  const at::Tensor frequencies = rotary_frequencies({.theta = 1e4}, 6, torch::kDouble);
+  const RotaryAngles halves = rotary_angles(frequencies, 1.0, 3, 5, torch::kDouble);
+  RotaryAngles neighbours = halves;
+  neighbours.interleaved = true;
+  const at::Tensor x = torch::randn({2, 5, 3, 6}, torch::kDouble);
+  const at::Tensor expected = rotate(halves_of(x), halves);
+  EXPECT_TRUE(halves_of(rotate(x, neighbours)).equal(expected));
+  const at::Tensor in_place = x.clone();
+  rotate_in_place(in_place, neighbours);
+  EXPECT_TRUE(halves_of(in_place).equal(expected));
+}
+
+TEST(RotateTest, LeavesTheOtherDimensionsOfAHead) {
+  const at::Tensor frequencies = rotary_frequencies({.theta = 1e4}, 4, torch::kDouble);
+  RotaryAngles angles = rotary_angles(frequencies, 1.0, 0, 5, torch::kDouble);
+  angles.interleaved = true;
+  const at::Tensor x = torch::randn({2, 5, 3, 10}, torch::kDouble);
+  const at::Tensor found = rotate(x, angles);
+  EXPECT_TRUE(found.slice(3, 4).equal(x.slice(3, 4)));
+  EXPECT_TRUE(found.slice(3, 0, 4).equal(rotate(x.slice(3, 0, 4), angles)));
+}
+
+TEST(RotateTest, RotatesGradientsOfNeighboursBack) {
+  const at::Tensor frequencies = rotary_frequencies({.theta = 1e4}, 6, torch::kDouble);
+  RotaryAngles angles = rotary_angles(frequencies, 1.0, 0, 4, torch::kDouble);
+  angles.interleaved = true;
+  const at::Tensor weights = torch::randn({1, 4, 2, 6}, torch::kDouble);
+  const auto gradient_of = [&](const at::Tensor& values) {
+    const at::Tensor x = values.clone().set_requires_grad(true);
+    (rotate(x, angles) * weights).sum().backward();
+    return x.grad();
+  };
+  const at::Tensor values = torch::randn({1, 4, 2, 6}, torch::kDouble);
+  const at::Tensor own = gradient_of(values);
+  const WithoutCpuKernels with_torch;
+  EXPECT_LE(testing::max_difference(own, gradient_of(values)), 1e-15);
 }
 
 }  // namespace

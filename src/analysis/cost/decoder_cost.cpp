@@ -147,9 +147,11 @@ double elementwise_operations(const ModelConfig& config) {
   const double width = double(config.hidden_size);
   const double layers = double(config.num_hidden_layers);
   const double heads = double(config.num_attention_heads + config.num_key_value_heads);
-  const double norms = spec.norm_placement == NormPlacement::kBoth ? 4.0 : 2.0;
+  const double norms = spec.norm_placement == NormPlacement::kBoth ? 4.0
+                       : spec.shares_input_norm                    ? 1.0
+                                                                   : 2.0;
   double layer = norms * norm_operations(spec.norm, width);
-  if (spec.qk_norm == QkNorm::kPerHead) {
+  if (spec.qk_norm == QkNorm::kPerHead || spec.qk_norm == QkNorm::kEachHeadItsOwn) {
     layer += heads * norm_operations(spec.norm, double(config.head_dim));
   } else if (spec.qk_norm == QkNorm::kWholeProjection) {
     layer += norm_operations(spec.norm, double(config.num_attention_heads * config.head_dim)) +
@@ -170,6 +172,7 @@ double elementwise_operations(const ModelConfig& config) {
   if (spec.embedding_multiplier != 1.0) total += width;
   if (!config.has_head) return total;
   if (spec.logits_divisor != 1.0) total += double(config.vocab_size);
+  if (spec.output_bias) total += double(config.vocab_size);
   if (spec.logits_softcap) total += 3.0 * double(config.vocab_size);
   return total;
 }

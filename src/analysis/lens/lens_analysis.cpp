@@ -44,10 +44,16 @@ OutputHead head_of(const std::filesystem::path& folder,
              OptionName("tuned"),
              "'{}' does not project the residual stream of its last layer; omit --tuned",
              config.name());
-    if (parameter.part == head_part) head.projection = checkpoint.read_matrix(parameter.name);
-    if (parameter.part != Part::kFinalNorm) continue;
-    Eigen::RowVectorXf& values = parameter.index == 0 ? head.weight : head.bias;
-    values.resize(config.hidden_size);
+    const bool is_bias = parameter.index == 1;
+    if (parameter.part == head_part && !is_bias) {
+      head.projection = checkpoint.read_matrix(parameter.name);
+    }
+    const bool is_norm = parameter.part == Part::kFinalNorm;
+    if (!is_norm && !(parameter.part == Part::kHead && is_bias)) continue;
+    Eigen::RowVectorXf& values = !is_norm  ? head.projection_bias
+                                 : is_bias ? head.bias
+                                           : head.weight;
+    values.resize(parameter.shape.front());
     checkpoint.read(parameter.name, {values.data(), static_cast<std::size_t>(values.size())});
   }
   if (spec.norm.kind == NormKind::kRmsPlusOne) head.weight.array() += 1.0F;

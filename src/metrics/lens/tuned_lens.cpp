@@ -30,7 +30,9 @@ MatrixF OutputHead::logits(MatrixF rows) const {
   }
   if (weight.size() > 0) rows.array().rowwise() *= weight.array();
   if (bias.size() > 0) rows.rowwise() += bias;
-  MatrixF logits = rows * projection.transpose() / static_cast<float>(divisor);
+  MatrixF logits = rows * projection.transpose();
+  if (projection_bias.size() > 0) logits.rowwise() += projection_bias;
+  logits /= static_cast<float>(divisor);
   if (!softcap) return logits;
   const auto cap = static_cast<float>(*softcap);
   return (logits.array() / cap).tanh() * cap;

@@ -14,10 +14,11 @@ struct OutputHead {
   enum class Norm { kNone, kRms, kLayerNorm };
   Norm norm = Norm::kRms;
   double eps = 0.0;
-  Eigen::RowVectorXf weight, bias;  ///< of the norm; empty: none
-  MatrixF projection;               ///< [vocab, hidden]
-  double divisor = 1.0;             ///< of the logits
-  std::optional<double> softcap;    ///< c: the logits become c tanh(logits / c)
+  Eigen::RowVectorXf weight, bias;          ///< of the norm; empty: none
+  MatrixF projection;                       ///< [vocab, hidden]
+  Eigen::RowVectorXf projection_bias = {};  ///< [vocab]; empty: none
+  double divisor = 1.0;                     ///< of the logits
+  std::optional<double> softcap;            ///< c: the logits become c tanh(logits / c)
 
   /// Returns the logits of residual streams, [rows, vocab].
   MatrixF logits(MatrixF rows) const;

@@ -85,7 +85,7 @@ at::Tensor& field_of(DecoderWeights& all, const ParameterSpec& spec) {
     case Part::kDepthAverage: return layer.depth_average;
     case Part::kFinalNorm: return field_of(all.final_norm, spec.index);
     case Part::kProjectOut: return field_of(all.project_out, spec.index);
-    default: return all.lm_head;
+    default: return spec.index == 0 ? all.lm_head : all.lm_head_bias;
   }
 }
 
@@ -187,6 +187,7 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
     LayerWeights& layer = layers[i];
     fuse(layer.qkv, {&layer.q, &layer.k, &layer.v}, on_device_of(i));
     fuse(layer.gate_up, {&layer.gate, &layer.up}, on_device_of(i));
+    if (config.spec.shares_input_norm) layer.mlp_norm = layer.input_norm;
   }
   if (config.tie_word_embeddings) lm_head = embedding;
   for (const ParameterSpec& spec : specs) parameters.push_back({spec.name, field_of(*this, spec)});

@@ -63,7 +63,7 @@ struct LayerWeights {
   LimeRouterWeights router;
   LinearWeights o;
   NormWeights attention_norm;       ///< after attention
-  NormWeights mlp_norm;             ///< before the MLP
+  NormWeights mlp_norm;             ///< before the MLP; input_norm if the two are shared
   LinearWeights gate_up, gate, up;  ///< a plain MLP has no gate
   LinearWeights down;
   NormWeights output_norm;  ///< after the MLP
@@ -88,7 +88,8 @@ struct DecoderWeights {
   DepthRouterWeights final_router;  ///< before the final norm
   NormWeights final_norm;
   LinearWeights project_out;
-  at::Tensor lm_head;  ///< the embedding if the two are tied
+  at::Tensor lm_head;       ///< the embedding if the two are tied
+  at::Tensor lm_head_bias;  ///< undefined unless DecoderSpec::output_bias
   /// Leaves that share memory with the tensors above, named and ordered as parameter_specs().
   std::vector<NamedTensor> parameters;
 };

@@ -68,6 +68,17 @@ at::Tensor longrope_factors(const RopeSpec& rope, bool is_long, const at::Tensor
 /// Type of the angles for a compute type.
 at::ScalarType angle_type(at::ScalarType type) { return type == at::kDouble ? type : at::kFloat; }
 
+/// Rotates the pairs of neighbours of one head, 2 * half values, into `out`, which may be x.
+template <typename T>
+void rotate_neighbours(T* out, const T* x, const ConstRow<T>& cos, const ConstRow<T>& sin, T sign) {
+  for (Eigen::Index i = 0; i < cos.size(); ++i) {
+    const T a = x[2 * i];
+    const T b = x[2 * i + 1];
+    out[2 * i] = a * cos[i] - b * sin[i] * sign;
+    out[2 * i + 1] = b * cos[i] + a * sin[i] * sign;
+  }
+}
+
 /// Rotates x, [batch, seq, heads, head_dim], into `out`, which may be x; `sign` -1: inversely.
 template <typename T>
 void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngles& angles, T sign) {
@@ -87,6 +98,10 @@ void rotate_kernel(const at::Tensor& out, const at::Tensor& x, const RotaryAngle
           return y.data_ptr<T>() + token / seq * y.stride(0) + position * y.stride(1) +
                  head * y.stride(2);
         };
+        if (angles.interleaved) {
+          rotate_neighbours(row_of(out), row_of(x), c, s, sign);
+          continue;
+        }
         const ConstRow<T> a(row_of(x), half);
         const ConstRow<T> b(row_of(x) + half, half);
         rotated = a * c - b * s * sign;
@@ -173,6 +188,12 @@ at::Tensor rotate(const at::Tensor& x, const RotaryAngles& angles) {
   }
   const at::Tensor cos = angles.cos.unsqueeze(1);
   const at::Tensor sin = angles.sin.unsqueeze(1);
+  if (angles.interleaved) {
+    const at::Tensor pairs = x.unflatten(-1, {-1, 2});
+    const at::Tensor a = pairs.select(-1, 0);
+    const at::Tensor b = pairs.select(-1, 1);
+    return at::stack({a * cos - b * sin, b * cos + a * sin}, -1).flatten(-2);
+  }
   const std::vector<at::Tensor> halves = x.chunk(2, -1);
   return at::cat({halves[0] * cos - halves[1] * sin, halves[1] * cos + halves[0] * sin}, -1);
 }

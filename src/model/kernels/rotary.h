@@ -35,6 +35,7 @@ bool rotates_differently(const std::vector<RopeSpec>& ropes, std::int64_t length
 struct RotaryAngles {
   at::Tensor cos;
   at::Tensor sin;
+  bool interleaved = false;  ///< which dimensions are a pair, see rotate()
 };
 
 /// Computes the angles of the positions `first` ... `first + count - 1`.
@@ -47,7 +48,8 @@ RotaryAngles rotary_angles(const at::Tensor& frequencies, double attention_facto
                            std::int64_t first, std::int64_t count,
                            const at::TensorOptions& options);
 
-/// Applies Hugging Face's rotate-half form: dimension i is paired with i + rotary_dim / 2.
+/// Rotates pairs of dimensions: i and i + rotary_dim / 2, Hugging Face's rotate-half form; if the
+/// angles are interleaved, 2 i and 2 i + 1, as in the paper.
 ///
 ///   (a, b) -> (a cos - b sin, b cos + a sin)
 ///

@@ -50,6 +50,7 @@ void ForwardPass::begin_rotation(std::int64_t seen) {
         is_usual ? model_.rotary_frequencies[i]
                  : rotary_frequencies(rope, config.rotary_dim(), embedding.scalar_type(), length),
         rope.attention_factor, seen, num_tokens_, embedding.options()));
+    angles_.back().interleaved = config.spec.interleaved_rotation;
   }
 }
 
@@ -83,7 +84,7 @@ void ForwardPass::run_layers(const LayerRange& layers) {
 void ForwardPass::depart(DeviceLink& link) {
   Crossing& crossing = crossing_.emplace(link);
   for (RotaryAngles& angles : angles_) {
-    angles = {crossing.carry(angles.cos), crossing.carry(angles.sin)};
+    angles = {crossing.carry(angles.cos), crossing.carry(angles.sin), angles.interleaved};
   }
   stream_->cross(crossing, next_layer_);
   if (mixer_ != nullptr) mixer_->cross(crossing, next_layer_);
@@ -219,7 +220,7 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   };
   const bool has_values = weights.v.weight.defined();
   const at::Tensor normalized = has_input_norms() ? norm(x, weights.input_norm) : x;
-  const std::vector<at::Tensor> projections = project_attention(layer, normalized);
+  const std::vector<at::Tensor> projections = clipped(project_attention(layer, normalized));
   const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
   const at::Tensor v = has_values ? by_head(projections[2]) : mixer_->shared_values();
   KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
@@ -261,6 +262,13 @@ std::vector<at::Tensor> ForwardPass::project_attention(int layer,
   return projections;
 }
 
+std::vector<at::Tensor> ForwardPass::clipped(std::vector<at::Tensor> projections) const {
+  const std::optional<double>& bound = model_.config.spec.qkv_clip;
+  if (!bound) return projections;
+  for (at::Tensor& projection : projections) projection = projection.clamp(-*bound, *bound);
+  return projections;
+}
+
 KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                                  const at::Tensor& normalized) {
   if (!mixer_->reads_queries()) return mixer_->mix(layer, own, normalized, q);
@@ -275,10 +283,14 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
   const DecoderSpec& spec = model_.config.spec;
   const LayerSpec& own = spec.layer(layer);
   const LayerWeights& weights = model_.weights.layers[layer];
-  const at::Tensor queries = head_norm(Slot::kQueryNorm, q, weights.q_norm);
-  const at::Tensor keys = head_norm(Slot::kKeyNorm, read.keys, weights.k_norm);
-  AttentionInput input{.q = hook(HookKind::kRotQ, layer, rotated(layer, queries)),
-                       .k = hook(HookKind::kRotK, layer, rotated(layer, keys)),
+  const auto input_of_scores = [&](Slot slot, const at::Tensor& x, const NormWeights& norm) {
+    if (spec.rotates_before_norm) return head_norm(slot, rotated(layer, x), norm);
+    return rotated(layer, head_norm(slot, x, norm));
+  };
+  const at::Tensor queries = input_of_scores(Slot::kQueryNorm, q, weights.q_norm);
+  const at::Tensor keys = input_of_scores(Slot::kKeyNorm, read.keys, weights.k_norm);
+  AttentionInput input{.q = hook(HookKind::kRotQ, layer, queries),
+                       .k = hook(HookKind::kRotK, layer, keys),
                        .v = read.values,
                        .window = own.window,
                        .padding = options_.padding,
@@ -355,11 +367,16 @@ at::Tensor ForwardPass::head_norm(Slot slot, const at::Tensor& x,
                                   const NormWeights& weights) const {
   if (!weights.weight.defined()) return x;
   const DecoderSpec& spec = model_.config.spec;
+  const NormSpec& norm = spec.head_norm ? *spec.head_norm : spec.norm;
+  if (spec.qk_norm == QkNorm::kEachHeadItsOwn) {
+    const NormWeights by_head{weights.weight.view({x.size(2), x.size(3)}), {}};
+    return apply_weights(normalize(x, norm, model_.options.rms_norm_cast), by_head, norm,
+                         x.scalar_type());
+  }
   at::Tensor out;
   const auto shaped = [&](const at::Tensor& y) {
     return spec.qk_norm == QkNorm::kPerHead ? y : y.flatten(2);
   };
-  const NormSpec& norm = spec.head_norm ? *spec.head_norm : spec.norm;
   if (in_place_) out = shaped(workspace_->get(slot, x.sizes(), x.options()));
   return apply_norm(shaped(x), weights, norm, model_.options.rms_norm_cast, out).view_as(x);
 }

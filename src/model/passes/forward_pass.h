@@ -76,6 +76,8 @@ class ForwardPass {
   at::Tensor self_attention(int layer, const at::Tensor& x);
   /// Returns the projections of queries, keys and, if the layer has its own, values.
   std::vector<at::Tensor> project_attention(int layer, const at::Tensor& normalized) const;
+  /// Bounds the values of projections, if the family does.
+  std::vector<at::Tensor> clipped(std::vector<at::Tensor> projections) const;
   /// Lets the mixer replace keys and values.
   KeysAndValues mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                       const at::Tensor& normalized);

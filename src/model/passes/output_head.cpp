@@ -105,7 +105,9 @@ at::Tensor summed_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
 
 at::Tensor output_logits(const at::Tensor& normalized, const DecoderWeights& weights,
                          const DecoderSpec& spec) {
-  const LinearWeights head{weights.lm_head, {}};
+  const at::Tensor& bias = weights.lm_head_bias;
+  const LinearWeights head{weights.lm_head,
+                           bias.defined() ? bias.to(weights.lm_head.device()) : bias};
   at::Tensor logits = linear_with_gradients(head_input(normalized, weights), {&head})[0];
   if (spec.logits_divisor != 1.0) logits = logits / spec.logits_divisor;
   return spec.logits_softcap ? soft_cap(logits, *spec.logits_softcap) : logits;
@@ -114,7 +116,7 @@ at::Tensor output_logits(const at::Tensor& normalized, const DecoderWeights& wei
 at::Tensor output_loss(const at::Tensor& normalized, const at::Tensor& targets,
                        const DecoderWeights& weights, const DecoderSpec& spec) {
   const at::Tensor on_device = targets.to(weights.lm_head.device()).flatten();
-  if (spec.logits_divisor == 1.0 && !spec.logits_softcap) {
+  if (spec.logits_divisor == 1.0 && !spec.logits_softcap && !spec.output_bias) {
     return summed_cross_entropy(head_input(normalized, weights).flatten(0, 1), weights.lm_head,
                                 on_device);
   }

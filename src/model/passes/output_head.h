@@ -26,7 +26,8 @@ inline constexpr std::int64_t kIgnoredTarget = -100;
 at::Tensor summed_cross_entropy(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& targets);
 
-/// Computes logits [..., vocab] from the normalised residual stream: projection, divisor, soft cap.
+/// Computes logits [..., vocab] from the normalised residual stream: projection, bias, divisor,
+/// soft cap.
 at::Tensor output_logits(const at::Tensor& normalized, const DecoderWeights& weights,
                          const DecoderSpec& spec);
 
