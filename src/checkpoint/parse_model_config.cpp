@@ -260,6 +260,18 @@ void write_routing(const ModelConfig& config, Json& json) {
   json[std::string(enum_name(config.routing))] = std::move(object);
 }
 
+/// Returns the object with the keys that transformers has in place of those of other programs.
+Json with_usual_keys(Json json, const Family& family) {
+  for (const auto& [alias, key] : family.aliases) {
+    const auto found = json.find(alias);
+    if (found == json.end()) continue;
+    Json value = std::move(*found);
+    json.erase(found);
+    if (!json.contains(key)) json[key] = std::move(value);
+  }
+  return json;
+}
+
 /// Classes of the routings, which transformers does not know, in the order of DepthRouting.
 constexpr std::array<const char*, 9> kRoutingArchitectures = {"",
                                                               "LimeForCausalLM",
@@ -295,10 +307,12 @@ std::vector<std::string> decoder_names() {
 }
 
 ModelConfig parse_model_config(const Json& json, std::string_view where) {
-  const KeyReader keys(json, std::string(where));
   ModelConfig config;
   config.raw = json;
-  const Family& family = read_family(keys, config);
+  const Family& family = read_family(KeyReader(json, std::string(where)), config);
+  const Json usual = with_usual_keys(json, family);
+  const KeyReader keys(usual, std::string(where));
+  keys.find("model_type");
   refuse_unsupported_keys(keys);
   read_sizes(keys, family, config);
   if (family.keys.activation != nullptr) config.spec.activation = read_activation(keys, family);

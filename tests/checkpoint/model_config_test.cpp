@@ -324,8 +324,10 @@ TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
 
 TEST(ModelConfigTest, SuggestsNoOtherArchitecture) {
   for (const char* const name :
-       {"mixtral", "mpt", "granitemoe", "gpt_neo", "gemma3n_text", "gptj", "phi", "olmo", "mllama",
-        "mistral3", "molmo2", "reformer", "llava", "qwen3_5", "mistral5", "llama5"}) {
+       {"mixtral",   "mpt",      "granitemoe",  "granite_swa", "gemma3n_text", "phimoe",
+        "olmoe",     "bloom",    "mllama",      "mistral3",    "molmo2",       "reformer",
+        "llava",     "qwen3_5",  "mistral5",    "llama5",      "cohere3",      "exaone_moe",
+        "falcon_h1", "glm4_moe", "ernie4_5_moe"}) {
     EXPECT_THAT(error_of(small_config(name)),
                 ::testing::HasSubstr(", mudd); record other models from Python"))
         << name;
@@ -333,6 +335,10 @@ TEST(ModelConfigTest, SuggestsNoOtherArchitecture) {
   EXPECT_THAT(error_of(small_config("gptneox")), ::testing::HasSubstr("did you mean 'gpt_neox'?"));
   EXPECT_THAT(error_of(small_config("gemma3text")),
               ::testing::HasSubstr("did you mean 'gemma3_text'?"));
+  EXPECT_THAT(error_of(small_config("starcode2")),
+              ::testing::HasSubstr("did you mean 'starcoder2'?"));
+  EXPECT_THAT(error_of(small_config("seedoss")), ::testing::HasSubstr("did you mean 'seed_oss'?"));
+  EXPECT_THAT(error_of(small_config("falcn")), ::testing::HasSubstr("did you mean 'falcon'?"));
 }
 
 TEST(ModelConfigTest, KnowsTheFamiliesOfTransformersByName) {

@@ -41,10 +41,12 @@ void TestModel::write(const std::filesystem::path& folder) const {
 }
 
 Json small_config(const std::string& model_type) {
-  return {{"model_type", model_type},    {"vocab_size", 11},       {"hidden_size", 16},
-          {"intermediate_size", 24},     {"num_hidden_layers", 3}, {"num_attention_heads", 4},
-          {"num_key_value_heads", 2},    {"hidden_act", "silu"},   {"rms_norm_eps", 1e-5},
-          {"tie_word_embeddings", false}};
+  Json json = {{"model_type", model_type},    {"vocab_size", 11},       {"hidden_size", 16},
+               {"intermediate_size", 24},     {"num_hidden_layers", 3}, {"num_attention_heads", 4},
+               {"num_key_value_heads", 2},    {"hidden_act", "silu"},   {"rms_norm_eps", 1e-5},
+               {"tie_word_embeddings", false}};
+  if (model_type == "stablelm") json["partial_rotary_factor"] = 0.5;  // its own is 1 of 4
+  return json;
 }
 
 TestModel random_model(const Json& config, std::uint64_t seed) {

@@ -40,6 +40,10 @@ NESTED_ROPES = [dict(rope=kind) for kind in
 EPSILON = [dict(rms_norm_eps=1e-6), dict(rms_norm_eps=1e-2)]
 
 
+def some_ropes(*kinds):
+    return [dict() if kind is None else dict(rope=kind) for kind in kinds]
+
+
 def activations(key, *more):
     return [dict({key: name}) for name in ("silu", "gelu", *more, "gelu_pytorch_tanh", "relu")]
 
@@ -154,6 +158,138 @@ BRANCHES = {
         HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM, activations("hidden_act"),
         [dict(rms_norm_eps=1e-2), dict()],
         [dict(rope=kind) for kind in ("default", "linear", "llama3")]]),
+    "exaone": (LLAMA, [
+        HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM, activations("hidden_act"),
+        [dict(layer_norm_epsilon=1e-2), dict(rms_norm_eps=1e-3), dict()],
+        some_ropes("default", "llama3", "dynamic", None)]),
+    "exaone4": (dict(LLAMA, num_hidden_layers=4), [
+        HEADS, TIED, activations("hidden_act"), EPSILON, [dict(), dict(head_dim=6)],
+        [dict(sliding_window=3), dict(sliding_window=5, sliding_window_pattern=2),
+         dict(sliding_window=None, layer_types=["full_attention"] * 4),
+         dict(sliding_window=4, sliding_window_pattern="LLG",
+              layer_types=ALTERNATING + ["full_attention"])],
+        some_ropes("default", "llama3", "yarn")]),
+    "seed_oss": (dict(LLAMA, pad_token_id=0), [
+        HEADS, TIED, MLP_BIAS, activations("hidden_act"), EPSILON,
+        [dict(head_dim=4), dict(head_dim=6), dict(head_dim=None)],
+        [dict(), dict(attention_bias=False), dict(attention_out_bias=True)],
+        some_ropes("default", "yarn", "linear")]),
+    "cwm": (dict(LLAMA, num_hidden_layers=5), [
+        HEADS, TIED, MLP_BIAS, activations("hidden_act"),
+        [dict(head_dim=4), dict(head_dim=6), dict(head_dim=10)],
+        [dict(sliding_window=3), dict(), dict(sliding_window=4, layer_types=ALTERNATING + [
+            "sliding_attention", "full_attention"])],
+        some_ropes("default", "llama3", None)]),
+    "arcee": (LLAMA, [HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM, EPSILON,
+                      activations("hidden_act", "relu2"), some_ropes("default", "yarn")]),
+    "jais2": (LLAMA, [HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM,
+                      activations("hidden_act", "relu2"),
+                      [dict(layer_norm_eps=1e-2), dict()], some_ropes("default", "linear")]),
+    "starcoder2": (LLAMA, [
+        HEADS, TIED, HEAD_DIM, activations("hidden_act"), [dict(), dict(use_bias=False)],
+        [dict(sliding_window=3), dict(sliding_window=None), dict()],
+        [dict(norm_epsilon=1e-2), dict()], some_ropes("default", "linear", None)]),
+    "vaultgemma": (LLAMA, [GEMMA_HEADS, TIED, ATTENTION_BIAS, SOFTCAPS,
+                           activations("hidden_activation"),
+                           [dict(sliding_window=3, query_pre_attn_scalar=16),
+                            dict(sliding_window=5, query_pre_attn_scalar=3),
+                            dict(sliding_window=4, layer_types=ALTERNATING)],
+                           some_ropes("default", "linear")]),
+    "hyperclovax": (LLAMA, [
+        HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, HEAD_DIM, activations("hidden_act"),
+        [dict(), dict(use_post_norm=False), dict(use_post_norm=True)],
+        [dict(embedding_multiplier=3.0, attention_multiplier=0.3, residual_multiplier=0.4,
+              logits_scaling=2.5), dict(attention_multiplier=None, logits_scaling=0.125),
+         dict(residual_multiplier=0.22), dict()],
+        some_ropes("default", "dynamic")]),
+    "gpt_neo": (dict(vocab_size=13, hidden_size=12, num_layers=3, num_heads=4,
+                     max_position_embeddings=16, bos_token_id=1, eos_token_id=2), [
+        TIED, [dict(intermediate_size=None), dict(intermediate_size=10)],
+        [dict(attention_types=[[["global", "local", "global"], 1]], window_size=3),
+         dict(attention_types=[[["local"], 3]], window_size=5),
+         dict(attention_types=[[["global", "local"], 1], [["global"], 1]])],
+        [dict(num_heads=4), dict(num_heads=2)], activations("activation_function", "gelu_new"),
+        [dict(layer_norm_epsilon=1e-5), dict(layer_norm_epsilon=1e-2)]]),
+    "gpt_bigcode": (dict(vocab_size=13, n_embd=12, n_layer=3, n_head=4, n_positions=16,
+                         bos_token_id=1, eos_token_id=2), [
+        TIED, [dict(n_inner=None), dict(n_inner=10)], [dict(), dict(multi_query=False)],
+        [dict(scale_attn_weights=True), dict(scale_attn_weights=False)],
+        [dict(n_head=4), dict(n_head=2), dict(n_embd=10, n_head=2)],
+        activations("activation_function", "gelu_new"),
+        [dict(layer_norm_epsilon=1e-5), dict(layer_norm_epsilon=1e-2)]]),
+    "biogpt": (dict(LLAMA, max_position_embeddings=16, pad_token_id=1), [
+        TIED, [dict(), dict(scale_embedding=False)], [dict(), dict(layer_norm_eps=0.1)],
+        [dict(num_attention_heads=4), dict(num_attention_heads=2)], activations("hidden_act")]),
+    "olmo": (dict(LLAMA, pad_token_id=0), [
+        HEADS, TIED, ATTENTION_BIAS, HEAD_DIM, activations("hidden_act"),
+        [dict(), dict(clip_qkv=0.7), dict(clip_qkv=None), dict(clip_qkv=8.0)],
+        some_ropes("default", "yarn", "dynamic")]),
+    "stablelm": (dict(LLAMA, hidden_size=32), [
+        HEADS, TIED, activations("hidden_act"), [dict(layer_norm_eps=1e-2), dict()],
+        [dict(), dict(use_qkv_bias=True)], [dict(), dict(use_parallel_residual=True)],
+        [dict(), dict(partial_rotary_factor=0.5), dict(partial_rotary_factor=1.0),
+         dict(partial_rotary_factor=0.25)],
+        some_ropes("default", "linear", None)]),
+    "helium": (dict(LLAMA, head_dim=4), [
+        HEADS, TIED, ATTENTION_BIAS, MLP_BIAS, activations("hidden_act"), EPSILON,
+        [dict(), dict(num_attention_heads=2, num_key_value_heads=1, head_dim=8)],
+        some_ropes("default", "llama3", None)]),
+    "ernie4_5": (LLAMA, [
+        HEADS, TIED, activations("hidden_act"), EPSILON,
+        [dict(head_dim=4), dict(head_dim=6), dict(head_dim=None)],
+        [dict(), dict(use_bias=True)], some_ropes("default", "yarn", None)]),
+    "glm": (dict(LLAMA, pad_token_id=0), [
+        HEADS, TIED, [dict(), dict(attention_bias=False)], activations("hidden_act"), EPSILON,
+        [dict(head_dim=4), dict(head_dim=8), dict(head_dim=12)],
+        [dict(), dict(partial_rotary_factor=1.0), dict(partial_rotary_factor=0.5)],
+        some_ropes("default", "linear", None)]),
+    "glm4": (dict(LLAMA, pad_token_id=0), [
+        HEADS, TIED, [dict(), dict(attention_bias=False)], activations("hidden_act"), EPSILON,
+        [dict(head_dim=4), dict(head_dim=8), dict(head_dim=12)],
+        [dict(), dict(partial_rotary_factor=1.0), dict(partial_rotary_factor=0.5)],
+        some_ropes("default", "yarn", None)]),
+    "falcon": (dict(vocab_size=13, hidden_size=16, num_hidden_layers=3, num_attention_heads=4,
+                    max_position_embeddings=64), [
+        TIED, [dict(), dict(bias=True)], [dict(), dict(ffn_hidden_size=10)],
+        [dict(), dict(parallel_attn=False), dict(multi_query=False),
+         dict(multi_query=False, parallel_attn=False, num_kv_heads=4),
+         dict(new_decoder_architecture=True, num_kv_heads=2),
+         dict(new_decoder_architecture=True, num_kv_heads=1, num_ln_in_parallel_attn=1),
+         dict(new_decoder_architecture=True, multi_query=False, num_ln_in_parallel_attn=2)],
+        activations("activation"), [dict(layer_norm_epsilon=1e-2), dict()],
+        some_ropes("default", "linear", None)]),
+    "phi": (dict(LLAMA, hidden_size=32), [
+        HEADS, TIED, activations("hidden_act", "gelu_new"), [dict(layer_norm_eps=1e-2), dict()],
+        [dict(), dict(qk_layernorm=True)],
+        [dict(), dict(partial_rotary_factor=0.25), dict(partial_rotary_factor=1.0)],
+        some_ropes("default", "linear", None)]),
+    "cohere": (LLAMA, [
+        HEADS, TIED, ATTENTION_BIAS, HEAD_DIM, activations("hidden_act"),
+        [dict(), dict(use_qk_norm=True)], [dict(layer_norm_eps=1e-2), dict()],
+        [dict(), dict(logit_scale=0.7), dict(logit_scale=0.25)],
+        some_ropes("default", "dynamic", None)]),
+    "cohere2": (dict(LLAMA, num_hidden_layers=4), [
+        HEADS, TIED, ATTENTION_BIAS, activations("hidden_act"), [dict(), dict(head_dim=6)],
+        [dict(), dict(logit_scale=0.7)], [dict(layer_norm_eps=1e-2), dict()],
+        [dict(), dict(sliding_window=3), dict(sliding_window=5, sliding_window_pattern=2),
+         dict(sliding_window=4, layer_types=ALTERNATING + ["sliding_attention"])],
+        some_ropes("default", "linear", None)]),
+    "gptj": (dict(vocab_size=13, n_embd=16, n_layer=3, n_head=4, n_positions=16, bos_token_id=1,
+                  eos_token_id=2), [
+        TIED, [dict(n_inner=None), dict(n_inner=10)], [dict(rotary_dim=2), dict(rotary_dim=4)],
+        [dict(n_head=4), dict(n_head=2), dict(n_head=1, rotary_dim=16)],
+        activations("activation_function", "gelu_new"),
+        [dict(layer_norm_epsilon=1e-5), dict(layer_norm_epsilon=1e-2)]]),
+    "codegen": (dict(vocab_size=13, n_embd=16, n_layer=3, n_head=4, n_positions=16,
+                     bos_token_id=1, eos_token_id=2), [
+        TIED, [dict(n_inner=None), dict(n_inner=10)], [dict(rotary_dim=2), dict(rotary_dim=4)],
+        [dict(n_head=4), dict(n_head=2), dict(n_embd=24, n_head=3, rotary_dim=6)],
+        activations("activation_function", "gelu_new"),
+        [dict(layer_norm_epsilon=1e-5), dict(layer_norm_epsilon=1e-2)]]),
+    "hunyuan_v1_dense": (dict(LLAMA, pad_token_id=0), [
+        HEADS, TIED, ATTENTION_BIAS, activations("hidden_act"), EPSILON,
+        [dict(head_dim=4), dict(head_dim=6), dict(head_dim=10)],
+        some_ropes("default", "alpha", "dynamic", "linear", None)]),
 }
 
 
@@ -163,6 +299,9 @@ def rope_object(kind, rng, half):
     uniform = lambda low, high: round(float(rng.uniform(low, high)), 3)
     if kind in ("default", "theta"):
         return None
+    if kind == "alpha":  # of HunYuan
+        return dict(type="dynamic", alpha=uniform(2, 50), factor=1.0, beta_fast=32, beta_slow=1,
+                    mscale=1.0, mscale_all_dim=1.0)
     if kind in ("linear", "dynamic"):
         return dict(rope_type=kind, factor=uniform(1.5, 5))
     if kind == "llama3":
@@ -317,6 +456,11 @@ def layers_of(model):
     return base.h if hasattr(base, "h") else base.layers
 
 
+def attention_of(layer):
+    attention = child(layer, "self_attn", "self_attention", "attention", "attn")
+    return getattr(attention, "attention", attention)
+
+
 def child(module, *names):
     return next(getattr(module, name) for name in names if hasattr(module, name))
 
@@ -335,8 +479,17 @@ def split_projections(layer, attention, recorded, config, head_dim):
                 for name in "qkv"]
 
     def fused(_, __, output):
-        if hasattr(attention, "query_key_value"):
+        if config.model_type == "falcon":
+            queries, *others = attention._split_heads(output)
+            parts = [queries[0], *(part[0] for part in others)]
+            if config.new_decoder_architecture:  # keys are repeated for each query head
+                parts[1:] = [part[:, ::heads // config.num_kv_heads] for part in parts[1:]]
+        elif hasattr(attention, "query_key_value") or not getattr(config, "multi_query", True):
             parts = output.reshape(-1, heads, 3, head_dim).unbind(2)
+        elif config.model_type == "codegen":
+            shards = output.reshape(output.shape[-2], 4, 3, -1).unbind(2)
+            queries, values, keys = (shard.reshape(-1, heads, head_dim) for shard in shards)
+            parts = [queries, keys, values]
         else:
             sizes = [heads * head_dim, kv_heads * head_dim, kv_heads * head_dim]
             parts = [by_head(part) for part in output.split(sizes, dim=-1)]
@@ -344,6 +497,11 @@ def split_projections(layer, attention, recorded, config, head_dim):
             recorded[name].append(part)
 
     return [child(attention, "qkv_proj", "query_key_value", "c_attn").register_forward_hook(fused)]
+
+
+def heads_per_key(config):
+    return (config.num_attention_heads // config.num_kv_heads
+            if config.new_decoder_architecture else 1)
 
 
 def record(model, ids):
@@ -361,36 +519,44 @@ def record(model, ids):
         lambda _, args, kwargs: recorded["hidden"].append(
             (args[0] if args else kwargs["hidden_states"])[0]), with_kwargs=True))
     for layer in layers:
-        attention = child(layer, "self_attn", "attention", "attn")
+        attention = attention_of(layer)
         head_dim = child(attention, "head_dim", "head_size")
         hooks += split_projections(layer, attention, recorded, config, head_dim)
         hooks.append(attention.register_forward_hook(
             lambda _, __, output: recorded["pattern"].append(output[1][0])))
         down = (layer.fc2 if hasattr(layer, "fc2") else
-                child(layer.mlp, "down_proj", "dense_4h_to_h", "c_proj"))
+                child(layer.mlp, "down_proj", "dense_4h_to_h", "c_proj", "fc2", "fc_out"))
         hooks.append(down.register_forward_pre_hook(
             lambda _, args: recorded["mlp"].append(args[0].reshape(len(ids), -1))))
         hooks.append(layer.register_forward_hook(
             lambda _, __, output: recorded["hidden"].append(
                 (output[0] if isinstance(output, tuple) else output)[0])))
-    modeling = sys.modules[type(child(layers[0], "self_attn", "attention", "attn")).__module__]
-    eager = modeling.eager_attention_forward
+    modeling = sys.modules[type(attention_of(layers[0])).__module__]
+    place = "apply_rotary_pos_emb" if config.model_type == "falcon" else "eager_attention_forward"
+    original = getattr(modeling, place, None)
+
+    def rotate(*args):
+        query, key = original(*args)
+        recorded["rot_q"].append(query[0].transpose(0, 1))
+        groups = heads_per_key(config)
+        recorded["rot_k"].append(key[0].transpose(0, 1)[:, ::groups])
+        return query, key
 
     def attend(module, query, key, *args, **kwargs):
         scaled = query / module.scaling if config.model_type == "opt" else query
         recorded["rot_q"].append(scaled[0].transpose(0, 1))
         recorded["rot_k"].append(key[0].transpose(0, 1))
-        return eager(module, query, key, *args, **kwargs)
+        return original(module, query, key, *args, **kwargs)
 
-    modeling.eager_attention_forward = attend
+    setattr(modeling, place, rotate if config.model_type == "falcon" else attend)
     try:
         with torch.no_grad():
             logits = model(torch.tensor([list(ids)]), use_cache=False).logits[0]
     finally:
-        modeling.eager_attention_forward = eager
+        setattr(modeling, place, original)
         for hook in hooks:
             hook.remove()
-    for name in "qk":  # GPT-2's reorder_and_upcast_attn does not call it; it does not rotate
+    for name in "qk":  # GPT-Neo and GPT-2's reorder_and_upcast_attn do not call it, nor rotate
         recorded[f"rot_{name}"] = recorded[f"rot_{name}"] or recorded[name]
     return dict({name: torch.stack(parts).numpy() for name, parts in recorded.items()},
                 logits=logits.numpy())

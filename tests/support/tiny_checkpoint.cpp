@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/tiny_checkpoint.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -107,6 +108,11 @@ ModelConfig tiny_config(const std::string& decoder, std::int64_t num_layers) {
                {"bos_token_id", 256},
                {"eos_token_id", 257}};
   if (decoder == "mistral") keys["sliding_window"] = 5;
+  // Their own fractions give odd numbers of 6 dimensions.
+  constexpr std::array<std::string_view, 4> kPartlyRotated = {"glm", "glm4", "phi", "stablelm"};
+  if (std::ranges::find(kPartlyRotated, decoder) != kPartlyRotated.end()) {
+    keys["partial_rotary_factor"] = 0.34;
+  }
   return make_model_config(decoder, keys, "tiny config");
 }
 

@@ -4,18 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checkpoint/families/gemma.h"
-#include "checkpoint/families/gpt2.h"
-#include "checkpoint/families/gpt_neox.h"
-#include "checkpoint/families/granite.h"
-#include "checkpoint/families/llama.h"
-#include "checkpoint/families/mistral.h"
-#include "checkpoint/families/mudd.h"
-#include "checkpoint/families/olmo.h"
-#include "checkpoint/families/opt.h"
-#include "checkpoint/families/phi3.h"
-#include "checkpoint/families/qwen.h"
-#include "checkpoint/families/smollm3.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -180,8 +168,14 @@ RopeSpec read_rope(const KeyReader& keys, ModelConfig& config, const RopeReading
   result.theta = rope.contains(kRopeTheta) ? read_theta(rope, kRopeTheta, how.theta)
                                            : read_theta(keys, how.theta_key, how.theta);
   rope.find(kPartialRotation);
+  for (const char* const own : how.own_keys) rope.find(own);
   warn_of_unknown_keys(rope, config.warnings);
   return result;
+}
+
+RopeSpec read_whole_rope(const KeyReader& keys, ModelConfig& config, double theta) {
+  refuse_partial_rotation(keys);
+  return read_rope(keys, config, {.theta = theta});
 }
 
 std::array<RopeSpec, 2> read_ropes_by_layer_type(const KeyReader& keys, ModelConfig& config,
@@ -213,7 +207,8 @@ void set_ropes_by_window(ModelConfig& config, const std::array<RopeSpec, 2>& rop
   for (LayerSpec& layer : config.spec.layers) layer.rope = layer.window ? 1 : 0;
 }
 
-void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config) {
+void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config,
+                    OneDimension one) {
   const Json* const object = rope_object(keys).first;
   const Json none = Json::object();
   const KeyReader rope(object == nullptr ? none : *object, keys.where());
@@ -225,7 +220,7 @@ void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, Mo
   }
   // transformers rounds an odd number up, but divides the exponents by it.
   auto rotated = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * fraction);
-  if (rotated == 1) rotated = 2;
+  if (rotated == 1 && one == OneDimension::kMeansTwo) rotated = 2;
   throw_if<FormatError>(rotated < 2 || rotated % 2 != 0 || rotated > config.head_dim,
                         "{}: '{}' must give an even number of dimensions of {} to rotate, got {}",
                         keys.where(), key, config.head_dim, rotated);
@@ -277,24 +272,31 @@ void refuse_partial_rotation(const KeyReader& keys) {
     keys.fail(kPartialRotation, "1", *keys.find(kPartialRotation));
 }
 
-std::span<const Family* const> all_families() {
-  static constexpr std::array kFamilies = {
-      &kLlama,   &kInternLm3, &kIQuestCoder, &kMistral, &kMinistral,  &kQwen2,     &kQwen3,
-      &kSmolLm3, &kOlmo2,     &kOlmo3,       &kPhi3,    &kGemma,      &kGemma2,    &kGemma3Text,
-      &kGranite, &kGptNeoX,   &kGpt2,        &kOpt,     &kMuddFormer, &kMuddPythia};
-  return kFamilies;
-}
-
-const Family* find_family(std::string_view model_type) {
-  const auto families = all_families();
-  const auto found = std::ranges::find(families, model_type, &Family::model_type);
-  return found == families.end() ? nullptr : *found;
-}
-
 double read_norm_eps(const KeyReader& keys, const char* key, double otherwise) {
   const double eps = keys.number(key).value_or(otherwise);
   if (eps < 0.0) keys.fail(key, "at least 0", eps);
   return eps;
+}
+
+NormSpec read_layer_norm(const KeyReader& keys, const char* key, double otherwise) {
+  return {
+      .kind = NormKind::kLayerNorm, .has_bias = true, .eps = read_norm_eps(keys, key, otherwise)};
+}
+
+void set_learned_positions(DecoderSpec& spec, std::int64_t offset) {
+  spec.ropes.clear();
+  spec.layers.front().rope = std::nullopt;
+  spec.learned_position_offset = offset;
+}
+
+void refuse_variant(const KeyReader& keys, const char* key, std::string_view expected,
+                    const ModelConfig& config) {
+  const TensorNames& names = config.spec.names;
+  keys.fail(key,
+            fmt::format("{} are not supported (record the model from Python with "
+                        "lime_toolkit.Recorder and sites={{'hidden': '{}{}.*'}})",
+                        expected, names.prefix, names.layers),
+            *keys.find(key));
 }
 
 void read_attention_bias(const KeyReader& keys, ModelConfig& config, bool otherwise) {
@@ -327,6 +329,14 @@ std::optional<std::int64_t> read_window(const KeyReader& keys) {
   return keys.contains("sliding_window") ? keys.integer("sliding_window") : 4096;
 }
 
+std::vector<bool> all_but_every(std::int64_t period, std::int64_t num_layers) {
+  std::vector<bool> slides;
+  for (std::int64_t layer = 1; layer <= num_layers; ++layer) {
+    slides.push_back(layer % period != 0);
+  }
+  return slides;
+}
+
 void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int64_t window) {
   std::vector<LayerSpec>& layers = config.spec.layers;
   if (layers.size() != slides.size()) layers.resize(slides.size(), layers.front());
@@ -340,10 +350,7 @@ void set_alternating_windows(const KeyReader& keys, ModelConfig& config, std::in
   auto slides = read_layer_types(keys, config.num_hidden_layers, window.has_value());
   if (!slides) {
     if (!window) keys.fail("sliding_window", "a number, or be absent for 4096", nullptr);
-    slides.emplace();
-    for (std::int64_t layer = 1; layer <= config.num_hidden_layers; ++layer) {
-      slides->push_back(layer % period != 0);
-    }
+    slides = all_but_every(period, config.num_hidden_layers);
   }
   set_windows(config, *slides, window.value_or(0));
 }

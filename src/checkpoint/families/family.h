@@ -24,11 +24,18 @@ struct SizeKeys {
   const char* activation = "hidden_act";  ///< null: set by Family::read()
 };
 
+/// Another name of a key, in files that the model's authors wrote; `key` wins if both are there.
+struct KeyAlias {
+  const char* alias;
+  const char* key;
+};
+
 /// Describes how one `model_type` of config.json is read and written.
 struct Family {
   std::string_view model_type;    ///< e.g. "qwen3"
   std::string_view architecture;  ///< e.g. "Qwen3ForCausalLM"
   SizeKeys keys = {};
+  std::span<const KeyAlias> aliases = {};
   /// Defaults of transformers for absent keys, from its configuration_*.py.
   std::int64_t num_key_value_heads = 0;  ///< 0: as many as num_attention_heads
   std::int64_t head_dim = 0;             ///< 0: hidden_size / num_attention_heads
@@ -62,6 +69,17 @@ void read_llama(const KeyReader& keys, ModelConfig& config);
 /// Reads the epsilon of the norms. @throws FormatError  if it is negative.
 double read_norm_eps(const KeyReader& keys, const char* key, double otherwise);
 
+/// Reads a LayerNorm with biases. @throws FormatError  if its epsilon is negative.
+NormSpec read_layer_norm(const KeyReader& keys, const char* key, double otherwise = 1e-5);
+
+/// Replaces the rotary embedding by learned positions, the first of which is row `offset`.
+void set_learned_positions(DecoderSpec& spec, std::int64_t offset);
+
+/// Throws FormatError: `key` must be `expected`, e.g. "false, because X", which are not supported.
+/// Names Python's recorder with the layers of `config.spec.names`.
+[[noreturn]] void refuse_variant(const KeyReader& keys, const char* key, std::string_view expected,
+                                 const ModelConfig& config);
+
 /// Reads `attention_bias`, of the projections before and after attention.
 void read_attention_bias(const KeyReader& keys, ModelConfig& config, bool otherwise = false);
 
@@ -73,6 +91,9 @@ std::optional<std::vector<bool>> read_layer_types(const KeyReader& keys, std::in
 
 /// Returns `sliding_window`, 4096 if it is absent; nothing if it is null.
 std::optional<std::int64_t> read_window(const KeyReader& keys);
+
+/// Returns true for all layers but every `period`-th.
+std::vector<bool> all_but_every(std::int64_t period, std::int64_t num_layers);
 
 /// Sets the windows of the layers, one flag per layer.
 void set_windows(ModelConfig& config, const std::vector<bool>& slides, std::int64_t window);
@@ -89,6 +110,8 @@ struct RopeReading {
   double theta = 10000.0;                ///< where the file gives none
   const char* theta_key = "rope_theta";  ///< outside of the RoPE object
   bool may_be_partial = false;           ///< set_rotary_dim() reads the rotated fraction
+  /// Keys of the RoPE object that the family reads by itself.
+  std::span<const char* const> own_keys = {};
   /// Overrides the value in the RoPE object, as transformers does for Phi-3.
   std::optional<std::int64_t> original_max_position_embeddings = std::nullopt;
 };
@@ -99,6 +122,10 @@ struct RopeReading {
 /// `attention_factor` of YaRN) are computed; unknown keys add a line to config.warnings.
 /// @throws FormatError  that names the key at fault.
 RopeSpec read_rope(const KeyReader& keys, ModelConfig& config, const RopeReading& how = {});
+
+/// Reads a rotary embedding of whole heads. @throws FormatError  as read_rope(), or if the config
+/// rotates a part of each head only.
+RopeSpec read_whole_rope(const KeyReader& keys, ModelConfig& config, double theta = 10000.0);
 
 /// Describes the bases of layers without and with a sliding window.
 struct LayerTypeThetas {
@@ -117,9 +144,13 @@ std::array<RopeSpec, 2> read_ropes_by_layer_type(const KeyReader& keys, ModelCon
 /// Selects from these for each layer by its window.
 void set_ropes_by_window(ModelConfig& config, const std::array<RopeSpec, 2>& ropes);
 
+/// Selects what a single rotated dimension means: transformers rotates two, or computes nonsense.
+enum class OneDimension { kMeansTwo, kRefused };
+
 /// Sets the number of rotated dimensions: `partial_rotary_factor` of the RoPE object, or `key`.
 /// @throws FormatError  if the number is odd or the two keys differ.
-void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config);
+void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config,
+                    OneDimension one = OneDimension::kMeansTwo);
 
 /// Returns the place in config.json that errors about `config.spec.ropes[index]` name, e.g.
 /// "'rope_scaling'" or "'rope_parameters': 'sliding_attention'".

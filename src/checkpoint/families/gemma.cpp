@@ -57,6 +57,11 @@ void read_gemma2(const KeyReader& keys, ModelConfig& config) {
   set_alternating_windows(keys, config, 2);
 }
 
+void read_vaultgemma(const KeyReader& keys, ModelConfig& config) {
+  read_gemma2(keys, config);
+  config.spec.norm_placement = NormPlacement::kBefore;
+}
+
 void read_gemma3_text(const KeyReader& keys, ModelConfig& config) {
   read_gemma2_blocks(keys, config);
   config.spec.qk_norm = QkNorm::kPerHead;
@@ -94,6 +99,16 @@ const Family kGemma2 = {.model_type = "gemma2",
                         .max_position_embeddings = 8192,
                         .tie_word_embeddings = true,
                         .read = read_gemma2};
+
+const Family kVaultGemma = {.model_type = "vaultgemma",
+                            .architecture = "VaultGemmaForCausalLM",
+                            .keys = {.activation = "hidden_activation"},
+                            .num_key_value_heads = 4,
+                            .head_dim = 256,
+                            .activation = "gelu_pytorch_tanh",
+                            .max_position_embeddings = 8192,
+                            .tie_word_embeddings = true,
+                            .read = read_vaultgemma};
 
 const Family kGemma3Text = {.model_type = "gemma3_text",
                             .architecture = "Gemma3ForCausalLM",

@@ -11,5 +11,7 @@ extern const Family kGemma;
 extern const Family kGemma2;
 /// Gemma 2's blocks with norms of queries and keys; text only.
 extern const Family kGemma3Text;
+/// Gemma 2 without norms after attention and MLP.
+extern const Family kVaultGemma;
 
 }  // namespace lime

@@ -23,12 +23,8 @@ void read_attention_scales(const KeyReader& keys, ModelConfig& config) {
 
 void read_gpt2(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
-  spec.norm = {.kind = NormKind::kLayerNorm,
-               .has_bias = true,
-               .eps = read_norm_eps(keys, "layer_norm_epsilon", 1e-5)};
-  spec.ropes.clear();
-  spec.layers.front().rope = std::nullopt;
-  spec.learned_position_offset = 0;
+  spec.norm = read_layer_norm(keys, "layer_norm_epsilon");
+  set_learned_positions(spec, 0);
   spec.qkv_layout = QkvLayout::kConcatenated;
   spec.transposed_linears = true;
   spec.qkv_bias = true;

@@ -6,9 +6,7 @@ namespace {
 
 void read_gpt_neox(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
-  spec.norm = {.kind = NormKind::kLayerNorm,
-               .has_bias = true,
-               .eps = read_norm_eps(keys, "layer_norm_eps", 1e-5)};
+  spec.norm = read_layer_norm(keys, "layer_norm_eps");
   spec.qkv_layout = QkvLayout::kPerHead;
   read_attention_bias(keys, config, true);
   spec.gated_mlp = false;

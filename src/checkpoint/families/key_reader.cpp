@@ -28,14 +28,16 @@ constexpr std::array kHarmless = std::to_array<std::string_view>({
     "custom_pipelines is_llama_config keys_to_ignore_at_inference name_or_path tokenizer_class "
     "transformers_version unsloth_fixed unsloth_version ",
     // Training: dropout, initialization, checkpointing.
-    " activation_dropout attention_dropout attn_pdrop classifier_dropout dropout embd_pdrop "
-    "gradient_checkpointing hidden_dropout init_std initializer_factor layerdrop pretraining_tp "
-    "resid_pdrop ",
+    " activation_dropout attention_dropout attention_probs_dropout_prob attn_pdrop "
+    "classifier_dropout dropout embd_pdrop embed_dropout embedding_dropout "
+    "gradient_checkpointing hidden_dropout hidden_dropout_prob init_std initializer_factor "
+    "layerdrop pretraining_tp resid_dropout resid_pdrop residual_dropout ",
     // Kernels and memory: the numbers agree up to rounding.
-    " cache_implementation chunk_size_feed_forward reorder_and_upcast_attn torchscript "
-    "use_bfloat16 use_cache ",
+    " attention_softmax_in_fp32 cache_implementation chunk_size_feed_forward "
+    "reorder_and_upcast_attn scale_attention_softmax_in_fp32 torchscript use_bfloat16 use_cache ",
     // Special tokens.
-    " cls_token_id decoder_start_token_id mask_token_id pad_token_id prefix sep_token_id "
+    " cls_token_id decoder_start_token_id eod_token_id mask_token_id pad_token_id prefix "
+    "sep_token_id "
     "unk_token_id ",
     // Generation, as in transformers' GenerationConfig.
     " _from_model_config assistant_confidence_threshold assistant_early_exit "

@@ -4,7 +4,15 @@
 namespace lime {
 namespace {
 
-/// Sets what both have in common: norms and biases.
+void read_olmo(const KeyReader& keys, ModelConfig& config) {
+  DecoderSpec& spec = config.spec;
+  spec.norm = {.kind = NormKind::kLayerNorm, .has_weight = false, .eps = 1e-5};
+  spec.ropes = {read_whole_rope(keys, config)};
+  spec.qkv_clip = keys.number("clip_qkv");
+  read_attention_bias(keys, config);
+}
+
+/// Sets what OLMo 2 and OLMo 3 have in common: norms and biases.
 void read_olmo2_blocks(const KeyReader& keys, ModelConfig& config) {
   DecoderSpec& spec = config.spec;
   spec.norm = {.eps = read_norm_eps(keys, "rms_norm_eps", 1e-5), .rounds_after_weight = true};
@@ -38,6 +46,8 @@ void read_olmo3(const KeyReader& keys, ModelConfig& config) {
 }
 
 }  // namespace
+
+const Family kOlmo = {.model_type = "olmo", .architecture = "OlmoForCausalLM", .read = read_olmo};
 
 const Family kOlmo2 = {
     .model_type = "olmo2", .architecture = "Olmo2ForCausalLM", .read = read_olmo2};

@@ -12,9 +12,7 @@ void read_opt(const KeyReader& keys, ModelConfig& config) {
   const bool norm_before = keys.boolean("do_layer_norm_before", true);
   spec.norm_placement = norm_before ? NormPlacement::kBefore : NormPlacement::kAfterSum;
   spec.has_final_norm = !keys.boolean("_remove_final_layer_norm", false) && norm_before;
-  spec.ropes.clear();
-  spec.layers.front().rope = std::nullopt;
-  spec.learned_position_offset = 2;
+  set_learned_positions(spec, 2);
   spec.qkv_bias = keys.boolean("enable_bias", true);
   spec.o_bias = spec.qkv_bias;
   spec.mlp_bias = spec.qkv_bias;

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "checkpoint/checkpoint_fixture.h"
@@ -44,7 +45,11 @@ TEST_P(GgufGoldenTest, IsTheModelOfTheFolder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, GgufGoldenTest, ::testing::ValuesIn(gguf_architectures()),
-                         [](const auto& test) { return test.param; });
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 /// A LLaMA of one layer: 8 dimensions, 2 heads, 5 tokens.
 GgufBuilder tiny_llama(const std::string& architecture = "llama") {

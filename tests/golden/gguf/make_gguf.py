@@ -8,7 +8,7 @@ convert_hf_to_gguf.py would. Where transformers itself reads the architecture fr
 that its weights are those of the folder.
 
     pip install torch transformers gguf
-    python make_gguf.py [OUTPUT]
+    python make_gguf.py [OUTPUT [ARCHITECTURE...]]
 """
 
 import json
@@ -87,7 +87,34 @@ MODELS = {
                 {"use_parallel_residual": True}),
     "gpt2": ("gpt2", dict(vocab_size=40, n_embd=32, n_inner=48, n_layer=2, n_head=4, n_positions=64,
                           bos_token_id=1, eos_token_id=2), {}),
+    "olmo": ("olmo", dict(SIZES, rope_parameters=ROPE, clip_qkv=8.0), {"attention.clamp_kqv": 8.0}),
+    "phi2": ("phi", dict(SIZES, rope_parameters={**ROPE, "partial_rotary_factor": 0.5}), {}),
+    "exaone": ("exaone", dict(SIZES, rope_parameters=ROPE), {}),
+    "exaone4": ("exaone4", dict(SIZES, rope_parameters=ROPE, sliding_window=8,
+                                layer_types=["sliding_attention", "full_attention"]),
+                {"attention.sliding_window": 8, "attention.sliding_window_pattern": [True, False]}),
+    "seed_oss": ("seed_oss", dict(SIZES, **HEADS, rope_parameters=ROPE), {}),
+    "arcee": ("arcee", dict(SIZES, rope_parameters=ROPE), {}),
+    "jais2": ("jais2", dict(SIZES, rope_parameters=ROPE), {}),
+    "starcoder2": ("starcoder2", dict(SIZES, rope_parameters=ROPE), {}),
+    "hunyuan-dense": ("hunyuan_v1_dense", dict(SIZES, **HEADS, rope_parameters=ROPE), {}),
+    "ernie4_5": ("ernie4_5", dict(SIZES, **HEADS, rope_parameters=ROPE, tie_word_embeddings=True), {}),
+    "glm4": ("glm4", dict(SIZES, **HEADS, rope_parameters={**ROPE, "partial_rotary_factor": 0.5}), {}),
+    "command-r": ("cohere", dict(SIZES, rope_parameters=ROPE, logit_scale=0.25, use_qk_norm=True,
+                                 tie_word_embeddings=True), {"logit_scale": 0.25}),
+    "cohere2": ("cohere2", dict(SIZES, num_hidden_layers=4, rope_parameters=ROPE, logit_scale=0.25,
+                                sliding_window=8, tie_word_embeddings=True),
+                {"logit_scale": 0.25, "attention.sliding_window": 8}),
+    "stablelm": ("stablelm", dict(SIZES, rope_parameters={**ROPE, "partial_rotary_factor": 0.25},
+                                  use_qkv_bias=True), {"use_parallel_residual": False}),
+    "falcon": ("falcon", dict(vocab_size=40, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+                              num_kv_heads=2, new_decoder_architecture=True, max_position_embeddings=2048,
+                              bos_token_id=1, eos_token_id=2), {}),
+    "starcoder": ("gpt_bigcode", dict(vocab_size=40, n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=1,
+                                      eos_token_id=2), {}),
 }
+# Architectures whose tensors have the names that the package gguf maps those of transformers to.
+MAPPED = list(MODELS)[list(MODELS).index("olmo"):]
 NAMES = {
     "model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
     "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
@@ -104,6 +131,9 @@ NAMES = {
 
 def name_in_gguf(architecture, name):
     stem, ending = name.rsplit(".", 1)
+    if architecture in MAPPED:
+        kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == architecture)
+        return gguf.get_tensor_name_map(kind, 8).get_name(name, (".weight", ".bias"))
     if ".layers." in stem or ".h." in stem:
         layer, stem = stem.split(".layers." if ".layers." in stem else ".h.")[1].split(".", 1)
         places = {"post_attention_layernorm": "ffn_norm"}
@@ -117,8 +147,8 @@ def name_in_gguf(architecture, name):
 def converted(architecture, name, value, config):
     """The changes of convert_hf_to_gguf.py: modify_tensors() and permute() of each class."""
     heads = config.num_attention_heads
-    if architecture in ("llama", "granite", "smollm3") and ".attn_q." in name or \
-            architecture in ("llama", "granite", "smollm3") and ".attn_k." in name:
+    if architecture in ("llama", "granite", "smollm3", "olmo", "arcee") and \
+            (".attn_q." in name or ".attn_k." in name):
         count = heads if ".attn_q." in name else config.num_key_value_heads
         return value.reshape(count, 2, value.shape[0] // count // 2, *value.shape[1:]) \
             .swapaxes(1, 2).reshape(value.shape)
@@ -126,6 +156,10 @@ def converted(architecture, name, value, config):
         return value + 1
     if architecture == "gptneox" and ".attn_qkv." in name:
         return value.reshape(heads, 3, -1, *value.shape[1:]).swapaxes(0, 1).reshape(value.shape)
+    if architecture == "falcon" and ".attn_qkv." in name:
+        groups = value.reshape(config.num_kv_heads, heads // config.num_kv_heads + 2, config.head_dim, -1)
+        parts = groups[:, :-2], groups[:, -2:-1], groups[:, -1:]
+        return np.concatenate([part.reshape(-1, value.shape[1]) for part in parts])
     if architecture == "gpt2" and name.startswith("blk.") and value.ndim == 2:
         return value.T
     return value
@@ -136,18 +170,23 @@ def write_gguf(architecture, config, tensors, extra, path):
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
-    writer.add_feed_forward_length(getattr(config, "intermediate_size", None) or config.n_inner)
+    writer.add_feed_forward_length(getattr(config, "intermediate_size", None) or
+                                   getattr(config, "n_inner", None) or 4 * config.hidden_size)
     writer.add_head_count(config.num_attention_heads)
     writer.add_vocab_size(config.vocab_size)
-    if hasattr(config, "num_key_value_heads"):
-        writer.add_head_count_kv(config.num_key_value_heads)
-    if getattr(config, "head_dim", None):
+    kv_heads = getattr(config, "num_key_value_heads", None) or getattr(config, "num_kv_heads", None)
+    if kv_heads:
+        writer.add_head_count_kv(kv_heads)
+    if getattr(config, "head_dim", None) and architecture != "falcon":
         writer.add_key_length(config.head_dim)
         writer.add_value_length(config.head_dim)
     if hasattr(config, "rms_norm_eps"):
         writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    elif architecture == "olmo":
+        writer.add_layer_norm_eps(1e-5)
     else:
-        writer.add_layer_norm_eps(getattr(config, "layer_norm_eps", None) or config.layer_norm_epsilon)
+        keys = ("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
+        writer.add_layer_norm_eps(next(getattr(config, key) for key in keys if hasattr(config, key)))
     rope = getattr(config, "rope_parameters", None) or {}
     rope = rope.get("full_attention", rope)
     if "rope_theta" in rope:
@@ -155,7 +194,7 @@ def write_gguf(architecture, config, tensors, extra, path):
         size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         writer.add_rope_dimension_count(int(size * rope.get("partial_rotary_factor", 1.0)))
     for key, value in extra.items():
-        add = writer.add_bool if isinstance(value, bool) else \
+        add = writer.add_array if isinstance(value, list) else writer.add_bool if isinstance(value, bool) else \
             writer.add_uint32 if isinstance(value, int) else writer.add_float32
         add(f"{architecture}.{key}", value)
     for kind in ("long", "short"):
@@ -207,5 +246,5 @@ def check(architecture, path, tensors):
 
 if __name__ == "__main__":
     write_blocks()
-    for architecture in MODELS:
+    for architecture in sys.argv[2:] or MODELS:
         write_model(architecture)
