@@ -35,8 +35,8 @@ tool=${1:-}
 jobs=${LIME_JOBS:-$(nproc)}
 build=build/$tool
 suppressions=$PWD/tests/sanitizers
-fuzzers=(capture config edits embeddings gguf merges npy pairs part results safetensors samples
-  sentencepiece shards task tokenizer_json torch_file views)
+fuzzers=(capture chat_template config edits embeddings gguf merges npy pairs part results safetensors
+  samples sentencepiece shards task tokenizer_json torch_file views)
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
 # The intervention tests depend on the programs that they start.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests

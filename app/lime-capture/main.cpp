@@ -58,6 +58,8 @@ void print_input(const CaptureOptions& options, const CapturePreview& preview) {
   if (preview.packing == Packing::kLimeCode) {
     fmt::print("; {} before and an end-of-sequence token after each document (--packing {})\n",
                quoted(preview.prepended), enum_name(*preview.packing));
+  } else if (options.chat) {
+    fmt::print("; each line written with the chat template (--chat)\n");
   } else if (preview.prepended.empty()) {
     fmt::print("; nothing prepended (--bos {})\n", enum_name(options.bos));
   } else {

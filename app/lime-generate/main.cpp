@@ -14,6 +14,7 @@
 
 #include "capture/capture_options.h"
 #include "capture/edit_hooks.h"
+#include "checkpoint/chat/chat_template.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tokenizer.h"
 #include "core/json.h"
@@ -31,6 +32,8 @@ namespace {
 struct GenerateCommand {
   std::filesystem::path checkpoint;
   std::string prompt;
+  bool chat = false;
+  std::string system;
   std::vector<std::string> edit;
   std::int64_t next_tokens = 0;
   bool each_token = false;
@@ -43,6 +46,10 @@ struct GenerateCommand {
   void describe(OptionList& list) {
     list.add("checkpoint", checkpoint, "checkpoint folder in Hugging Face format");
     list.add("prompt", prompt, "text to continue; empty: start with the beginning-of-text token");
+    list.add("chat", chat,
+             "the prompt is a message of the user, written with the checkpoint's chat template; "
+             "prints the answer only");
+    list.add("system", system, "with --chat, the system's message before it");
     describe_edits(list, edit);
     list.add("next_tokens", next_tokens,
              "print the K most likely next tokens as JSON instead of text; 0 prints text");
@@ -59,6 +66,7 @@ struct GenerateCommand {
 
   void validate() const {
     if (checkpoint.empty()) throw InvalidArgument(OptionName("checkpoint"), "must be given");
+    throw_if(!system.empty() && !chat, OptionName("system"), "requires --chat");
     if (next_tokens < 0)
       throw InvalidArgument(OptionName("next_tokens"), "must be >= 0, got {}", next_tokens);
     throw_if(each_token && next_tokens == 0, OptionName("each_token"),
@@ -70,6 +78,25 @@ struct GenerateCommand {
     generation.validate();
   }
 };
+
+/// Returns the prompt as the checkpoint's chat template writes it.
+std::string chat_prompt(const GenerateCommand& command) {
+  const ChatTemplate chat = ChatTemplate::read(command.checkpoint);
+  if (chat.uses_date()) {
+    print_warnings(std::array{std::string(
+        "the chat template writes today's date, so the same prompt has other tokens tomorrow")});
+  }
+  std::vector<ChatMessage> messages;
+  if (!command.system.empty()) messages.push_back({"system", command.system});
+  messages.push_back({"user", command.prompt});
+  return chat.text_of(messages);
+}
+
+/// Returns the ids of a text that spells its own special tokens.
+std::vector<std::int64_t> spelled_ids(const Tokenizer& tokenizer, const std::string& text) {
+  const std::vector<std::int32_t> ids = tokenizer.encode(text);
+  return {ids.begin(), ids.end()};
+}
 
 std::vector<std::int64_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt) {
   const std::vector<std::int32_t> ids = tokenizer.with_prefix(tokenizer.encode(prompt));
@@ -214,7 +241,9 @@ int run_generate(GenerateCommand command) {
   const std::vector<ScopedHook> registered = edited.attach(hooks);
   command.generation.hooks = &hooks;
   command.generation.stop_tokens = stop_token_ids(checkpoint);
-  const std::vector<std::int64_t> ids = prompt_ids(*tokenizer, command.prompt);
+  if (command.chat) command.prompt = chat_prompt(command);
+  const std::vector<std::int64_t> ids = command.chat ? spelled_ids(*tokenizer, command.prompt)
+                                                     : prompt_ids(*tokenizer, command.prompt);
   check_edited_positions(edits, decoder.config(),
                          std::ssize(ids) + (command.next_tokens > 0 && !command.continuation
                                                 ? 0
@@ -223,7 +252,7 @@ int run_generate(GenerateCommand command) {
     print_next_tokens(command, hooks, decoder, *tokenizer, ids);
     return kExitDone;
   }
-  std::string before = command.prompt;
+  std::string before = command.chat ? "" : command.prompt;
   continue_text(command.generation, command.prompt, ids, decoder, *tokenizer,
                 [&](const std::string& text) { print_now(std::exchange(before, {}) + text); });
   print_now("\n");
@@ -240,6 +269,7 @@ int main(int argc, char** argv) {
   line.set_examples(
       "lime-generate --checkpoint stories260k --prompt 'Once upon a time'\n"
       "lime-generate --checkpoint DIR --prompt '2 + 3 =' --temperature 0.8 --top-p 0.95 --seed 7\n"
+      "lime-generate --checkpoint DIR --chat --prompt 'What is 2 + 3?'\n"
       "lime-generate --checkpoint DIR --prompt '2 + 3 =' --edit edit.json --next-tokens 5");
   line.on_run([&] { return lime::run_generate(command); });
   return lime::run_program(line, argc, argv);

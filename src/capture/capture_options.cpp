@@ -41,6 +41,10 @@ void CaptureOptions::describe_input(OptionList& list) {
   describe_edits(list, edit);
   list.add("text", text, "UTF-8 text files, one document each");
   list.add("lines", lines, "UTF-8 text files, one sequence per line");
+  list.add("chat", chat,
+           "each line of --lines is a message of the user, written with the checkpoint's chat "
+           "template up to the beginning of the answer; in .jsonl files an object with a list "
+           "\"messages\" of objects with \"role\" and \"content\"");
   list.add("views", views,
            "UTF-8 text files, a text per line, its augmented views separated by tabs, one sequence "
            "per view");
@@ -114,6 +118,10 @@ void CaptureOptions::validate_input() const {
            "input: exactly one of --text, --lines, --views, --tokens and --pairs must be given, "
            "got {}",
            inputs);
+  throw_if(chat && lines.empty(), OptionName("chat"), "applies to --lines only; omit --chat");
+  throw_if(chat && bos != BosPolicy::kAuto, OptionName("bos"),
+           "must be auto with --chat, whose template writes the tokens before a text, got {}",
+           enum_name(bos));
   if (seq_len) at_least_one("seq_len", *seq_len);
   throw_if(seq_len && keeps_lengths(), OptionName("seq_len"), "--{} are not packed; omit --seq-len",
            !lines.empty()   ? "lines"

@@ -103,6 +103,7 @@ struct CaptureOptions {
   // The input: exactly one of the five.
   std::vector<std::filesystem::path> text = {};
   std::vector<std::filesystem::path> lines = {};
+  bool chat = false;  ///< lines are messages, see ChatLines
   std::vector<std::filesystem::path> views = {};
   std::filesystem::path tokens = {};
   std::vector<std::filesystem::path> pairs = {};
@@ -158,6 +159,8 @@ struct CaptureOptions {
     return BlimpPreset::kLmEval;
   }
   void describe(OptionList& list);
+  /// Returns the tokens that the input puts before a text; a chat template writes its own.
+  BosPolicy bos_of_texts() const { return chat ? BosPolicy::kNever : bos; }
   /// Describes the model and its input only.
   void describe_input(OptionList& list);
   /// @throws InvalidArgument  naming the first field that is invalid or conflicts with another.

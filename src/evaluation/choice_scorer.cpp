@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/utf8.h"
-#include "evaluation/python.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/generate.h"
 

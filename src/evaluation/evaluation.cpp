@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/threads/thread_pool.h"
 #include "evaluation/choice_scorer.h"
-#include "evaluation/python.h"
 #include "evaluation/text_generator.h"
 #include "metrics/probes/probe.h"
 

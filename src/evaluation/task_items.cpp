@@ -8,10 +8,11 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
-#include "evaluation/python.h"
+#include "evaluation/python_random.h"
 #include "evaluation/yaml_file.h"
 
 namespace lime {

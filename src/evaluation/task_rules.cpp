@@ -7,9 +7,9 @@
 #include <array>
 #include <set>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/errors.h"
 #include "core/utf8.h"
-#include "evaluation/python.h"
 #include "evaluation/text_template.h"
 #include "evaluation/yaml_file.h"
 

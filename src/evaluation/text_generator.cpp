@@ -8,9 +8,9 @@
 #include <numeric>
 #include <regex>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/threads/threads.h"
-#include "evaluation/python.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"
 

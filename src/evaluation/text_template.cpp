@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/text_template.h"
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/errors.h"
 #include "core/utf8.h"
-#include "evaluation/python.h"
 
 namespace lime {
 

@@ -49,6 +49,21 @@ TEST_F(LimeGenerateTest, ContinuesThePrompt) {
   EXPECT_EQ(generate("--checkpoint model --max-new-tokens 2").status, 0);
 }
 
+TEST_F(LimeGenerateTest, ChatAnswersAMessage) {
+  const std::string chat = "--checkpoint model --chat --prompt 'the cat' --max-new-tokens 4";
+  fails(chat, 1, "'model' has no chat template");
+  fails("--checkpoint model --system x", 2, "--system: requires --chat");
+  testing::write_text(folder_ / "model/chat_template.jinja",
+                      "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}the ");
+  const ProgramRun run = generate(chat + " --system 'be short' --next-tokens 1 --continuation");
+  EXPECT_EQ(run.status, 0) << run.errors;
+  const Json json = Json::parse(run.output);
+  EXPECT_EQ(json["prompt"], "system: be short\nuser: the cat\nthe ");
+  EXPECT_EQ(generate(chat + " --system 'be short'").output,
+            json["continuation"].get<std::string>() + "\n");
+  EXPECT_EQ(generate("--checkpoint model --chat --prompt x --max-new-tokens 1").errors, "");
+}
+
 TEST_F(LimeGenerateTest, EditsChangeThePrediction) {
   const std::string next = "--checkpoint model --prompt 'the cat' --next-tokens 3";
   const ProgramRun edited = generate(next + " --edit 'zero hidden layers=2'");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of CPython 3.11: r = random.Random(1234); r.getrandbits(32), r.sample(range(n), k).
+#include "evaluation/python_random.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "evaluation/python.h"
 #include "support/test_data.h"
 
 namespace lime {

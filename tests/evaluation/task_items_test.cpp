@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/tokenizer/python_text.h"
 #include "core/errors.h"
-#include "evaluation/python.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 

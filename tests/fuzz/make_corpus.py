@@ -675,6 +675,18 @@ def make_embeddings():
     save("embeddings", "trailer", with_trailer(hdf5(put_embeddings)))
 
 
+def make_chat_templates():
+    """Those of the golden files, and what bounds must stop."""
+    golden = CORPUS.parent.parent / "golden" / "chat_templates.json"
+    for name, template in json.loads(golden.read_text())["templates"].items():
+        save("chat_template", name.replace(" ", "-"), template)
+    save("chat_template", "endless-macro",
+         "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}")
+    save("chat_template", "doubling",
+         "{% set n = namespace(t='a') %}{% for i in range(99) %}{% set n.t = n.t ~ n.t %}{% endfor %}")
+    save("chat_template", "brackets", "{{ " + "(" * 500 + "1" + ")" * 500 + " }}")
+
+
 if __name__ == "__main__":
     make_safetensors()
     make_gguf()
@@ -692,3 +704,4 @@ if __name__ == "__main__":
     make_results()
     make_captures()
     make_embeddings()
+    make_chat_templates()

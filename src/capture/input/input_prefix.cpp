@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/chat/chat_template.h"
 #include "core/errors.h"
 
 namespace lime {
@@ -88,7 +89,12 @@ std::vector<std::string> input_warnings(const CaptureInput& input, const Capture
                                         const ModelConfig& config, const Tokenizer* tokenizer) {
   std::vector<std::string> warnings;
   const std::int64_t count = tokenizer == nullptr ? 0 : sequences_without_prefix(input, *tokenizer);
-  if (count > 0) warnings.push_back(prefix_warning(count, input, options, *tokenizer));
+  if (count > 0 && !options.chat)
+    warnings.push_back(prefix_warning(count, input, options, *tokenizer));
+  if (options.chat && ChatTemplate::read(options.checkpoint).uses_date()) {
+    warnings.emplace_back(
+        "the chat template writes today's date, so the same lines have other tokens tomorrow");
+  }
   if (input.longest() > config.max_position_embeddings) {
     warnings.push_back(length_warning(input, config));
   }

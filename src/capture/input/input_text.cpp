@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/input/chat_lines.h"
 #include "capture/input/input_prefix.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
@@ -292,12 +293,15 @@ CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tok
   const bool has_views = !options.views.empty();
   const std::int64_t enough =
       options.max_sequences.value_or(std::numeric_limits<std::int64_t>::max());
+  const BosPolicy bos = options.bos_of_texts();
+  std::optional<ChatLines> chat;
+  if (options.chat) chat.emplace(options.checkpoint);
   CaptureInput input;
-  input.prepended_ids = prepended_tokens(tokenizer, options.bos);
+  input.prepended_ids = prepended_tokens(tokenizer, bos);
   const auto add = [&](std::string_view text, std::int32_t pair, const std::string& where) {
     const std::vector<std::int32_t> ids = tokenizer.encode(text);
     throw_if<FormatError>(has_views && ids.empty(), "{}: a view must not be empty", where);
-    add_text(input, ids, options.bos, {.text = std::string(text), .pair = pair});
+    add_text(input, ids, bos, {.text = std::string(text), .pair = pair});
     const std::int64_t length = input.length(input.num_sequences() - 1);
     throw_if(length > max_tokens,
              "{}: must have at most the {} tokens for which the model has learned positions, has "
@@ -320,7 +324,8 @@ CaptureInput read_line_input(const CaptureOptions& options, const Tokenizer& tok
                enough);
       for (std::int64_t view = 0; view < views; ++view) {
         const std::size_t end = has_views ? std::min(line.find('\t'), line.size()) : line.size();
-        add(line.substr(0, end), has_views ? num_lines : -1, where);
+        const std::string_view text = line.substr(0, end);
+        add(chat ? chat->text_of(text, file, where) : text, has_views ? num_lines : -1, where);
         line.remove_prefix(std::min(end + 1, line.size()));
       }
       ++num_lines;

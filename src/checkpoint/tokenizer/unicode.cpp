@@ -312,6 +312,16 @@ std::string lowercase(std::string_view text) {
   });
 }
 
+std::string uppercase(std::string_view text) {
+  return map_characters(text, [](std::int32_t code, std::string& result) {
+    if (code == 0xDF) {
+      result += "SS";
+    } else {
+      append_character(utf8proc_toupper(code), result);
+    }
+  });
+}
+
 std::string strip_accents(std::string_view text) {
   return map_characters(text, [](std::int32_t code, std::string& result) {
     if (!is_combining_mark(code)) append_character(code, result);

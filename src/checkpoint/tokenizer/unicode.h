@@ -71,6 +71,10 @@ bool is_bert_control(std::int32_t code);
 /// Returns the text in lower case, each character by itself; U+0130 alone becomes two characters.
 std::string lowercase(std::string_view text);
 
+/// Returns the text in upper case, each character by itself; "ß" becomes "SS", other characters
+/// whose upper case has several letters stay.
+std::string uppercase(std::string_view text);
+
 /// Removes combining marks (StripAccents). Put NFD or NFKD before it for accents to be any.
 std::string strip_accents(std::string_view text);
 

@@ -15,7 +15,7 @@ std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& 
   std::map<std::string, std::string> files;
   for (const char* const name :
        {"tokenizer.json", "tokenizer.model", "vocab.json", "merges.txt", "tokenizer_config.json",
-        "special_tokens_map.json", "added_tokens.json"}) {
+        "special_tokens_map.json", "added_tokens.json", "chat_template.jinja"}) {
     if (std::filesystem::is_regular_file(place / name)) {
       files[name] = std::string(MappedFile(place / name).text());
     }

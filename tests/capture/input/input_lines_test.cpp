@@ -51,6 +51,36 @@ TEST_F(InputLinesTest, EveryLineIsASequence) {
   EXPECT_EQ(input.dropped_tokens, 0);
 }
 
+TEST_F(InputLinesTest, ChatLinesAreWrittenWithTheTemplate) {
+  file("chat_template.jinja",
+       "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}"
+       "{{ 'A' if add_generation_prompt }}");
+  CaptureOptions options{
+      .checkpoint = folder_.path(),
+      .lines = {file("a.txt", "b\nc"),
+                file("b.jsonl", R"({"messages": [{"role": "user", "content": "d"}, )"
+                                R"({"role": "assistant", "content": "e"}]})")},
+      .chat = true};
+  const CaptureInput input = read(options);
+  ASSERT_EQ(input.num_sequences(), 3);
+  EXPECT_EQ(input.sequences[0].text, "ubA");
+  EXPECT_THAT(input.ids_of(0),
+              ElementsAre(id_of_letter('u'), id_of_letter('b'), id_of_letter('A')));
+  EXPECT_THAT(input.is_prepended_of(0), ElementsAre(0, 0, 0)) << "the template writes its own BOS";
+  EXPECT_EQ(input.sequences[2].text, "udae");
+
+  options.lines = {file("c.jsonl", R"({"messages": [{"role": "user"}]})")};
+  EXPECT_THAT(testing::refusal_of([&] { read(options); }),
+              HasSubstr("c.jsonl' line 1: message 0 must have a text \"content\""));
+  options.lines = {file("d.jsonl", R"([])")};
+  EXPECT_THAT(testing::refusal_of([&] { read(options); }),
+              EndsWith("d.jsonl' line 1: must be an object with a list \"messages\""));
+  file("chat_template.jinja", "{{ raise_exception('no') }}");
+  options.lines = {file("a.txt", "b")};
+  EXPECT_THAT(testing::refusal_of([&] { read(options); }),
+              EndsWith("a.txt' line 1: the chat template does not accept these messages: no"));
+}
+
 TEST_F(InputLinesTest, ALineThatSpellsBosGetsNoSecondOne) {
   const CaptureInput input = read({.lines = {file("a.txt", "<s>ab\nab\n<s>")}});
   ASSERT_EQ(input.num_sequences(), 3);
