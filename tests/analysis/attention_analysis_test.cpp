@@ -165,7 +165,7 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   const AttentionExploration attention = PatternReader(reader).read(2, 1);
   const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
   std::size_t weights = 0;
-  for (const ResultRow& row : report.results.rows) {
+  for (const ResultRow& row : table_rows(report.results.rows)) {
     if (row.text(col::kKind) != "weight") continue;
     ++weights;
     EXPECT_EQ(row.integer(col::kLayer), 2);
