@@ -17,7 +17,7 @@ import numpy as np
 from . import _files
 from ._provenance import version_of
 
-_SCHEMA = "lime-results/2"
+_SCHEMA = "lime-results/3"
 _MOST_HTML_ROWS = 60
 
 
