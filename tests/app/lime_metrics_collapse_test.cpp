@@ -21,17 +21,19 @@ using testing::random_matrix;
 using testing::SmallCapture;
 using testing::write_capture;
 
-constexpr std::int64_t kSequences = 8;
-constexpr std::int64_t kTokens = 12;
-constexpr std::int64_t kDim = 40;
+constexpr std::int64_t kCollapseSequences = 8;
+constexpr std::int64_t kCollapseTokens = 12;
+constexpr std::int64_t kCollapseDim = 40;
 
 /// Three layers; in the last two the first token of every sequence is massive, in dimension 5.
 SmallCapture massive_capture() {
   SmallCapture capture;
-  capture.lengths.assign(kSequences, kTokens);
+  capture.lengths.assign(kCollapseSequences, kCollapseTokens);
   for (const int layer : {0, 1, 2}) {
-    MatrixF rows = random_matrix(kSequences * kTokens, kDim, static_cast<std::uint64_t>(layer));
-    for (std::int64_t s = 0; s < kSequences && layer > 0; ++s) rows(s * kTokens, 5) += 400.0F;
+    MatrixF rows = random_matrix(kCollapseSequences * kCollapseTokens, kCollapseDim,
+                                 static_cast<std::uint64_t>(layer));
+    for (std::int64_t s = 0; s < kCollapseSequences && layer > 0; ++s)
+      rows(s * kCollapseTokens, 5) += 400.0F;
     capture.activations.push_back({"hidden", layer, rows});
   }
   return capture;
@@ -40,12 +42,12 @@ SmallCapture massive_capture() {
 /// The same without the first token of every sequence.
 SmallCapture others_of(const SmallCapture& capture) {
   SmallCapture others = capture;
-  others.lengths.assign(kSequences, kTokens - 1);
+  others.lengths.assign(kCollapseSequences, kCollapseTokens - 1);
   for (SmallCapture::Activation& activation : others.activations) {
-    MatrixF rows(kSequences * (kTokens - 1), kDim);
-    for (std::int64_t s = 0; s < kSequences; ++s) {
-      rows.middleRows(s * (kTokens - 1), kTokens - 1) =
-          activation.rows.middleRows(s * kTokens + 1, kTokens - 1);
+    MatrixF rows(kCollapseSequences * (kCollapseTokens - 1), kCollapseDim);
+    for (std::int64_t s = 0; s < kCollapseSequences; ++s) {
+      rows.middleRows(s * (kCollapseTokens - 1), kCollapseTokens - 1) =
+          activation.rows.middleRows(s * kCollapseTokens + 1, kCollapseTokens - 1);
     }
     activation.rows = rows;
   }
@@ -78,7 +80,7 @@ TEST_F(LimeMetricsCollapseTest, SaysWhatIsInEachRangeOfLayers) {
   const Json found = rows("collapse");
   ASSERT_EQ(found.size(), 5U);  // three layers and two ranges
   EXPECT_EQ(found[0].at("verdict"), "none");
-  EXPECT_EQ(found[1].at("massive_tokens"), kSequences);
+  EXPECT_EQ(found[1].at("massive_tokens"), kCollapseSequences);
   EXPECT_EQ(found[1].at("massive_position"), 0);
   EXPECT_EQ(found[1].at("massive_dimension"), 5);
   EXPECT_NEAR(found[1].at("massive_value").get<double>(), 400.0, 5.0);
@@ -104,7 +106,7 @@ TEST_F(LimeMetricsCollapseTest, TellsArchitectureFromTraining) {
   EXPECT_THAT(run("collapse capture.h5 --random same.h5").output,
               HasSubstr("random weights show massive tokens too: architecture, not training"));
   for (SmallCapture::Activation& activation : random.activations) {
-    activation.rows = random_matrix(kSequences * kTokens, kDim, 9);
+    activation.rows = random_matrix(kCollapseSequences * kCollapseTokens, kCollapseDim, 9);
   }
   write("random.h5", random);
   EXPECT_THAT(run("collapse capture.h5 --random random.h5").output,
@@ -124,7 +126,7 @@ TEST_F(LimeMetricsCollapseTest, RefusesInALine) {
                         "dimension 7; check the model for overflow"));
   capture = massive_capture();
   capture.rows = RowKind::kMean;
-  capture.lengths.assign(kSequences * kTokens, 1);
+  capture.lengths.assign(kCollapseSequences * kCollapseTokens, 1);
   write("means.h5", capture);
   EXPECT_THAT(run("collapse means.h5").errors,
               HasSubstr("collapse needs every token of a sequence"));
@@ -134,9 +136,9 @@ TEST_F(LimeMetricsCollapseTest, RefusesInALine) {
 
 TEST_F(LimeMetricsCollapseTest, MeasuresOneSequenceAndOneLayer) {
   SmallCapture capture = massive_capture();
-  capture.lengths = {kTokens};
+  capture.lengths = {kCollapseTokens};
   capture.activations.resize(1);
-  capture.activations[0].rows = random_matrix(kTokens, kDim, 1);
+  capture.activations[0].rows = random_matrix(kCollapseTokens, kCollapseDim, 1);
   write("capture.h5", capture);
   const std::string output = run("collapse").output;
   EXPECT_THAT(output, HasSubstr("layer 0: no collapse"));
@@ -174,8 +176,8 @@ TEST_F(LimeMetricsCollapseTest, SkipDimsOmitsDimensions) {
   SmallCapture capture = massive_capture();
   write("capture.h5", capture);
   for (SmallCapture::Activation& activation : capture.activations) {
-    MatrixF rows(activation.rows.rows(), kDim - 1);
-    rows << activation.rows.leftCols(5), activation.rows.rightCols(kDim - 6);
+    MatrixF rows(activation.rows.rows(), kCollapseDim - 1);
+    rows << activation.rows.leftCols(5), activation.rows.rightCols(kCollapseDim - 6);
     activation.rows = rows;
   }
   write("without.h5", capture);
