@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "capture/activation_rows.h"
-#include "capture/capture_steps.h"
 #include "capture/capture_passes.h"
 #include "capture/capture_sizes.h"
+#include "capture/capture_steps.h"
 #include "model/kernels/parallel_tiles.h"
 
 namespace lime {
