@@ -77,7 +77,7 @@ nobody
     "json": """{{ messages | tojson }}
 {{ {'a': [1, 2.0, 1e3], 'b': {}, 'c': [], 'd': 'é"\\\\ \\n', 'e': none, 'f': true} | tojson(indent=2) }}
 {{ [1, {'z': 1, 'a': 2}] | tojson(sort_keys=true) }}""",
-    "values": """{{ 1 }} {{ 1.0 }} {{ 2.5 }} {{ true }} {{ none }} {{ missing }} {{ 'x' }} {{ [1, 'a', "b'c"] }} {{ {'k': [none]} }} {{ (1,) }}
+    "values": """{{ 1 }} {{ 1.0 }} {{ 2.5 }} {{ true }} {{ none }} {{ missing }} {{ 'x' }} {{ [1, 'a', "b'c"] }} {{ {'k': [none]} }} {{ (1,) }} {{ 1e999 }} {{ 1e-999 }} {{ 2.5E3 }}
 {{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 7 / 2 }} {{ 2 ** 10 }} {{ 1 + 2 * 3 - 4 }} {{ 'a' * 3 }} {{ [1] + [2] }} {{ 1 ~ 'b' ~ 2.0 }}
 {{ 1 < 2 < 3 }} {{ 'a' in 'abc' }} {{ 2 not in [1] }} {{ 'k' in {'k': 1} }} {{ not true }} {{ 0 or 'x' }} {{ '' and 'y' }} {{ 1 == 1.0 }} {{ 1 == '1' }}
 {{ 'abc'[1] }} {{ 'abcd'[1:-1] }} {{ 'abcd'[::-1] }} {{ [1, 2, 3][-1] }} {{ [1, 2, 3][:2] }} {{ [1][5] }} {{ {'a': 1}.get('b') }} {{ {'a': 1}.get('b', 2) }}
@@ -105,7 +105,7 @@ after {# one more #}
 end
 """,
     "flow": """{% for i in range(10) %}{% if i == 2 %}{% continue %}{% elif i == 5 %}{% break %}{% else %}{{ i }}{% endif %}{% endfor %}
-{% for a, (b) in [[1, 2], [3, 4]] %}{{ a + b }},{{ loop.cycle('x', 'y') }},{{ loop.previtem is defined }};{% endfor %}
+{% for a, b in [[1, 2], [3, 4]] %}{{ a + b }},{{ loop.cycle('x', 'y') }},{{ loop.previtem is defined }};{% endfor %}
 {% set x = 1 %}{% for i in [1] %}{% set x = 2 %}{{ x }}{% endfor %}{{ x }}{% set a, b = 3, 4 %}{{ a }}{{ b }}
 {% generation %}answer{% endgeneration %}{{ tools }}{{ documents is none }}{{ strftime_now is defined }}{{ add_generation_prompt }}""",
     "error": "{{ bos_token }}\n{{ missing.attribute }}",

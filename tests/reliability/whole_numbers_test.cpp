@@ -77,6 +77,7 @@ const std::vector<Base>& bases() {
         {"iterations", "20"},
         {"trust-neighbors", "3"}}},
       {"Geometry", "lime-metrics geometry", "all.h5", {{"site", "hidden"}, {"layer", "0"}}},
+      {"Collapse", "lime-metrics collapse", "all.h5", {{"site", "hidden"}, {"bootstrap", "100"}}},
       {"Lens", "lime-metrics lens", "lens.h5", {{"bootstrap", "100"}}},
       {"Correlates", "lime-metrics correlates", "entropy.json", {{"scores", "scores.csv"}}},
       {"Similarity", "lime-metrics similarity", "all.h5", {{"site", "hidden"}}},

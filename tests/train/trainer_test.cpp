@@ -109,7 +109,8 @@ TEST(TrainerFamilyTest, EveryDecoderLearns) {
     Trainer trainer(decoder, data, quick_options(60));
     const double first = trainer.step().loss;
     while (trainer.steps_done() < 59) trainer.step();
-    EXPECT_LT(trainer.step().loss, 0.6 * first) << name;
+    // Cohere divides its logits by 16, so that they grow slowly.
+    EXPECT_LT(trainer.step().loss, (name.starts_with("cohere") ? 0.8 : 0.6) * first) << name;
   }
 }
 

@@ -70,7 +70,8 @@ TEST(RecipeTest, RefusesWhatDoesNotFit) {
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
   EXPECT_THAT(figure_refusal({unknown}),
-              HasSubstr("(supported: attention, blimp, choices, cost, counterfactual, entropy"));
+              HasSubstr("(supported: attention, blimp, choices, collapse, cost, counterfactual, "
+                        "entropy"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(figure_refusal({sample_entropy(), sample_entropy()}), HasSubstr("is duplicated"));

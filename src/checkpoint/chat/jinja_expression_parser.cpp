@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <limits>
 
 #include "checkpoint/chat/jinja_filters.h"
 #include "checkpoint/chat/jinja_operators.h"
@@ -343,9 +344,18 @@ class ExpressionParser {
     return number;
   }
 
+  double float_number() {
+    const std::string text = reader_.take().text;
+    double number = 0.0;
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (result.ec == std::errc()) return number;
+    const bool is_tiny = text.find('-') != std::string::npos;  // in the exponent
+    return is_tiny ? 0.0 : std::numeric_limits<double>::infinity();
+  }
+
   Expression primary() {
     if (reader_.sees(TokenKind::kInteger)) return constant(whole_number());
-    if (reader_.sees(TokenKind::kFloat)) return constant(std::stod(reader_.take().text));
+    if (reader_.sees(TokenKind::kFloat)) return constant(float_number());
     if (reader_.sees(TokenKind::kString)) {
       std::string text;
       while (reader_.sees(TokenKind::kString)) text += reader_.take().text;

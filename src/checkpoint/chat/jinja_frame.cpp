@@ -9,7 +9,7 @@
 namespace lime::jinja {
 namespace {
 
-constexpr std::int64_t kMaxSteps = 2'000'000;
+constexpr std::int64_t kMaxSteps = 200'000;
 constexpr std::size_t kBytesPerStep = 1024;
 
 }  // namespace

@@ -165,13 +165,23 @@ class Lexer {
 
   void read_number() {
     std::string digits = take_while(is_digit);
-    const bool has_fraction =
-        at_ + 1 < source_.size() && source_[at_] == '.' && is_digit(source_[at_ + 1]);
-    if (has_fraction) {
+    const auto digit_follows = [&](std::size_t offset) {
+      return at_ + offset < source_.size() && is_digit(source_[at_ + offset]);
+    };
+    bool is_float = false;
+    if (sees(".") && digit_follows(1)) {
       ++at_;
       digits += "." + take_while(is_digit);
+      is_float = true;
     }
-    add(has_fraction ? TokenKind::kFloat : TokenKind::kInteger, digits);
+    const std::size_t sign = rest().substr(0, 2).find_first_of("+-", 1) == 1 ? 1 : 0;
+    if ((sees("e") || sees("E")) && digit_follows(1 + sign)) {
+      digits += source_.substr(at_, 1 + sign);
+      at_ += 1 + sign;
+      digits += take_while(is_digit);
+      is_float = true;
+    }
+    add(is_float ? TokenKind::kFloat : TokenKind::kInteger, digits);
   }
 
   void read_string(char quote) {

@@ -199,6 +199,7 @@ void add_gpt_bigcode(const GgufMetadata& data, Json& json) {
 void add_starcoder2(const GgufMetadata& data, Json& json) {
   json["norm_epsilon"] = data.required_number(kLayerNormEps);
   json["use_bias"] = data.has(kOutputBias);
+  json["initializer_range"] = 0.018042;  // the default of transformers, for new weights only
   add_rope(data, json);
 }
 

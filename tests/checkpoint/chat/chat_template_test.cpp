@@ -60,7 +60,8 @@ TEST(ChatTemplateTest, NamesWhatIsWrongAndWhere) {
   fails("{% if true %}", "'endif' is missing");
   fails("{% endif %}", "the statement 'endif' is not supported");
   fails("{{ 'a }}", "the text is not closed");
-  fails("{{ (1 }}", "',' is expected");
+  fails("{{ (1 }}", "the tag is not closed");
+  fails("{{ (1 2) }}", "',' is expected");
   fails("{# x", "the comment is not closed");
   fails("{{ a ? b }}", "'?' is not expected in a tag");
   fails("{{ messages.append(1) }}", "'append' is undefined or not supported");
@@ -76,7 +77,7 @@ TEST(ChatTemplateTest, BoundsWhatAHostileTemplateTakes) {
   };
   refused("{{ 'a' * 1000000000000 }}");
   refused("{{ [0] * 1000000000 }}");
-  refused("{{ 2 ** 2 ** 2 ** 2 ** 2 ** 2 }}");
+  refused("{{ 10 ** 10 ** 10 }}");
   refused("{{ range(1000000000) | list }}");
   refused("{{ -9223372036854775807 - 2 }}");
   refused("{% for a in range(2000) %}{% for b in range(2000) %}{% endfor %}{% endfor %}");

@@ -124,7 +124,7 @@ TEST_F(DocumentTest, RefusesACaptureCutShortInOneLine) {
 TEST_F(DocumentTest, RefusesResultsOfALaterSchema) {
   const fs::path path = toPath(resultsFile());
   std::string text = lime::testing::read_text(path);
-  text.replace(text.find("lime-results/2"), 14, "lime-results/9");
+  text.replace(text.find("lime-results/3"), 14, "lime-results/9");
   lime::testing::write_text(path, text);
   EXPECT_THAT(refusalOf(path), HasSubstr("schema version 9"));
 }
