@@ -340,7 +340,7 @@ class Capture:
     @property
     def _reader(self) -> Any:
         if self._opened is None:
-            raise ValueError(f"store: '{self._name}' was closed; open it again")
+            raise ValueError(f"store: '{self.path or self._name}' was closed; open it again")
         return self._opened
 
     def _read(self, what: Activations, first: int, end: int) -> np.ndarray:

@@ -383,7 +383,7 @@ def test_other_versions_of_transformers_are_named_once(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lt.Recorder(tmp_path / "run.h5", model)
-    monkeypatch.setattr(_provenance, "_version", lambda package: "99.1.0.dev0")
+    monkeypatch.setattr(_provenance, "version_of", lambda package: "99.1.0.dev0")
     with pytest.warns(UserWarning, match="not tested with transformers 99.1.0.dev0, only with 4.57 to"):
         lt.Recorder(tmp_path / "run.h5", model)
     with warnings.catch_warnings():

@@ -319,6 +319,7 @@ class Parser {
 Block parse(std::string_view source, std::string_view where) {
   throw_if<FormatError>(source.size() > kMaxSourceBytes, "{}: must have at most {} bytes", where,
                         kMaxSourceBytes);
+  throw_if<FormatError>(first_invalid_utf8(source).has_value(), "{}: must be UTF-8", where);
   return Parser(source, where).template_body();
 }
 

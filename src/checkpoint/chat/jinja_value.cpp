@@ -12,6 +12,8 @@
 namespace lime::jinja {
 namespace {
 
+constexpr std::int64_t kMaxIndent = 100;
+
 /// Returns `repr(number)`.
 std::string number_repr(double number) {
   if (std::isnan(number)) return "nan";
@@ -264,6 +266,7 @@ bool Value::operator==(const Value& other) const {
 }
 
 std::string to_json(const Value& value, std::optional<std::int64_t> indent, bool sorts_keys) {
+  throw_if<FormatError>(indent.value_or(0) > kMaxIndent, "'indent' must be at most {}", kMaxIndent);
   return JsonWriter(indent, sorts_keys).text(value, 0);
 }
 

@@ -62,6 +62,7 @@ TEST(ChatTemplateTest, NamesWhatIsWrongAndWhere) {
   fails("{{ 'a }}", "the text is not closed");
   fails("{{ (1 }}", "the tag is not closed");
   fails("{{ (1 2) }}", "',' is expected");
+  fails("{{ '\xff' }}", "'m': must be UTF-8");
   fails("{# x", "the comment is not closed");
   fails("{{ a ? b }}", "'?' is not expected in a tag");
   fails("{{ messages.append(1) }}", "'append' is undefined or not supported");
@@ -78,6 +79,7 @@ TEST(ChatTemplateTest, BoundsWhatAHostileTemplateTakes) {
   refused("{{ 'a' * 1000000000000 }}");
   refused("{{ [0] * 1000000000 }}");
   refused("{{ 10 ** 10 ** 10 }}");
+  refused("{{ messages | tojson(1000000000000) }}");
   refused("{{ range(1000000000) | list }}");
   refused("{{ -9223372036854775807 - 2 }}");
   refused("{% for a in range(2000) %}{% for b in range(2000) %}{% endfor %}{% endfor %}");
