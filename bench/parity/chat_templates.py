@@ -49,6 +49,7 @@ def ours(program, folder, template, messages):
     with h5py.File(folder / "chat.h5") as file:
         text = file["sequences/text"][0].decode()
     (folder / "chat.h5").unlink()
+    shutil.rmtree(folder / "chat.shards", ignore_errors=True)
     return text, ""
 
 
