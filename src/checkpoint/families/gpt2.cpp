@@ -31,7 +31,14 @@ void read_gpt2(const KeyReader& keys, ModelConfig& config) {
   spec.o_bias = true;
   spec.gated_mlp = false;
   spec.mlp_bias = true;
-  spec.names = {
+  spec.names = gpt2_names();
+  read_attention_scales(keys, config);
+}
+
+}  // namespace
+
+TensorNames gpt2_names() {
+  return {
       .prefix = "transformer.",
       .layers = "h",
       .embedding = "wte",
@@ -48,21 +55,11 @@ void read_gpt2(const KeyReader& keys, ModelConfig& config) {
       .final_norm = "ln_f",
       .ignored = {"attn.bias", "attn.masked_bias"},
   };
-  read_attention_scales(keys, config);
 }
-
-}  // namespace
 
 const Family kGpt2 = {.model_type = "gpt2",
                       .architecture = "GPT2LMHeadModel",
-                      .keys = {.hidden_size = "n_embd",
-                               .intermediate_size = "n_inner",
-                               .num_hidden_layers = "n_layer",
-                               .num_attention_heads = "n_head",
-                               .num_key_value_heads = nullptr,
-                               .head_dim = nullptr,
-                               .max_position_embeddings = "n_positions",
-                               .activation = "activation_function"},
+                      .keys = kGpt2Keys,
                       .inner_per_hidden = 4,
                       .activation = "gelu_new",
                       .max_position_embeddings = 1024,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "checkpoint/families/gpt2.h"
+
 namespace lime {
 namespace {
 
@@ -57,20 +59,11 @@ void read_codegen(const KeyReader& keys, ModelConfig& config) {
   config.spec.qkv_layout = QkvLayout::kFourShards;
 }
 
-constexpr SizeKeys kGptJKeys = {.hidden_size = "n_embd",
-                                .intermediate_size = "n_inner",
-                                .num_hidden_layers = "n_layer",
-                                .num_attention_heads = "n_head",
-                                .num_key_value_heads = nullptr,
-                                .head_dim = nullptr,
-                                .max_position_embeddings = "n_positions",
-                                .activation = "activation_function"};
-
 }  // namespace
 
 const Family kGptJ = {.model_type = "gptj",
                       .architecture = "GPTJForCausalLM",
-                      .keys = kGptJKeys,
+                      .keys = kGpt2Keys,
                       .inner_per_hidden = 4,
                       .activation = "gelu_new",
                       .read = read_gptj,
@@ -78,7 +71,7 @@ const Family kGptJ = {.model_type = "gptj",
 
 const Family kCodeGen = {.model_type = "codegen",
                          .architecture = "CodeGenForCausalLM",
-                         .keys = kGptJKeys,
+                         .keys = kGpt2Keys,
                          .inner_per_hidden = 4,
                          .activation = "gelu_new",
                          .read = read_codegen,

@@ -277,7 +277,7 @@ constexpr std::array kArchitectures = std::to_array<GgufArchitecture>({
     {"seed_oss", "seed_oss", add_seed_oss, false, name_seed_oss_norms},
     {"arcee", "arcee", add_llama, true},
     {"jais2", "jais2", add_jais2},
-    {"starcoder2", "starcoder2", add_starcoder2},
+    {"starcoder2", "starcoder2", add_starcoder2, false, nullptr, 4096},
     {"hunyuan-dense", "hunyuan_v1_dense", add_llama},
     {"ernie4_5", "ernie4_5", add_ernie4_5},
     {"glm4", "glm4", add_glm4},

@@ -20,6 +20,8 @@ struct GgufArchitecture {
   bool alternates_halves = false;
   /// Changes the usual names of tensors; null: they are as usual.
   void (*change_names)(const ModelConfig& config, TensorNames& names) = nullptr;
+  /// Sliding window of the released models, which files do not store; 0: none.
+  std::int64_t unstored_window = 0;
 };
 
 /// Returns all architectures that can be read.

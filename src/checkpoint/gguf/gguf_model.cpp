@@ -126,7 +126,15 @@ ModelConfig gguf_model_config(const GgufHeader& header, std::string_view where) 
   architecture.add_keys(data, json);
   const std::string model_type = json["model_type"].get<std::string>();
   json.erase("model_type");
-  return make_model_config(model_type, json, data.keys().where());
+  ModelConfig config = make_model_config(model_type, json, data.keys().where());
+  const std::int64_t window = architecture.unstored_window;
+  if (window > 0 && config.max_position_embeddings > window) {
+    config.warnings.push_back(fmt::format(
+        "{}: GGUF does not store the sliding window, {} tokens in released models of {}; beyond it "
+        "tokens attend to the whole sequence here; use the Hugging Face folder for such sequences",
+        data.keys().where(), window, architecture.name));
+  }
+  return config;
 }
 
 TensorSources locate_gguf_tensors(const std::vector<TensorView>& stored, ModelConfig& config,

@@ -19,7 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::GgufBuilder;
 using testing::golden_file;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::refusal_of;
 
 class GgufGoldenTest : public ::testing::TestWithParam<std::string> {};
@@ -52,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Architectures, GgufGoldenTest, ::testing::ValuesIn(gguf
                          });
 
 /// A LLaMA of one layer: 8 dimensions, 2 heads, 5 tokens.
-GgufBuilder tiny_llama(const std::string& architecture = "llama") {
+GgufBuilder tiny_llama(const std::string& architecture = "llama", std::uint32_t context = 16) {
   const std::string a = architecture + ".";
   GgufBuilder file;
   file.add("general.architecture", architecture)
@@ -60,7 +62,7 @@ GgufBuilder tiny_llama(const std::string& architecture = "llama") {
       .add(a + "embedding_length", 8U)
       .add(a + "feed_forward_length", 6U)
       .add(a + "attention.head_count", 2U)
-      .add(a + "context_length", 16U)
+      .add(a + "context_length", context)
       .add(a + "attention.layer_norm_rms_epsilon", 1e-5F);
   return file;
 }
@@ -113,6 +115,18 @@ TEST_F(GgufModelTest, IsFoundByPathAndInItsFolder) {
   write("tiny-Q4.gguf", builder);
   EXPECT_THAT(error_of_folder<IoError>(),
               HasSubstr("contains 2 GGUF models, pass one of them: tiny-Q4.gguf, tiny-Q8.gguf"));
+}
+
+TEST_F(GgufModelTest, WarnsOfAWindowThatIsNotStored) {
+  const auto warnings = [&](std::uint32_t context) {
+    GgufBuilder builder = tiny_llama("starcoder2", context);
+    builder.add("starcoder2.attention.layer_norm_epsilon", 1e-5F)
+        .tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
+    return read_model_config(write("m.gguf", builder)).warnings;
+  };
+  EXPECT_THAT(warnings(16384), ElementsAre(HasSubstr("GGUF does not store the sliding window, "
+                                                     "4096 tokens in released models")));
+  EXPECT_THAT(warnings(4096), IsEmpty());
 }
 
 TEST_F(GgufModelTest, OpensAllPartsOfASplitFile) {
