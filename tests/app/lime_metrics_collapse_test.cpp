@@ -71,9 +71,9 @@ class LimeMetricsCollapseTest : public LimeMetricsTest {
 TEST_F(LimeMetricsCollapseTest, SaysWhatIsInEachRangeOfLayers) {
   write("capture.h5", massive_capture());
   const std::string output = run("collapse").output;
-  EXPECT_THAT(output, HasSubstr("layer 0: no collapse: "));
+  EXPECT_THAT(output, HasSubstr("layer 0: no collapse\n  effective rank "));
   EXPECT_THAT(output,
-              HasSubstr("layers 1 to 2: massive tokens; the rest does not collapse: massive "
+              HasSubstr("layers 1 to 2: massive tokens; the rest does not collapse\n  massive "
                         "tokens carry 99.7 % of the trace"));
   EXPECT_THAT(output, HasSubstr("8 of 96 tokens, all at position 0"));
   EXPECT_THAT(output, HasSubstr("what this cannot say:"));

@@ -212,6 +212,16 @@ std::vector<ResultRow> range_rows(const ResultRow& key, std::span<const LayerFac
   return rows;
 }
 
+namespace {
+
+/// Splits "layers 2 to 8: massive tokens: they carry ..." into the verdict and its evidence.
+std::pair<std::string, std::string> split_sentence(const std::string& sentence) {
+  const std::size_t end = sentence.find(": ", sentence.find(": ") + 2);
+  return {sentence.substr(0, end), sentence.substr(end + 2)};
+}
+
+}  // namespace
+
 void fill_collapse_report(Report& report, const std::vector<std::string>& inputs,
                           const std::vector<std::string>& caveats, const CollapseOptions& options) {
   const std::vector<ResultRow>& rows = report.results.rows;
@@ -224,7 +234,9 @@ void fill_collapse_report(Report& report, const std::vector<std::string>& inputs
     std::string place;
     if (names_label) place += row.text(col::kLabel) + ", ";
     if (names_site) place += row.text(col::kSite) + ", ";
-    report.notes.push_back(place + row.text(col::kSentence));
+    const auto [verdict, evidence] = split_sentence(row.text(col::kSentence));
+    report.notes.push_back(place + verdict);
+    report.notes.push_back("  " + evidence);
   }
   report.notes.emplace_back("");
   report.notes.emplace_back("what this cannot say:");

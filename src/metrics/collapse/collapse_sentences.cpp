@@ -102,7 +102,7 @@ std::string massive_text(Range range, const CollapseOptions& options, const Toke
     }
   }
   text += fmt::format(
-      ", without them the participation ratio is {} times as large",
+      "; without massive tokens the participation ratio is {} times as large",
       span_text(
           range, [](const LayerFacts& l) { return l.causes.participation_gain.value; }, decimal));
   return fmt::format("{} ({})", text, massive_details(range, token_text));
@@ -231,7 +231,7 @@ std::string headline(const LayerFacts& layer) {
   std::vector<std::string> names;
   for (const CollapseFinding& finding : layer.findings) {
     names.push_back(fmt::format("{}{}", enum_name(finding.cause),
-                                finding.is_certain ? "" : " (undecided: near the threshold)"));
+                                finding.is_certain ? "" : " (undecided, near the threshold)"));
   }
   return fmt::format("{}{}", fmt::join(names, " and "),
                      collapses(layer) ? "" : "; the rest does not collapse");
