@@ -17,9 +17,9 @@ namespace lime {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using testing::GgufBuilder;
 using testing::golden_file;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::refusal_of;
