@@ -7,7 +7,7 @@
 include(GNUInstallDirs)
 
 set(LIME_PROGRAMS lime-capture lime-eval lime-explorer lime-figure lime-generate lime-metrics lime-train)
-set(LIME_EXPORTED core checkpoint store metrics analysis)
+set(LIME_EXPORTED core linalg checkpoint store metrics analysis)
 
 # The programs look for `../lib/lime` from where they lie.
 if(LIME_PROCESSOR_LEVEL)

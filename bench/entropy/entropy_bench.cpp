@@ -20,6 +20,7 @@
 #include "core/random.h"
 #include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/band_reduction.h"
+#include "metrics/linalg/band_to_tridiagonal.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
 
@@ -190,7 +191,7 @@ int run_stages(const BenchOptions& options) {
                                        .shift = standardization.mean.data(),
                                        .column_scale = scale.data()};
   linalg::GramBuilder builder;
-  linalg::SymmetricSlivers gram;
+  linalg::SymmetricPanels gram;
   linalg::BandReduction to_band;
   linalg::BandToTridiagonal to_tridiagonal;
   linalg::TridiagonalEigenvalues to_eigenvalues;

@@ -126,7 +126,7 @@ nb::dict double_entropies(const std::vector<RowsD>& sequences, const RunningStat
 
 template <typename Scalar>
 std::vector<double> gram_eigenvalues(const linalg::AffineRows<Scalar>& rows) {
-  linalg::SymmetricSlivers gram;
+  linalg::SymmetricPanels gram;
   linalg::GramBuilder().smaller_gram(rows, gram);
   linalg::SymmetricEigenvalues solver;
   const std::span<const double> ascending = solver.compute(gram);

@@ -25,10 +25,11 @@ using testing::sources_below;
 const std::map<std::string, std::set<std::string>>& allowed_modules() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"core", {}},
+      {"linalg", {}},
       {"checkpoint", {}},
       {"store", {}},
-      {"metrics", {}},
-      {"model", {"checkpoint"}},
+      {"metrics", {"linalg"}},
+      {"model", {"checkpoint", "linalg"}},
       {"train", {"model", "checkpoint"}},
       {"capture", {"model", "checkpoint", "store"}},
       {"measure", {"capture", "model", "checkpoint", "store", "metrics", "analysis"}},

@@ -49,7 +49,7 @@ std::vector<double> shares_of(std::span<const double> eigenvalues) {
 
 std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& num_rows,
                                      const std::stop_token& stop) {
-  linalg::SymmetricSlivers gram;
+  linalg::SymmetricPanels gram;
   gram.resize(layer.dim);
   gram.values().setZero();
   linalg::GramBuilder builder;
@@ -65,7 +65,7 @@ std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& n
 }
 
 std::vector<double> spectrum_of_sequence(const ExploredLayer& layer, const MatrixF& rows) {
-  linalg::SymmetricSlivers gram;
+  linalg::SymmetricPanels gram;
   linalg::GramBuilder builder;
   builder.smaller_gram(layer.standardized(rows), gram);
   linalg::SymmetricEigenvalues eigenvalues;

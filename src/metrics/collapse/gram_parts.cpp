@@ -26,7 +26,7 @@ void GramPart::add(const MatrixD& rows) {
 void GramPart::add_rank_one(const VectorD& v, double factor) {
   for (std::int64_t row = 0; row < v.size(); ++row) {
     // Blocks on the diagonal are stored whole.
-    const std::int64_t stored = linalg::kSliverRows * (row / linalg::kSliverRows + 1);
+    const std::int64_t stored = linalg::kPanelRows<double> * (row / linalg::kPanelRows<double> + 1);
     for (std::int64_t col = 0; col < std::min(stored, v.size()); ++col) {
       gram_.at(row, col) += factor * v[row] * v[col];
     }
@@ -39,7 +39,8 @@ void GramPart::remove_dimensions(const std::vector<int>& dimensions) {
       const std::int64_t row = std::max<std::int64_t>(removed, other);
       const std::int64_t col = std::min<std::int64_t>(removed, other);
       gram_.at(row, col) = 0.0;
-      if (row / linalg::kSliverRows == col / linalg::kSliverRows) gram_.at(col, row) = 0.0;
+      if (row / linalg::kPanelRows<double> == col / linalg::kPanelRows<double>)
+        gram_.at(col, row) = 0.0;
     }
   }
 }
@@ -53,7 +54,7 @@ double GramPart::participation_ratio() const {
 double GramPart::effective_rank(linalg::SymmetricEigenvalues& solver) const {
   const double sum = trace();
   if (!(sum > 0.0)) return std::numeric_limits<double>::quiet_NaN();
-  linalg::SymmetricSlivers copy;
+  linalg::SymmetricPanels copy;
   copy.resize(gram_.size());
   copy.values() = gram_.values();
   return std::exp(entropy_of_spectrum(solver.compute(copy), sum, 1.0));

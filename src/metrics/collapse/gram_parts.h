@@ -32,7 +32,7 @@ class GramPart {
   double effective_rank(linalg::SymmetricEigenvalues& solver) const;
 
  private:
-  linalg::SymmetricSlivers gram_;
+  linalg::SymmetricPanels gram_;
   linalg::GramBuilder builder_;
 };
 

@@ -121,8 +121,8 @@ class EntropyCalculator {
   EntropyPreprocessing preprocessing_;
   MatrixD representations_;  ///< with top_k only
   linalg::GramBuilder gram_builder_;
-  linalg::SymmetricSlivers gram_;
-  linalg::SymmetricSlivers squared_gram_;
+  linalg::SymmetricPanels gram_;
+  linalg::SymmetricPanels squared_gram_;
   linalg::SymmetricEigenvalues eigenvalues_;
   linalg::TridiagonalEigenvalues tridiagonal_eigenvalues_;
 };

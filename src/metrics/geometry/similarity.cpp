@@ -63,7 +63,7 @@ ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence,
   throw_if(all_equal || !(x.squared_norm > 0.0),
            "similarity: all {} rows are equal, so their similarity is undefined", x.rows.rows());
   if (!with_gram) return x;
-  linalg::SymmetricSlivers gram;
+  linalg::SymmetricPanels gram;
   linalg::GramBuilder().smaller_gram(centred(x), gram);
   const double squared_gram_norm = linalg::inner_product(gram, gram);
   x.gram_norm = std::sqrt(squared_gram_norm);

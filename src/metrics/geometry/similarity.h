@@ -81,8 +81,8 @@ class RowComparison {
 
  private:
   linalg::GramBuilder builder_;
-  linalg::SliverMatrix cross_;
-  linalg::SymmetricSlivers gram_;
+  linalg::Panels<double> cross_;
+  linalg::SymmetricPanels gram_;
   linalg::SymmetricEigenvalues solver_;
 };
 

@@ -75,15 +75,15 @@ double minus_p_log_p(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 constexpr double kRoundingNoise = 1e-14;
 
 /// Computes target += factor v v^T. @param v  [target.size()]
-void add_rank_one(linalg::SymmetricSlivers& target, const VectorD& v, double factor) {
+void add_rank_one(linalg::SymmetricPanels& target, const VectorD& v, double factor) {
   VectorD padded = VectorD::Zero(target.padded_size());
   padded.head(v.size()) = v;
-  for (std::int64_t s = 0; s < target.num_slivers(); ++s) {
-    double* to = target.sliver(s);
-    const double* const rows = padded.data() + s * linalg::kSliverRows;
-    for (std::int64_t col = 0; col < linalg::kSliverRows * (s + 1); ++col) {
+  for (std::int64_t s = 0; s < target.num_panels(); ++s) {
+    double* to = target.panel(s);
+    const double* const rows = padded.data() + s * linalg::kPanelRows<double>;
+    for (std::int64_t col = 0; col < linalg::kPanelRows<double> * (s + 1); ++col) {
       const double scale = factor * padded[col];
-      for (int r = 0; r < linalg::kSliverRows; ++r) *to++ += scale * rows[r];
+      for (int r = 0; r < linalg::kPanelRows<double>; ++r) *to++ += scale * rows[r];
     }
   }
 }
@@ -108,7 +108,7 @@ RowMoments::RowMoments(VectorD shift, std::int64_t count, VectorD sum, const Con
     for (std::int64_t col = 0; col <= row; ++col) {
       gram_.at(row, col) = gram(row, col);
       // Blocks on the diagonal are stored whole.
-      if (col / linalg::kSliverRows == row / linalg::kSliverRows)
+      if (col / linalg::kPanelRows<double> == row / linalg::kPanelRows<double>)
         gram_.at(col, row) = gram(row, col);
     }
   }
@@ -134,16 +134,16 @@ void RowMoments::merge(const RowMoments& other) {
 
 VectorD RowMoments::mean() const { return shift_ + sum_ / static_cast<double>(count_); }
 
-linalg::SymmetricSlivers RowMoments::centred_gram() const {
-  linalg::SymmetricSlivers result;
+linalg::SymmetricPanels RowMoments::centred_gram() const {
+  linalg::SymmetricPanels result;
   result.resize(gram_.size());
   result.values() = gram_.values();
   add_rank_one(result, sum_, -1.0 / static_cast<double>(count_));
   return result;
 }
 
-linalg::SymmetricSlivers RowMoments::raw_gram() const {
-  linalg::SymmetricSlivers result = centred_gram();
+linalg::SymmetricPanels RowMoments::raw_gram() const {
+  linalg::SymmetricPanels result = centred_gram();
   add_rank_one(result, mean(), static_cast<double>(count_));
   return result;
 }
@@ -252,8 +252,8 @@ MeasuredSpectrum measure_grams(const GramSummary& raw, const GramSummary& centre
 }
 
 MeasuredSpectrum SpectrumMeter::measure(const RowMoments& moments) {
-  linalg::SymmetricSlivers raw = moments.raw_gram();
-  linalg::SymmetricSlivers centred = moments.centred_gram();
+  linalg::SymmetricPanels raw = moments.raw_gram();
+  linalg::SymmetricPanels centred = moments.centred_gram();
   return measure_grams(raw, centred, moments.count(), moments.dim());
 }
 
@@ -266,8 +266,8 @@ MeasuredSpectrum SpectrumMeter::measure(const ConstMatrixRef& rows) {
   return measure_grams(raw_, centred_, rows.rows(), rows.cols());
 }
 
-MeasuredSpectrum SpectrumMeter::measure_grams(linalg::SymmetricSlivers& raw,
-                                              linalg::SymmetricSlivers& centred, std::int64_t rows,
+MeasuredSpectrum SpectrumMeter::measure_grams(linalg::SymmetricPanels& raw,
+                                              linalg::SymmetricPanels& centred, std::int64_t rows,
                                               std::int64_t dim) {
   GramSummary of_raw{.trace = linalg::trace(raw), .eigenvalues = {}};
   GramSummary of_centred{.trace = linalg::trace(centred), .eigenvalues = {}};

@@ -8,8 +8,8 @@
 #include "core/matrix.h"
 #include "core/options.h"
 #include "metrics/linalg/gram.h"
-#include "metrics/linalg/sliver_matrix.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
+#include "metrics/linalg/symmetric_panels.h"
 
 namespace lime {
 
@@ -40,14 +40,14 @@ class RowMoments {
   std::int64_t dim() const { return shift_.size(); }
   VectorD mean() const;
   /// Returns n times the covariance; raw_gram() returns A^T A.
-  linalg::SymmetricSlivers centred_gram() const;
-  linalg::SymmetricSlivers raw_gram() const;
+  linalg::SymmetricPanels centred_gram() const;
+  linalg::SymmetricPanels raw_gram() const;
 
  private:
   VectorD shift_;
   VectorD sum_;
   std::int64_t count_ = 0;
-  linalg::SymmetricSlivers gram_;
+  linalg::SymmetricPanels gram_;
   linalg::GramBuilder builder_;
 };
 
@@ -165,14 +165,14 @@ class SpectrumMeter {
   MeasuredSpectrum measure(const ConstMatrixRef& rows);
 
  private:
-  MeasuredSpectrum measure_grams(linalg::SymmetricSlivers& raw, linalg::SymmetricSlivers& centred,
+  MeasuredSpectrum measure_grams(linalg::SymmetricPanels& raw, linalg::SymmetricPanels& centred,
                                  std::int64_t rows, std::int64_t dim);
 
   Centering centering_;
   SpectrumOptions options_;
   linalg::GramBuilder builder_;
-  linalg::SymmetricSlivers raw_;
-  linalg::SymmetricSlivers centred_;
+  linalg::SymmetricPanels raw_;
+  linalg::SymmetricPanels centred_;
   linalg::SymmetricEigenvalues solver_;
 };
 

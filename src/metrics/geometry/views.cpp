@@ -43,17 +43,17 @@ MatrixD gram_of(const MatrixD& z) {
 }
 
 VectorD eigenvalues_of(const MatrixD& symmetric) {
-  linalg::SymmetricSlivers slivers;
-  slivers.resize(symmetric.rows());
-  slivers.values().setZero();
+  linalg::SymmetricPanels packed;
+  packed.resize(symmetric.rows());
+  packed.values().setZero();
   for (std::int64_t r = 0; r < symmetric.rows(); ++r) {
-    const std::int64_t stored = (r / linalg::kSliverRows + 1) * linalg::kSliverRows;
+    const std::int64_t stored = (r / linalg::kPanelRows<double> + 1) * linalg::kPanelRows<double>;
     for (std::int64_t c = 0; c < std::min(stored, symmetric.cols()); ++c) {
-      slivers.at(r, c) = symmetric(r, c);
+      packed.at(r, c) = symmetric(r, c);
     }
   }
   linalg::SymmetricEigenvalues solver;
-  return Eigen::Map<const VectorD>(solver.compute(slivers).data(), symmetric.rows());
+  return Eigen::Map<const VectorD>(solver.compute(packed).data(), symmetric.rows());
 }
 
 double von_neumann_entropy(const VectorD& eigenvalues) {

@@ -1,13 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/linalg/band_reduction.h"
 
-#include <array>
-#include <cmath>
+#include "linalg/register_tile.h"
+#include "metrics/linalg/reflector.h"
 
 namespace lime::linalg {
 namespace {
 
 constexpr int kVectors = static_cast<int>(kBandwidth) / kLanes;
+constexpr std::int64_t kRows = kPanelRows<double>;
+
+using Tile = RegisterTile<double, kPanelVectors<double>, kTileColumns<double>>;
+
+/// Computes tile[r, j] += sum_p a[p, r] b[p, j]: a panel times rows of a matrix.
+///
+/// @param a  [depth, kRows], contiguous.
+/// @param b  [depth, kTileColumns<double>], rows `b_stride` apart.
+[[gnu::always_inline]] inline void multiply_panel(Tile& tile, std::int64_t depth, const double* a,
+                                                  const double* b, std::int64_t b_stride) {
+  multiply_add(tile, depth, a, kRows, b, b_stride);
+}
+
+/// Computes tile[c, j] += sum_r a[c, r] v[r, j]: columns of a panel, transposed, times rows.
+///
+/// @param a  [kTileColumns<double>, kRows], columns of one panel, contiguous.
+/// @param v  [kRows, kRows], rows `v_stride` apart.
+inline void multiply_transposed_panel(Tile& tile, const double* a, const double* v,
+                                      std::int64_t v_stride) {
+  multiply_add(tile, kRows, v, v_stride, a, 1, kRows);
+}
+
+/// Loads columns of `tile` from kTileColumns<double> lines of kRows values, `stride` apart.
+inline void load_tile(Tile& tile, const double* from, std::int64_t stride) {
+  tile.visit(from, stride, [](const double* at, Simd& value) { value = load(at); });
+}
+
+inline void store_tile(Tile& tile, double* to, std::int64_t stride) {
+  tile.visit(to, stride, [](double* at, const Simd& value) { store(at, value); });
+}
+
+/// Computes to -= tile.
+inline void subtract_tile(Tile& tile, double* to, std::int64_t stride) {
+  tile.visit(to, stride, [](double* at, const Simd& value) { store(at, load(at) - value); });
+}
 
 /// kBandwidth values in registers, e.g. a row of the panel.
 struct Vector {
@@ -63,20 +98,19 @@ template <int kFirst = 0> ApplyFn apply_from(std::int64_t column) {
 }
 
 constexpr std::int64_t kB = kBandwidth;
-/// Slivers of a block that stays in the L2 cache for both multiplications.
-constexpr std::int64_t kBlockSlivers = 4;
-/// Slivers whose reflectors stay there while all rows are processed.
-constexpr std::int64_t kUpdateSlivers = 8;
-static_assert(kB % kTileCols == 0);
+/// Panels of a block that stays in the L2 cache for both multiplications.
+constexpr std::int64_t kBlockPanels = 4;
+/// Panels whose reflectors stay there while all rows are processed.
+constexpr std::int64_t kUpdatePanels = 8;
+static_assert(kB % kTileColumns<double> == 0);
 
-/// Computes out[p, j] = sum_r a[r, p] v[r, j] for a in slivers and v row by row, [kB, kB].
-void multiply_transposed(const SliverMatrix& a, const double* v_rows, double* out) {
-  for (std::int64_t p = 0; p < kB; p += kTileCols) {
-    for (std::int64_t j = 0; j < kB; j += kSliverRows) {
+/// Computes out[p, j] = sum_r a[r, p] v[r, j] for a in panels and v row by row, [kB, kB].
+void multiply_transposed(const Panels<double>& a, const double* v_rows, double* out) {
+  for (std::int64_t p = 0; p < kB; p += kTileColumns<double>) {
+    for (std::int64_t j = 0; j < kB; j += kRows) {
       Tile tile;
-      for (std::int64_t s = 0; s < a.num_slivers(); ++s) {
-        multiply_transposed_sliver(tile, a.sliver(s) + p * kSliverRows,
-                                   v_rows + s * kSliverRows * kB + j, kB);
+      for (std::int64_t s = 0; s < a.num_panels(); ++s) {
+        multiply_transposed_panel(tile, a.panel(0, s) + p * kRows, v_rows + s * kRows * kB + j, kB);
       }
       store_tile(tile, out + p * kB + j, kB);
     }
@@ -96,7 +130,7 @@ void multiply_small(const double* a, bool transpose_a, const double* b, double* 
   }
 }
 
-/// The block [row slivers, column slivers) of the symmetric A times V, used twice: into `product`
+/// The block [row panels, column panels) of the symmetric A times V, used twice: into `product`
 /// as rows of the lower triangle, into `product_rows` as columns of it.
 struct Block {
   std::int64_t row_begin;
@@ -105,35 +139,35 @@ struct Block {
   std::int64_t col_end;
 };
 
-void multiply_rows_of_block(const SymmetricSlivers& a, std::int64_t first, const Block& block,
-                            const double* v_rows, SliverMatrix& product) {
+void multiply_rows_of_block(const SymmetricPanels& a, std::int64_t first, const Block& block,
+                            const double* v_rows, Panels<double>& product) {
   for (std::int64_t i = block.row_begin; i < block.row_end; ++i) {
     const std::int64_t end = std::min(block.col_end, i + 1);
-    const std::int64_t depth = (end - block.col_begin) * kSliverRows;
-    const double* const columns = a.sliver(i) + block.col_begin * kSliverRows * kSliverRows;
-    const double* const v = v_rows + (block.col_begin - first) * kSliverRows * kB;
-    double* const out = product.sliver(i - first);
-    for (std::int64_t j = 0; j < kB; j += kTileCols) {
+    const std::int64_t depth = (end - block.col_begin) * kRows;
+    const double* const columns = a.panel(i) + block.col_begin * kRows * kRows;
+    const double* const v = v_rows + (block.col_begin - first) * kRows * kB;
+    double* const out = product.panel(0, i - first);
+    for (std::int64_t j = 0; j < kB; j += kTileColumns<double>) {
       Tile tile;
-      if (block.col_begin > first) load_tile(tile, out + j * kSliverRows, kSliverRows);
-      multiply_sliver(tile, depth, columns, v + j, kB);
-      store_tile(tile, out + j * kSliverRows, kSliverRows);
+      if (block.col_begin > first) load_tile(tile, out + j * kRows, kRows);
+      multiply_panel(tile, depth, columns, v + j, kB);
+      store_tile(tile, out + j * kRows, kRows);
     }
   }
 }
 
-void multiply_columns_of_block(const SymmetricSlivers& a, std::int64_t first, const Block& block,
+void multiply_columns_of_block(const SymmetricPanels& a, std::int64_t first, const Block& block,
                                const double* v_rows, double* product_rows) {
   for (std::int64_t c = block.col_begin; c < block.col_end; ++c) {
     const std::int64_t below = std::max(block.row_begin, c + 1);
-    for (std::int64_t p = c * kSliverRows; p < (c + 1) * kSliverRows; p += kTileCols) {
-      double* const out = product_rows + (p - first * kSliverRows) * kB;
-      for (std::int64_t j = 0; j < kB; j += kSliverRows) {
+    for (std::int64_t p = c * kRows; p < (c + 1) * kRows; p += kTileColumns<double>) {
+      double* const out = product_rows + (p - first * kRows) * kB;
+      for (std::int64_t j = 0; j < kB; j += kRows) {
         Tile tile;
         load_tile(tile, out + j, kB);
         for (std::int64_t i = below; i < block.row_end; ++i) {
-          multiply_transposed_sliver(tile, a.sliver(i) + p * kSliverRows,
-                                     v_rows + (i - first) * kSliverRows * kB + j, kB);
+          multiply_transposed_panel(tile, a.panel(i) + p * kRows,
+                                    v_rows + (i - first) * kRows * kB + j, kB);
         }
         store_tile(tile, out + j, kB);
       }
@@ -166,133 +200,15 @@ void factor_householder_panel(double* panel, std::int64_t num_rows, double* tau)
   }
 }
 
-/// Sweeps in a pipeline; their blocks together stay in the L2 cache.
-constexpr std::int64_t kSweepsTogether = 8;
-/// A sweep may advance when the previous one is two steps ahead: then they do not overlap.
-constexpr std::int64_t kLag = 2;
-
-inline Vector load_vector(const double* from) {
-  Vector vector;
-#pragma GCC unroll 24
-  for (int i = 0; i < kVectors; ++i) vector.value[i] = load(from + i * kLanes);
-  return vector;
-}
-
-inline void store_vector(double* to, const Vector& vector) {
-#pragma GCC unroll 24
-  for (int i = 0; i < kVectors; ++i) store(to + i * kLanes, vector.value[i]);
-}
-
-inline void add_scaled(Vector& sum, double factor, const Vector& x) {
-  const Simd broadcast(factor);
-#pragma GCC unroll 24
-  for (int i = 0; i < kVectors; ++i) sum.value[i] += broadcast * x.value[i];
-}
-
-inline double dot(const Vector& x, const Vector& y) {
-  Simd even = x.value[0] * y.value[0];
-  Simd odd = x.value[1] * y.value[1];
-#pragma GCC unroll 24
-  for (int i = 2; i + 1 < kVectors; i += 2) {
-    even += x.value[i] * y.value[i];
-    odd += x.value[i + 1] * y.value[i + 1];
-  }
-  return sum_of_lanes(even + odd);
-}
-static_assert(kVectors % 2 == 0);
-
-/// Offset from one element of the band to its right neighbour.
-constexpr std::int64_t kRight = 2 * kB - 1;
-
-/// Returns `value` with the lanes up to and including `lane` set to 0.
-[[gnu::always_inline]] inline Simd keep_above_lane(Simd value, int lane) {
-  static const Simd lane_numbers([](auto i) { return static_cast<double>(static_cast<int>(i)); });
-  std::experimental::where(lane_numbers <= Simd(static_cast<double>(lane)), value) = 0.0;
-  return value;
-}
-
-/// Multiplies columns [kFirst * kLanes, (kFirst + 1) * kLanes) of a diagonal block A by v: adds the
-/// result for the rows below them to `below`, that of the transpose to `above`.
-template <int kFirst>
-[[gnu::always_inline]] inline void multiply_columns(const double* block, const double* v_values,
-                                                    const Vector& v, Vector& below, double* above) {
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const std::int64_t c = kFirst * kLanes + lane;
-    const double* const col = block + c * kRight;
-    const Simd factor(v_values[c]);
-    const Simd partial = keep_above_lane(load(col + kFirst * kLanes), lane);
-    below.value[kFirst] += factor * partial;
-    Simd sum = partial * v.value[kFirst];
-#pragma GCC unroll 24
-    for (int i = kFirst + 1; i < kVectors; ++i) {
-      const Simd value = load(col + i * kLanes);
-      below.value[i] += factor * value;
-      sum += value * v.value[i];
-    }
-    above[c] = sum_of_lanes(sum) + col[c] * v_values[c];
-  }
-}
-
-/// Updates the same columns: A -= v w^T + w v^T.
-template <int kFirst>
-[[gnu::always_inline]] inline void subtract_columns(double* block, const double* v_values,
-                                                    const double* w_values, const Vector& v,
-                                                    const Vector& w) {
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const std::int64_t c = kFirst * kLanes + lane;
-    double* const col = block + c * kRight;
-    const Simd v_c(v_values[c]);
-    const Simd w_c(w_values[c]);
-    const Simd change = keep_above_lane(v.value[kFirst] * w_c + w.value[kFirst] * v_c, lane);
-    const double on_diagonal = col[c] - 2.0 * v_values[c] * w_values[c];
-    store(col + kFirst * kLanes, load(col + kFirst * kLanes) - change);
-    col[c] = on_diagonal;
-#pragma GCC unroll 24
-    for (int i = kFirst + 1; i < kVectors; ++i) {
-      store(col + i * kLanes, load(col + i * kLanes) - (v.value[i] * w_c + w.value[i] * v_c));
-    }
-  }
-}
-
-using VectorIndices = std::make_integer_sequence<int, kVectors>;
-
-/// Returns A v for a symmetric block whose lower triangle is stored.
-Vector multiply_diagonal_block(const double* block, const double* v_values, const Vector& v) {
-  Vector below;
-  alignas(64) double above[kB];
-  [&]<int... kFirst>(std::integer_sequence<int, kFirst...>) {
-    (multiply_columns<kFirst>(block, v_values, v, below, above), ...);
-  }
-  (VectorIndices{});
-  add_scaled(below, 1.0, load_vector(above));
-  return below;
-}
-
-void subtract_from_diagonal_block(double* block, const double* v_values, const Vector& v,
-                                  const Vector& w) {
-  alignas(64) double w_values[kB];
-  store_vector(w_values, w);
-  [&]<int... kFirst>(std::integer_sequence<int, kFirst...>) {
-    (subtract_columns<kFirst>(block, v_values, w_values, v, w), ...);
-  }
-  (VectorIndices{});
-}
-
 }  // namespace
 
-Reflector make_reflector(double first, double tail_squared) {
-  if (tail_squared == 0.0) return {0.0, first, 0.0};
-  const double beta = -std::copysign(std::sqrt(first * first + tail_squared), first);
-  return {(beta - first) / beta, beta, 1.0 / (first - beta)};
-}
-
-void BandReduction::reduce(SymmetricSlivers& matrix) {
-  constexpr std::int64_t kPanelSlivers = kB / kSliverRows;
-  const std::int64_t num_slivers = matrix.num_slivers();
-  for (std::int64_t panel = 0; panel + kPanelSlivers < num_slivers; panel += kPanelSlivers) {
-    const std::int64_t trailing = panel + kPanelSlivers;
-    rows_ = (num_slivers - trailing) * kSliverRows;
-    factor_panel(matrix, panel * kSliverRows);
+void BandReduction::reduce(SymmetricPanels& matrix) {
+  constexpr std::int64_t kPanelsPerBlock = kB / kRows;
+  const std::int64_t num_panels = matrix.num_panels();
+  for (std::int64_t panel = 0; panel + kPanelsPerBlock < num_panels; panel += kPanelsPerBlock) {
+    const std::int64_t trailing = panel + kPanelsPerBlock;
+    rows_ = (num_panels - trailing) * kRows;
+    factor_panel(matrix, panel * kRows);
     form_triangular_factor();
     multiply_trailing(matrix, trailing);
     form_update();
@@ -300,12 +216,12 @@ void BandReduction::reduce(SymmetricSlivers& matrix) {
   }
 }
 
-void BandReduction::factor_panel(SymmetricSlivers& matrix, std::int64_t first_col) {
-  const std::int64_t first = (first_col + kB) / kSliverRows;
+void BandReduction::factor_panel(SymmetricPanels& matrix, std::int64_t first_col) {
+  const std::int64_t first = (first_col + kB) / kRows;
   double* const v = v_rows_.resize(static_cast<std::size_t>(rows_ * kB));
   for (std::int64_t r = 0; r < rows_; ++r) {
-    const double* const from = matrix.sliver(first + r / kSliverRows) + r % kSliverRows;
-    for (std::int64_t c = 0; c < kB; ++c) v[r * kB + c] = from[(first_col + c) * kSliverRows];
+    const double* const from = matrix.panel(first + r / kRows) + r % kRows;
+    for (std::int64_t c = 0; c < kB; ++c) v[r * kB + c] = from[(first_col + c) * kRows];
   }
   factor_householder_panel(v, rows_, tau_);
   for (std::int64_t r = 0; r < std::min(rows_, kB); ++r) {
@@ -316,8 +232,8 @@ void BandReduction::factor_panel(SymmetricSlivers& matrix, std::int64_t first_co
   }
   reflectors_.resize(rows_, 2 * kB);
   for (std::int64_t r = 0; r < rows_; ++r) {
-    double* const to = reflectors_.sliver(r / kSliverRows) + r % kSliverRows;
-    for (std::int64_t c = 0; c < kB; ++c) to[c * kSliverRows] = v[r * kB + c];
+    double* const to = reflectors_.panel(0, r / kRows) + r % kRows;
+    for (std::int64_t c = 0; c < kB; ++c) to[c * kRows] = v[r * kB + c];
   }
 }
 
@@ -335,20 +251,20 @@ void BandReduction::form_triangular_factor() {
   }
 }
 
-void BandReduction::multiply_trailing(const SymmetricSlivers& matrix, std::int64_t first) {
+void BandReduction::multiply_trailing(const SymmetricPanels& matrix, std::int64_t first) {
   product_.resize(rows_, kB);
   double* const product_rows = product_rows_.resize_zeroed(static_cast<std::size_t>(rows_ * kB));
-  const std::int64_t end = matrix.num_slivers();
-  for (std::int64_t i = first; i < end; i += kBlockSlivers) {
-    for (std::int64_t j = first; j <= i; j += kBlockSlivers) {
-      const Block block{i, std::min(i + kBlockSlivers, end), j, std::min(j + kBlockSlivers, end)};
+  const std::int64_t end = matrix.num_panels();
+  for (std::int64_t i = first; i < end; i += kBlockPanels) {
+    for (std::int64_t j = first; j <= i; j += kBlockPanels) {
+      const Block block{i, std::min(i + kBlockPanels, end), j, std::min(j + kBlockPanels, end)};
       multiply_rows_of_block(matrix, first, block, v_rows_.data(), product_);
       multiply_columns_of_block(matrix, first, block, v_rows_.data(), product_rows);
     }
   }
   for (std::int64_t r = 0; r < rows_; ++r) {
-    double* const to = product_.sliver(r / kSliverRows) + r % kSliverRows;
-    for (std::int64_t c = 0; c < kB; ++c) to[c * kSliverRows] += product_rows[r * kB + c];
+    double* const to = product_.panel(0, r / kRows) + r % kRows;
+    for (std::int64_t c = 0; c < kB; ++c) to[c * kRows] += product_rows[r * kB + c];
   }
 }
 
@@ -359,134 +275,36 @@ void BandReduction::form_update() {
   multiply_small(inner, false, triangular_, half);
   multiply_small(triangular_, true, half, correction_);
   for (double& value : correction_) value *= -0.5;
-  for (std::int64_t s = 0; s < product_.num_slivers(); ++s) {
-    double* const w = reflectors_.sliver(s) + kB * kSliverRows;
-    for (std::int64_t j = 0; j < kB; j += kTileCols) {
+  for (std::int64_t s = 0; s < product_.num_panels(); ++s) {
+    double* const w = reflectors_.panel(0, s) + kB * kRows;
+    for (std::int64_t j = 0; j < kB; j += kTileColumns<double>) {
       Tile tile;
-      multiply_sliver(tile, kB, product_.sliver(s), triangular_ + j, kB);
-      multiply_sliver(tile, kB, reflectors_.sliver(s), correction_ + j, kB);
-      store_tile(tile, w + j * kSliverRows, kSliverRows);
+      multiply_panel(tile, kB, product_.panel(0, s), triangular_ + j, kB);
+      multiply_panel(tile, kB, reflectors_.panel(0, s), correction_ + j, kB);
+      store_tile(tile, w + j * kRows, kRows);
     }
   }
 }
 
-void BandReduction::update_trailing(SymmetricSlivers& matrix, std::int64_t first) const {
-  constexpr std::int64_t kW = kB * kSliverRows;
-  const std::int64_t count = matrix.num_slivers() - first;
-  for (std::int64_t block = 0; block < count; block += kUpdateSlivers) {
+void BandReduction::update_trailing(SymmetricPanels& matrix, std::int64_t first) const {
+  constexpr std::int64_t kW = kB * kRows;
+  const std::int64_t count = matrix.num_panels() - first;
+  for (std::int64_t block = 0; block < count; block += kUpdatePanels) {
     for (std::int64_t i = block; i < count; ++i) {
-      const double* const rows = reflectors_.sliver(i);
-      const std::int64_t end = std::min(block + kUpdateSlivers, i + 1);
+      const double* const rows = reflectors_.panel(0, i);
+      const std::int64_t end = std::min(block + kUpdatePanels, i + 1);
       for (std::int64_t j = block; j < end; ++j) {
-        double* const to = matrix.sliver(first + i) + (first + j) * kSliverRows * kSliverRows;
-        for (std::int64_t offset = 0; offset < kSliverRows; offset += kTileCols) {
-          const double* const cols = reflectors_.sliver(j) + offset;
+        double* const to = matrix.panel(first + i) + (first + j) * kRows * kRows;
+        for (std::int64_t offset = 0; offset < kRows; offset += kTileColumns<double>) {
+          const double* const cols = reflectors_.panel(0, j) + offset;
           Tile tile;
-          multiply_sliver(tile, kB, rows, cols + kW, kSliverRows);
-          multiply_sliver(tile, kB, rows + kW, cols, kSliverRows);
-          subtract_tile(tile, to + offset * kSliverRows, kSliverRows);
+          multiply_panel(tile, kB, rows, cols + kW, kRows);
+          multiply_panel(tile, kB, rows + kW, cols, kRows);
+          subtract_tile(tile, to + offset * kRows, kRows);
         }
       }
     }
   }
-}
-
-void BandToTridiagonal::reduce(const SymmetricSlivers& matrix, std::span<double> diagonal,
-                               std::span<double> subdiagonal) {
-  const std::int64_t size = matrix.size();
-  copy_band(matrix);
-  for (std::int64_t first = 0; first + 2 < size; first += kSweepsTogether) {
-    run_sweeps(first, std::min(kSweepsTogether, size - 2 - first), size);
-  }
-  for (std::int64_t i = 0; i < size; ++i) {
-    diagonal[static_cast<std::size_t>(i)] = *column(i, i);
-    subdiagonal[static_cast<std::size_t>(i)] = i + 1 < size ? *column(i + 1, i) : 0.0;
-  }
-}
-
-void BandToTridiagonal::copy_band(const SymmetricSlivers& matrix) {
-  const std::int64_t size = matrix.size();
-  // Zeros after the last column allow full-size blocks everywhere.
-  band_ = buffer_.resize_zeroed(static_cast<std::size_t>((size + 2 * kB + 1) * kStride));
-  for (std::int64_t c = 0; c < size; ++c) {
-    const std::int64_t end = std::min(size, c + kB + 1);
-    for (std::int64_t r = c; r < end; ++r) *column(r, c) = matrix.at(r, c);
-  }
-}
-
-void BandToTridiagonal::run_sweeps(std::int64_t first, std::int64_t count, std::int64_t size) {
-  std::array<Sweep, kSweepsTogether> sweeps;
-  const std::int64_t steps = (size - first + kB - 1) / kB;
-  for (std::int64_t time = 0; time < steps + kLag * (count - 1); ++time) {
-    for (std::int64_t s = 0; s < count; ++s) {
-      const std::int64_t step = time - kLag * s;
-      if (step < 0) break;
-      Sweep& sweep = sweeps[static_cast<std::size_t>(s)];
-      if (step == 0) start_sweep(sweep, first + s);
-      if (sweep.row >= size) continue;
-      update_diagonal_block(sweep);
-      chase_bulge(sweep);
-    }
-  }
-}
-
-void BandToTridiagonal::start_sweep(Sweep& sweep, std::int64_t col) {
-  double* const x = column(col + 1, col);
-  double tail = 0.0;
-  for (std::int64_t i = 1; i < kB; ++i) tail += x[i] * x[i];
-  const Reflector reflector = make_reflector(x[0], tail);
-  for (std::int64_t i = 0; i < kB; ++i) sweep.v[i] = reflector.scale * x[i];
-  std::fill(x, x + kB, 0.0);
-  x[0] = reflector.beta;
-  sweep.v[0] = 1.0;
-  sweep.tau = reflector.tau;
-  sweep.row = col + 1;
-}
-
-void BandToTridiagonal::update_diagonal_block(const Sweep& sweep) {
-  // w = tau A v - tau^2 (v^T A v) v / 2, then A -= v w^T + w v^T.
-  double* const block = column(sweep.row, sweep.row);
-  const Vector v = load_vector(sweep.v);
-  const Vector product = multiply_diagonal_block(block, sweep.v, v);
-  Vector w;
-  add_scaled(w, sweep.tau, product);
-  add_scaled(w, -0.5 * sweep.tau * sweep.tau * dot(product, v), v);
-  subtract_from_diagonal_block(block, sweep.v, v, w);
-}
-
-void BandToTridiagonal::chase_bulge(Sweep& sweep) {
-  const std::int64_t next = sweep.row + kB;
-  Vector product;  // the block below the diagonal block, times v
-  for (std::int64_t c = 0; c < kB; ++c) {
-    add_scaled(product, sweep.v[c], load_vector(column(next, sweep.row + c)));
-  }
-  Vector x = load_vector(column(next, sweep.row));
-  add_scaled(x, -sweep.tau * sweep.v[0], product);
-  alignas(64) double values[kB];
-  store_vector(values, x);
-  const double first = values[0];
-  values[0] = 0.0;
-  x = load_vector(values);
-  const Reflector reflector = make_reflector(first, dot(x, x));
-  Vector reflected;
-  add_scaled(reflected, reflector.scale, x);
-  store_vector(values, reflected);
-  values[0] = 1.0;
-  reflected = load_vector(values);
-
-  double* const first_column = column(next, sweep.row);
-  store_vector(first_column, Vector{});
-  *first_column = reflector.beta;
-  for (std::int64_t c = 1; c < kB; ++c) {
-    double* const place = column(next, sweep.row + c);
-    Vector col = load_vector(place);
-    add_scaled(col, -sweep.tau * sweep.v[c], product);
-    add_scaled(col, -reflector.tau * dot(reflected, col), reflected);
-    store_vector(place, col);
-  }
-  store_vector(sweep.v, reflected);
-  sweep.tau = reflector.tau;
-  sweep.row = next;
 }
 
 }  // namespace lime::linalg

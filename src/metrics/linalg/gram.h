@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #include "core/matrix.h"
-#include "metrics/linalg/sliver_matrix.h"
+#include "linalg/panels.h"
+#include "metrics/linalg/symmetric_panels.h"
 
 namespace lime::linalg {
 
@@ -53,32 +54,33 @@ class GramBuilder {
   /// Computes Z Z^T if num_rows <= num_cols, else Z^T Z: the smaller of the two, which have the
   /// same non-zero eigenvalues. Time n d min(n, d) multiply-adds / 2.
   template <typename Scalar>
-  void smaller_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
+  void smaller_gram(const AffineRows<Scalar>& rows, SymmetricPanels& gram);
 
   /// Computes gram += Z^T Z, for rows that are added in pieces. Time n d^2 / 2 multiply-adds.
   /// @param gram  of size num_cols, initialised (by set_zero() at first).
   template <typename Scalar>
-  void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricSlivers& gram);
+  void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricPanels& gram);
 
   /// Computes product = X^T Y for two sets of the same number of rows, [x.num_cols, y.num_cols
-  /// padded with zeros to whole slivers]. Time n d_x d_y multiply-adds.
+  /// padded with zeros to whole panels]. Time n d_x d_y multiply-adds.
   template <typename Scalar>
-  void cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scalar>& y, SliverMatrix& product);
+  void cross_gram(const AffineRows<Scalar>& x, const AffineRows<Scalar>& y,
+                  Panels<double>& product);
 
-  void outer_gram(const SliverMatrix& matrix, SymmetricSlivers& gram);
+  void outer_gram(const Panels<double>& matrix, SymmetricPanels& gram);
 
   /// Computes K^2 of a symmetric matrix. Time n^3 / 2 multiply-adds.
-  void square(const SymmetricSlivers& matrix, SymmetricSlivers& squared);
+  void square(const SymmetricPanels& matrix, SymmetricPanels& squared);
 
  private:
-  SliverMatrix panel_;
-  SliverMatrix other_panel_;
+  Panels<double> panel_;
+  Panels<double> other_panel_;
 };
 
-double trace(const SymmetricSlivers& matrix);
-double squared_norm(const SliverMatrix& matrix);
+double trace(const SymmetricPanels& matrix);
+double squared_norm(const Panels<double>& matrix);
 /// Returns sum_ij a_ij b_ij = tr(A B) for symmetric matrices of one size.
-double inner_product(const SymmetricSlivers& a, const SymmetricSlivers& b);
-void clamp_elements(SymmetricSlivers& matrix);
+double inner_product(const SymmetricPanels& a, const SymmetricPanels& b);
+void clamp_elements(SymmetricPanels& matrix);
 
 }  // namespace lime::linalg

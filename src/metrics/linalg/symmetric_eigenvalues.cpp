@@ -89,7 +89,7 @@ struct SweepState {
 
 /// Scales the largest element of the matrix to about 1 by a power of two, which is exact, so that
 /// squares of its elements neither overflow nor underflow. Returns the exponent.
-int scale_to_unit_range(SymmetricSlivers& matrix) {
+int scale_to_unit_range(SymmetricPanels& matrix) {
   double largest = 0.0;
   for (const double value : matrix.values()) {
     // This form propagates NaN.
@@ -265,7 +265,7 @@ void TridiagonalEigenvalues::sweep(std::uint32_t active) {
   }
 }
 
-std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) {
+std::span<const double> SymmetricEigenvalues::compute(SymmetricPanels& matrix) {
   reduce(matrix, tridiagonal_);
   Tridiagonal* const one[] = {&tridiagonal_};
   const std::int64_t missing = tridiagonal_eigenvalues_.compute(one).front();
@@ -274,7 +274,7 @@ std::span<const double> SymmetricEigenvalues::compute(SymmetricSlivers& matrix) 
   return tridiagonal_.diagonal;
 }
 
-void SymmetricEigenvalues::reduce(SymmetricSlivers& matrix, Tridiagonal& tridiagonal) {
+void SymmetricEigenvalues::reduce(SymmetricPanels& matrix, Tridiagonal& tridiagonal) {
   const auto size = static_cast<std::size_t>(matrix.size());
   tridiagonal.exponent = scale_to_unit_range(matrix);
   tridiagonal.diagonal.resize(size);

@@ -7,7 +7,8 @@
 
 #include "core/simd/aligned_buffer.h"
 #include "metrics/linalg/band_reduction.h"
-#include "metrics/linalg/sliver_matrix.h"
+#include "metrics/linalg/band_to_tridiagonal.h"
+#include "metrics/linalg/symmetric_panels.h"
 
 namespace lime::linalg {
 
@@ -80,13 +81,13 @@ class SymmetricEigenvalues {
   /// @param matrix  overwritten.
   /// @return [size], ascending; valid until the next call.
   /// @throws NumericalError  if an element is not finite or the last stage does not converge.
-  std::span<const double> compute(SymmetricSlivers& matrix);
+  std::span<const double> compute(SymmetricPanels& matrix);
 
   /// Runs the first two stages: returns a tridiagonal matrix with the same eigenvalues, for callers
   /// that run the last stage for several matrices at once.
   /// @param matrix  overwritten.
   /// @throws NumericalError  if an element is not finite.
-  void reduce(SymmetricSlivers& matrix, Tridiagonal& tridiagonal);
+  void reduce(SymmetricPanels& matrix, Tridiagonal& tridiagonal);
 
  private:
   BandReduction band_reduction_;

@@ -6,25 +6,28 @@
 #include <cmath>
 #include <limits>
 
+#include "linalg/packed_product.h"
+
 namespace lime::neighbors {
 namespace {
 
-/// Columns per partial sum: slivers stay in the L1 cache, and rounding grows with blocks only.
+/// Columns per partial sum: panels stay in the L1 cache, and rounding grows with blocks only.
 constexpr std::int64_t kDepthBlock = 128;
 constexpr std::int64_t kMeanBlock = 256;
+constexpr std::int64_t kRows = kPanelRows<float>;
 
 using SimdF = simd::Vector<float>;
 constexpr auto kFloatLanes = static_cast<int>(simd::kLanes<float>);
 
-/// Query slivers per work item; each base sliver is compared with all of them while in cache.
-constexpr std::int64_t kGroupSlivers = 4;
-constexpr std::int64_t kGroupRows = kGroupSlivers * kSliverRows;
+/// Query panels per work item; each base panel is compared with all of them while in cache.
+constexpr std::int64_t kGroupPanels = 4;
+constexpr std::int64_t kGroupRows = kGroupPanels * kRows;
 
 /// Keeps the nearest candidates of one query: unsorted, and pruned whenever it is full.
 class Nearest {
  public:
   Nearest(std::int64_t wanted, std::int64_t self) : wanted_(wanted), self_(self) {
-    kept_.reserve(static_cast<std::size_t>(2 * wanted + kSliverRows));
+    kept_.reserve(static_cast<std::size_t>(2 * wanted + kRows));
   }
 
   /// Adds a candidate and returns the key above which further ones need not be added.
@@ -56,18 +59,18 @@ class Nearest {
   std::vector<Candidate> kept_;
 };
 
-/// Passes the products of one query sliver and one base sliver to the queries.
+/// Passes the products of one query panel and one base panel to the queries.
 ///
 /// The key of a candidate is its squared distance minus the squared norm of the query.
-void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
+void offer(const float* products, const PackedPoints& base, std::int64_t panel,
            std::span<Nearest> nearest, float* thresholds) {
-  const std::int64_t first = sliver * kSliverRows;
-  const auto num_base = static_cast<int>(std::min<std::int64_t>(kSliverRows, base.rows() - first));
+  const std::int64_t first = panel * kRows;
+  const auto num_base = static_cast<int>(std::min<std::int64_t>(kRows, base.rows() - first));
   const auto num_queries = static_cast<int>(nearest.size());
   for (int j = 0; j < num_base; ++j) {
     const SimdF norm(base.squared_norms()[first + j]);
-    for (std::int64_t i = 0; i < kSliverRows; i += kFloatLanes) {
-      const SimdF product = simd::load(products + j * kSliverRows + i);
+    for (std::int64_t i = 0; i < kRows; i += kFloatLanes) {
+      const SimdF product = simd::load(products + j * kRows + i);
       const SimdF key = norm - (product + product);
       const auto closer = key < simd::load(thresholds + i);
       if (!std::experimental::any_of(closer)) continue;
@@ -83,16 +86,15 @@ void offer(const float* products, const PackedPoints& base, std::int64_t sliver,
 void search_group(const PackedPoints& queries, const PackedPoints& base, std::int64_t first,
                   std::span<Nearest> nearest) {
   const auto rows = static_cast<std::int64_t>(nearest.size());
-  Eigen::ArrayXf products(kSliverRows * kSliverRows);
+  Eigen::ArrayXf products(kRows * kRows);
   Eigen::ArrayXf thresholds =
       Eigen::ArrayXf::Constant(kGroupRows, std::numeric_limits<float>::infinity());
-  for (std::int64_t s = 0; s < base.num_slivers(); ++s) {
-    for (std::int64_t row = 0; row < rows; row += kSliverRows) {
-      multiply_slivers(queries.sliver((first + row) / kSliverRows), base.sliver(s), base.dim(),
-                       products.data());
-      const auto in_sliver =
-          static_cast<std::size_t>(std::min<std::int64_t>(kSliverRows, rows - row));
-      offer(products.data(), base, s, nearest.subspan(static_cast<std::size_t>(row), in_sliver),
+  for (std::int64_t s = 0; s < base.num_panels(); ++s) {
+    for (std::int64_t row = 0; row < rows; row += kRows) {
+      panel_products(queries.panel((first + row) / kRows), base.panel(s), base.dim(),
+                     products.data());
+      const auto in_panel = static_cast<std::size_t>(std::min<std::int64_t>(kRows, rows - row));
+      offer(products.data(), base, s, nearest.subspan(static_cast<std::size_t>(row), in_panel),
             thresholds.data() + row);
     }
   }
@@ -129,41 +131,28 @@ Centering centering_of(const ConstMatrixRef& points, ThreadPool& pool) {
 }
 
 PackedPoints::PackedPoints(const ConstMatrixRef& points, const Centering& centering,
-                           ThreadPool& pool)
-    : rows_(points.rows()),
-      dim_(points.cols()),
-      data_(num_slivers() * kSliverRows * dim_),
-      squared_norms_(num_slivers() * kSliverRows) {
-  pool.parallel_for(num_slivers(), [&](std::int64_t s) {
-    float* const sliver = data_.data() + s * kSliverRows * dim_;
-    const std::int64_t first = s * kSliverRows;
-    for (int r = 0; r < kSliverRows; ++r) {
-      const bool exists = first + r < rows_;
-      const float* const row = exists ? points.row(first + r).data() : nullptr;
-      for (std::int64_t p = 0; p < dim_; ++p) {
-        const double value =
-            exists ? (static_cast<double>(row[p]) - centering.shift[p]) * centering.scale : 0.0;
-        sliver[p * kSliverRows + r] = static_cast<float>(value);
-      }
-    }
-    Eigen::ArrayXf products(kSliverRows * kSliverRows);
-    multiply_slivers(sliver, sliver, dim_, products.data());
-    for (int r = 0; r < kSliverRows; ++r) squared_norms_[first + r] = products[r * kSliverRows + r];
+                           ThreadPool& pool) {
+  panels_.resize(points.rows(), points.cols());
+  squared_norms_.resize(num_panels() * kRows);
+  pool.parallel_for(num_panels(), [&](std::int64_t index) {
+    float* const panel = panels_.panel(0, index);
+    const std::int64_t first = index * kRows;
+    linalg::pack_panel(panel, std::min(kRows, rows() - first), dim(),
+                       [&](std::int64_t r, std::int64_t p) {
+                         const auto value = static_cast<double>(points(first + r, p));
+                         return static_cast<float>((value - centering.shift[p]) * centering.scale);
+                       });
+    Eigen::ArrayXf products(kRows * kRows);
+    panel_products(panel, panel, dim(), products.data());
+    for (int r = 0; r < kRows; ++r) squared_norms_[first + r] = products[r * kRows + r];
   });
 }
 
-void multiply_slivers(const float* a, const float* b, std::int64_t dim, float* products) {
-  std::fill_n(products, kSliverRows * kSliverRows, 0.0F);
+void panel_products(const float* a, const float* b, std::int64_t dim, float* products) {
   for (std::int64_t p = 0; p < dim; p += kDepthBlock) {
-    const std::int64_t depth = std::min(kDepthBlock, dim - p);
-    for (int j = 0; j < kSliverRows; j += kTileCols) {
-      simd::RegisterTile<float, kSliverVectors, kTileCols> tile;
-      simd::multiply_add(tile, depth, a + p * kSliverRows, kSliverRows, b + p * kSliverRows + j,
-                         kSliverRows);
-      tile.visit(
-          products + j * kSliverRows, kSliverRows,
-          [](float* at, const simd::Vector<float>& sum) { simd::store(at, simd::load(at) + sum); });
-    }
+    linalg::multiply_panels<float>(a + p * kRows, b + p * kRows, std::min(kDepthBlock, dim - p),
+                                   {products, kRows},
+                                   p > 0 ? linalg::Accumulate::kYes : linalg::Accumulate::kNo);
   }
 }
 

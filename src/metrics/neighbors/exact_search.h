@@ -11,14 +11,11 @@
 #include "core/matrix.h"
 #include "core/simd/vector.h"
 #include "core/threads/thread_pool.h"
+#include "linalg/panels.h"
 
 namespace lime::neighbors {
 
-/// Rows of a sliver and columns of a register tile of float products.
-inline constexpr int kSliverVectors = 3;
-inline constexpr std::int64_t kSliverRows = kSliverVectors * simd::kLanes<float>;
-inline constexpr int kTileCols = simd::kLanes<float> >= 16 ? 8 : 4;
-static_assert(kSliverRows % kTileCols == 0);
+using linalg::kPanelRows;
 
 /// Preprocessing of points before rounding to float32: (x - shift) * scale, so that products
 /// neither lose digits to a common mean nor overflow. `scale` is a power of two.
@@ -30,31 +27,27 @@ struct Centering {
 /// Computes the mean of the rows, and the scale that maps the largest deviation to about 1.
 Centering centering_of(const ConstMatrixRef& points, ThreadPool& pool);
 
-/// Points packed as products read them: slivers of kSliverRows rows, column by column, then zeros.
+/// Points packed in panels, as products read them.
 class PackedPoints {
  public:
   PackedPoints(const ConstMatrixRef& points, const Centering& centering, ThreadPool& pool);
 
-  std::int64_t rows() const { return rows_; }
-  std::int64_t dim() const { return dim_; }
-  std::int64_t num_slivers() const { return (rows_ + kSliverRows - 1) / kSliverRows; }
-  const float* sliver(std::int64_t index) const {
-    return data_.data() + index * kSliverRows * dim_;
-  }
-  /// Returns the squared lengths, [num_slivers * kSliverRows], summed in the order of
-  /// multiply_slivers(): equal points have distance exactly 0.
+  std::int64_t rows() const { return panels_.rows(); }
+  std::int64_t dim() const { return panels_.depth(); }
+  std::int64_t num_panels() const { return panels_.num_panels(); }
+  const float* panel(std::int64_t index) const { return panels_.panel(0, index); }
+  /// Returns the squared lengths, [num_panels * kPanelRows], summed in the order of
+  /// panel_products(): equal points have distance exactly 0.
   const float* squared_norms() const { return squared_norms_.data(); }
 
  private:
-  std::int64_t rows_;
-  std::int64_t dim_;
-  Eigen::ArrayXf data_;
+  linalg::Panels<float> panels_;
   Eigen::ArrayXf squared_norms_;
 };
 
-/// Computes products[j, i] = <a row i, b row j> of two slivers, [kSliverRows, kSliverRows].
-/// Every product is summed in the same order.
-void multiply_slivers(const float* a, const float* b, std::int64_t dim, float* products);
+/// Computes products[j, i] = <a row i, b row j> of two panels, [kPanelRows, kPanelRows]. Every
+/// product is summed in the same order.
+void panel_products(const float* a, const float* b, std::int64_t dim, float* products);
 
 /// One found neighbour; ordered by distance, then by index.
 struct Candidate {

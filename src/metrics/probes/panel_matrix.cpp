@@ -6,6 +6,8 @@
 
 #include "core/simd/vector.h"
 #include "core/threads/thread_pool.h"
+#include "linalg/packed_product.h"
+#include "linalg/register_tile.h"
 
 namespace lime::probes {
 namespace {
@@ -15,8 +17,8 @@ using simd::Vector;
 template <typename Scalar> constexpr int kWidth = static_cast<int>(simd::kLanes<Scalar>);
 
 /// Registers of a strip per tile and operand column in a transposed product.
-constexpr int kTileVectors = 3;
-constexpr int kStripCols = kTileVectors * kWidth<float>;
+constexpr int kTileVectors = linalg::kPanelVectors<float>;
+constexpr int kStripCols = static_cast<int>(linalg::kPanelRows<float>);
 /// A tile is 4 x 5 sums in the product, 3 registers x 8 columns in the transposed one: with their
 /// operands both fill the 32 registers of AVX-512, and spill slightly on other CPUs.
 constexpr int kTileRows = 4;
@@ -64,12 +66,12 @@ void add_transposed(const float* x, std::int64_t num_rows, const Columns<Scalar>
                     std::int64_t first, std::int64_t row, Columns<double>& out, std::int64_t col) {
   const std::int64_t stride = in.count() > 1 ? in.column(1) - in.column(0) : 0;
   for (int part = 0; part < kStripCols; part += kTileVectors * kWidth<Scalar>) {
-    simd::RegisterTile<Scalar, kTileVectors, NC> sum;
-    simd::multiply_add(sum, num_rows, x + part, kStripCols, in.column(first) + row, 1, stride,
-                       [](const float* from) {
-                         const auto value = simd::load_as<Scalar>(from);
-                         return kSquared ? value * value : value;
-                       });
+    linalg::RegisterTile<Scalar, kTileVectors, NC> sum;
+    linalg::multiply_add(sum, num_rows, x + part, kStripCols, in.column(first) + row, 1, stride,
+                         [](const float* from) {
+                           const auto value = simd::load_as<Scalar>(from);
+                           return kSquared ? value * value : value;
+                         });
     constexpr int kCount = kTileVectors * kWidth<Scalar>;
     alignas(64) Scalar values[NC * kCount];
     sum.visit(values, kCount,
@@ -119,37 +121,17 @@ template <typename Scalar> void Columns<Scalar>::resize(std::int64_t count, std:
   data_ = buffer_.resize_zeroed(static_cast<std::size_t>(count * stride_));
 }
 
-struct PanelMatrix::Piece {
-  const float* data;          ///< [num_rows, kStripCols]
-  std::int64_t num_rows;      ///< a multiple of kTileRows
-  std::int64_t strip_stride;  ///< floats between the same rows of adjacent strips
-};
-
-std::int64_t PanelMatrix::padded_rows() const { return round_up(rows_, kTileRows); }
-std::int64_t PanelMatrix::padded_cols() const { return round_up(cols_, kStripCols); }
-std::int64_t PanelMatrix::num_chunks() const {
-  return (padded_rows() + kChunkRows - 1) / kChunkRows;
-}
-std::int64_t PanelMatrix::num_strips() const { return padded_cols() / kStripCols; }
-
-PanelMatrix::Piece PanelMatrix::piece(std::int64_t chunk, std::int64_t strip) const {
-  const std::int64_t num_rows = std::min(kChunkRows, padded_rows() - chunk * kChunkRows);
-  const std::int64_t stride = num_rows * kStripCols;
-  return {data_ + chunk * kChunkRows * padded_cols() + strip * stride, num_rows, stride};
-}
-
 void PanelMatrix::pack(const ConstMatrixRef& rows, std::span<const float> shift, ThreadPool& pool) {
   rows_ = rows.rows();
-  cols_ = rows.cols();
-  data_ = buffer_.resize(static_cast<std::size_t>(padded_rows() * padded_cols()));
+  packed_.resize(rows.cols(), round_up(rows_, kTileRows), kChunkRows);
   pool.parallel_for(num_chunks(), [&](std::int64_t chunk) {
+    const std::int64_t first = packed_.first_of(chunk);
     for (std::int64_t strip = 0; strip < num_strips(); ++strip) {
-      const Piece to = piece(chunk, strip);
       const std::int64_t col = strip * kStripCols;
-      const std::int64_t width = std::min<std::int64_t>(kStripCols, cols_ - col);
-      for (std::int64_t r = 0; r < to.num_rows; ++r) {
-        const std::int64_t row = chunk * kChunkRows + r;
-        float* const place = data_ + (to.data - data_) + r * kStripCols;
+      const std::int64_t width = std::min<std::int64_t>(kStripCols, cols() - col);
+      for (std::int64_t r = 0; r < packed_.depth_of(chunk); ++r) {
+        float* const place = packed_.panel(chunk, strip) + r * kStripCols;
+        const std::int64_t row = first + r;
         const std::int64_t filled = row < rows_ ? width : 0;
         for (std::int64_t j = 0; j < filled; ++j) {
           const float value = rows.data()[row * rows.outerStride() + col + j];
@@ -167,11 +149,11 @@ void PanelMatrix::multiply(const Columns<Scalar>& in, Columns<double>& out,
   assert(in.length() == padded_cols());
   out.resize(in.count(), padded_rows());
   pool.parallel_for(num_chunks(), [&](std::int64_t chunk) {
-    const Piece rows = piece(chunk, 0);
-    for (std::int64_t r = 0; r < rows.num_rows; r += kTileRows) {
+    const linalg::Slab<float> rows = packed_.slab(chunk);
+    for (std::int64_t r = 0; r < rows.depth; r += kTileRows) {
       for_tiles(in.count(), kProductCols, [&](std::int64_t c, auto width) {
-        multiply_tile<Scalar, width()>(rows.data + r * kStripCols, rows.strip_stride, num_strips(),
-                                       in, c, out, chunk * kChunkRows + r);
+        multiply_tile<Scalar, width()>(rows.data + r * kStripCols, rows.stride, num_strips(), in, c,
+                                       out, chunk * kChunkRows + r);
       });
     }
   });
@@ -184,9 +166,9 @@ void PanelMatrix::multiply_transposed(const Columns<Scalar>& in, Columns<double>
   out.resize(in.count(), padded_cols());
   pool.parallel_for(num_strips(), [&](std::int64_t strip) {
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
-      const Piece rows = piece(chunk, strip);
+      const float* const x = packed_.panel(chunk, strip);
       for_tiles(in.count(), kTransposedCols, [&](std::int64_t c, auto width) {
-        add_transposed<Scalar, width(), kSquared>(rows.data, rows.num_rows, in, c,
+        add_transposed<Scalar, width(), kSquared>(x, packed_.depth_of(chunk), in, c,
                                                   chunk * kChunkRows, out, strip * kStripCols);
       });
     }
@@ -203,26 +185,23 @@ void PanelMatrix::gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const {
     while ((below + 1) * (below + 2) / 2 <= item) ++below;
     const std::int64_t left = item - below * (below + 1) / 2;
     MatrixF sums = MatrixF::Zero(kBlockCols, kBlockCols);
+    const auto strips = [&](std::int64_t block) {
+      return linalg::PanelRange{block * kBlock, std::min((block + 1) * kBlock, num_strips())};
+    };
     for (std::int64_t chunk = 0; chunk < num_chunks(); ++chunk) {
-      for (std::int64_t b = 0; b < std::min(kBlock, num_strips() - below * kBlock); ++b) {
-        for (std::int64_t a = 0; a < std::min(kBlock, num_strips() - left * kBlock); ++a) {
-          const Piece x = piece(chunk, left * kBlock + a);
-          const Piece f = piece(chunk, below * kBlock + b);
-          for (int c = 0; c < kStripCols; c += kTransposedCols) {
-            simd::RegisterTile<float, kTileVectors, kTransposedCols> sum;
-            simd::multiply_add(sum, x.num_rows, x.data, kStripCols, f.data + c, kStripCols);
-            sum.visit(&sums(b * kStripCols + c, a * kStripCols), kBlockCols,
-                      [](float* at, const Vector<float>& value) {
-                        simd::store(at, simd::load(at) + value);
-                      });
-          }
-        }
-      }
+      const linalg::Slab<float> x = packed_.slab(chunk);
+      linalg::multiply_slabs(
+          x, strips(left), x, strips(below), linalg::Accumulate::kYes, linalg::Triangle::kBoth,
+          [&](std::int64_t a, std::int64_t b) {
+            return linalg::ProductBlock<float>{
+                &sums((b - below * kBlock) * kStripCols, (a - left * kBlock) * kStripCols),
+                kBlockCols};
+          });
     }
     const std::int64_t row = below * kBlockCols;
     const std::int64_t col = left * kBlockCols;
-    const std::int64_t height = std::min<std::int64_t>(kBlockCols, cols_ - row);
-    const std::int64_t width = std::min<std::int64_t>(kBlockCols, cols_ - col);
+    const std::int64_t height = std::min<std::int64_t>(kBlockCols, cols() - row);
+    const std::int64_t width = std::min<std::int64_t>(kBlockCols, cols() - col);
     out.block(row, col, height, width) = sums.topLeftCorner(height, width);
   });
 }

@@ -6,6 +6,7 @@
 
 #include "core/matrix.h"
 #include "core/simd/aligned_buffer.h"
+#include "linalg/panels.h"
 
 namespace lime {
 
@@ -49,10 +50,10 @@ class PanelMatrix {
   void pack(const ConstMatrixRef& rows, std::span<const float> shift, ThreadPool& pool);
 
   std::int64_t rows() const { return rows_; }
-  std::int64_t cols() const { return cols_; }
+  std::int64_t cols() const { return packed_.rows(); }
   /// Returns the padded size of operands; the padding must be 0.
-  std::int64_t padded_rows() const;
-  std::int64_t padded_cols() const;
+  std::int64_t padded_rows() const { return packed_.depth(); }
+  std::int64_t padded_cols() const { return num_strips() * linalg::kPanelRows<float>; }
 
   /// Computes out[k][i] = sum_j x[i, j] in[k][j]. @param in  [count][padded_cols]
   /// @param out  [count][padded_rows], resized.
@@ -69,15 +70,12 @@ class PanelMatrix {
   void gram(Eigen::Ref<MatrixF> out, ThreadPool& pool) const;
 
  private:
-  struct Piece;  // the part of one strip in one chunk
-  std::int64_t num_chunks() const;
-  std::int64_t num_strips() const;
-  Piece piece(std::int64_t chunk, std::int64_t strip) const;
+  std::int64_t num_chunks() const { return packed_.num_slabs(); }
+  std::int64_t num_strips() const { return packed_.num_panels(); }
 
-  AlignedBuffer<float> buffer_;
-  float* data_ = nullptr;
+  /// X^T: a panel is a strip of features, a slab a chunk of rows.
+  linalg::Panels<float> packed_;
   std::int64_t rows_ = 0;
-  std::int64_t cols_ = 0;
 };
 
 }  // namespace probes

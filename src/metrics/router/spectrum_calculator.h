@@ -36,7 +36,7 @@ class SpectrumCalculator {
 
  private:
   linalg::GramBuilder gram_builder_;
-  linalg::SymmetricSlivers gram_;
+  linalg::SymmetricPanels gram_;
   linalg::SymmetricEigenvalues eigenvalues_;
 };
 

@@ -12,8 +12,8 @@ namespace lime {
 namespace {
 
 using SimdF = simd::Vector<float>;
-using neighbors::kSliverRows;
 using neighbors::PackedPoints;
+constexpr std::int64_t kRows = neighbors::kPanelRows<float>;
 
 /// Returns the k nearest of `query` in the embedding; ties: lower index first.
 std::vector<std::int64_t> nearest_in(const MatrixD& embedding, std::int64_t query, std::int64_t k) {
@@ -31,17 +31,17 @@ std::vector<std::int64_t> nearest_in(const MatrixD& embedding, std::int64_t quer
   return nearest;
 }
 
-/// Returns squared distances from a sliver's queries to all points, minus a constant per query.
-Eigen::ArrayXf distance_keys(const PackedPoints& queries, std::int64_t sliver,
+/// Returns squared distances from a panel's queries to all points, minus a constant per query.
+Eigen::ArrayXf distance_keys(const PackedPoints& queries, std::int64_t panel,
                              const PackedPoints& base) {
-  Eigen::ArrayXf keys(base.num_slivers() * kSliverRows * kSliverRows);
-  for (std::int64_t s = 0; s < base.num_slivers(); ++s) {
-    float* const to = keys.data() + s * kSliverRows * kSliverRows;
-    neighbors::multiply_slivers(queries.sliver(sliver), base.sliver(s), base.dim(), to);
-    for (int j = 0; j < kSliverRows; ++j) {
-      const SimdF norm(base.squared_norms()[s * kSliverRows + j]);
-      for (int i = 0; i < kSliverRows; i += simd::kLanes<float>) {
-        float* const place = to + j * kSliverRows + i;
+  Eigen::ArrayXf keys(base.num_panels() * kRows * kRows);
+  for (std::int64_t s = 0; s < base.num_panels(); ++s) {
+    float* const to = keys.data() + s * kRows * kRows;
+    neighbors::panel_products(queries.panel(panel), base.panel(s), base.dim(), to);
+    for (int j = 0; j < kRows; ++j) {
+      const SimdF norm(base.squared_norms()[s * kRows + j]);
+      for (int i = 0; i < kRows; i += simd::kLanes<float>) {
+        float* const place = to + j * kRows + i;
         const SimdF product = simd::load(place);
         simd::store(place, norm - (product + product));
       }
@@ -56,10 +56,10 @@ double penalty(const Eigen::ArrayXf& keys, std::int64_t lane, std::int64_t query
   const auto k = std::ssize(nearest);
   std::vector<std::int64_t> rank(nearest.size(), 1);
   std::vector<float> limit;
-  for (const std::int64_t point : nearest) limit.push_back(keys[point * kSliverRows + lane]);
+  for (const std::int64_t point : nearest) limit.push_back(keys[point * kRows + lane]);
   const float farthest = *std::ranges::max_element(limit);
   for (std::int64_t other = 0; other < num_points; ++other) {
-    const float distance = keys[other * kSliverRows + lane];
+    const float distance = keys[other * kRows + lane];
     if (distance > farthest || other == query) continue;
     for (std::size_t i = 0; i < nearest.size(); ++i) {
       if (distance < limit[i] || (distance == limit[i] && other < nearest[i])) ++rank[i];
@@ -97,11 +97,11 @@ std::vector<double> trustworthiness_of_points(const ConstMatrixRef& points,
   const double scale = 2.0 / (k * (2.0 * all - 3.0 * k - 1.0));
   std::vector<double> result(queries.size());
   pool.parallel_for(
-      packed_queries.num_slivers(),
-      [&](std::int64_t sliver) {
-        const Eigen::ArrayXf keys = distance_keys(packed_queries, sliver, base);
-        const std::int64_t first = sliver * kSliverRows;
-        const std::int64_t rows = std::min<std::int64_t>(kSliverRows, std::ssize(queries) - first);
+      packed_queries.num_panels(),
+      [&](std::int64_t panel) {
+        const Eigen::ArrayXf keys = distance_keys(packed_queries, panel, base);
+        const std::int64_t first = panel * kRows;
+        const std::int64_t rows = std::min<std::int64_t>(kRows, std::ssize(queries) - first);
         for (std::int64_t lane = 0; lane < rows; ++lane) {
           const auto place = static_cast<std::size_t>(first + lane);
           const std::int64_t query = queries[place];

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
-#include "core/simd/vector.h"
+#include "linalg/panels.h"
 #include "model/decoders/decoder_weights.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/parallel_tiles.h"
@@ -22,20 +23,12 @@
 namespace lime {
 namespace {
 
-/// Register tile of kTileRows x kTileVectors vectors; with the operands it fills the registers.
-#if defined(__AVX512F__)
-constexpr int kTileRows = 12;
-#else
-constexpr int kTileRows = 6;
-#endif
-constexpr int kTileVectors = 2;
-template <typename T> constexpr std::int64_t kTileColumns = kTileVectors* simd::kLanes<T>;
-
-/// Inner elements per panel: a panel of b, kDepth * kTileColumns, stays in the L1 cache.
+/// Inner elements per slab of the products of gradients: a panel of a slab stays in the L1 cache.
 constexpr std::int64_t kDepth = 256;
-/// Register tiles per task along the rows: its panels of a stay in the L2 cache.
-constexpr std::int64_t kTaskTiles = 4;
-constexpr std::int64_t kTaskRows = kTaskTiles * kTileRows;
+/// Maximum bytes of the packed right factor: it stays in the L3 cache.
+constexpr std::int64_t kPackedBytes = 8 << 20;
+/// Minimum panels of it that are used together, so that the left factor is packed rarely.
+constexpr std::int64_t kFewestPanels = 32;
 
 /// Strided matrix; one of the strides is 1.
 template <typename T> struct Strided {
@@ -53,133 +46,82 @@ template <typename T> struct Strided {
   }
 };
 
-/// Packs `width` neighbours of each of `depth` steps into [depth][full_width], padded with zeros.
-template <typename T>
-void pack(T* to, const T* from, std::int64_t depth, std::int64_t step, std::int64_t width,
-          std::int64_t stride, std::int64_t full_width) {
-  if (width < full_width) std::fill(to, to + depth * full_width, T{0});
-  if (stride == 1) {
-    for (std::int64_t k = 0; k < depth; ++k) {
-      std::copy_n(from + k * step, width, to + k * full_width);
-    }
-    return;
-  }
-  // Blocks of steps keep both the source and the destination in cache.
-  constexpr std::int64_t kBlock = 16;
-  for (std::int64_t first = 0; first < depth; first += kBlock) {
-    const std::int64_t last = std::min(first + kBlock, depth);
-    for (std::int64_t i = 0; i < width; ++i) {
-      const T* const source = from + i * stride;
-      for (std::int64_t k = first; k < last; ++k) to[k * full_width + i] = source[k * step];
-    }
-  }
-}
-
-/// Computes c (+)= a b for one register tile of packed panels.
-template <typename T>
-void multiply_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int64_t depth,
-                   bool accumulate) {
-  simd::RegisterTile<T, kTileVectors, kTileRows> sums;
-  simd::multiply_add(sums, depth, b, kTileColumns<T>, a, kTileRows);
-  sums.visit(c, c_stride, [accumulate](T* at, const simd::Vector<T>& value) {
-    simd::store(at, accumulate ? value + simd::load(at) : value);
-  });
-}
-
-/// Computes the same for a tile that extends beyond c.
-template <typename T>
-void multiply_edge_tile(T* c, std::int64_t c_stride, const T* a, const T* b, std::int64_t depth,
-                        bool accumulate, std::int64_t rows, std::int64_t columns) {
-  alignas(64) T tile[kTileRows * kTileColumns<T>];
-  multiply_tile(tile, kTileColumns<T>, a, b, depth, false);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      T& to = c[i * c_stride + j];
-      to = tile[i * kTileColumns<T> + j] + (accumulate ? to : T{0});
-    }
-  }
-}
-
-/// One product: b is packed once for all tasks, a by each task for its rows.
+/// Computes c (+)= a b. The right factor is packed once for all tasks, the left one by each task
+/// for its rows. Tasks are assigned to threads; the order of the sums depends only on the shapes.
 template <typename T> class Product {
  public:
-  Product(const at::Tensor& out, const at::Tensor& a, const at::Tensor& b, bool accumulate)
-      : c_(out),
-        a_(a),
-        b_(b),
-        accumulate_(accumulate),
-        panels_(ceil_div(b_.columns, kTileColumns<T>)),
-        packed_b_(at::empty({panels_ * kTileColumns<T> * b_.rows}, out.options())) {}
+  static constexpr std::int64_t kRows = linalg::kPanelRows<T>;
+
+  /// @param slab_depth  inner elements that are summed before they are added to c
+  Product(const Strided<T>& c, const Strided<T>& a, const Strided<T>& b, std::int64_t slab_depth,
+          Accumulate accumulate)
+      : c_(c), a_(a), b_(b), slab_depth_(slab_depth), accumulate_(accumulate) {}
 
   void run() {
-    for_each_tile(panels_, 4 * b_.rows * kTileColumns<T>,
-                  [&] { return [&](std::int64_t panel) { pack_b(panel); }; });
-    // Few rows: the columns are split as well.
-    const std::int64_t row_tasks = ceil_div(c_.rows, kTaskRows);
-    constexpr std::int64_t kEnoughTasks = 48;
-    const std::int64_t column_tasks =
-        std::clamp<std::int64_t>(kEnoughTasks / row_tasks, 1, ceil_div(panels_, 4));
-    const std::int64_t panels_per_task = ceil_div(panels_, column_tasks);
-    for_each_tile(row_tasks * column_tasks,
-                  2 * kTaskRows * panels_per_task * kTileColumns<T> * a_.columns, [&] {
-                    const at::Tensor packed_a =
-                        at::empty({kTaskRows * std::min(kDepth, a_.columns)}, packed_b_.options());
-                    return [this, packed_a, column_tasks, panels_per_task](std::int64_t task) {
-                      const std::int64_t first = task % column_tasks * panels_per_task;
-                      multiply(task / column_tasks * kTaskRows, first,
-                               std::min(first + panels_per_task, panels_), packed_a.data_ptr<T>());
-                    };
-                  });
+    const std::int64_t panels = linalg::panels_for<T>(c_.columns);
+    const std::int64_t bytes = kRows * a_.columns * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t group = std::max(kFewestPanels, kPackedBytes / bytes);
+    for (std::int64_t first = 0; first < panels; first += group) {
+      const std::int64_t column = first * kRows;
+      multiply_columns(column, std::min(group * kRows, c_.columns - column));
+    }
   }
 
  private:
-  /// Returns the columns of `panel`, slab by slab of kDepth inner elements.
-  T* panel_at(std::int64_t panel, std::int64_t first_inner) const {
-    const std::int64_t depth = std::min(kDepth, b_.rows - first_inner);
-    return packed_b_.data_ptr<T>() + first_inner * panels_ * kTileColumns<T> +
-           panel * depth * kTileColumns<T>;
+  void multiply_columns(std::int64_t column, std::int64_t columns) {
+    packed_.resize(columns, a_.columns, slab_depth_);
+    const std::int64_t panels = packed_.num_panels();
+    for_each_tile(panels, 4 * kRows * a_.columns, [&] {
+      return [&](std::int64_t panel) { pack_columns(panel, column + panel * kRows); };
+    });
+    // Few rows: the columns are split as well.
+    const std::int64_t row_tasks = linalg::panels_for<T>(c_.rows);
+    constexpr std::int64_t kEnoughTasks = 48;
+    const std::int64_t column_tasks =
+        std::clamp<std::int64_t>(kEnoughTasks / row_tasks, 1, ceil_div(panels, 4));
+    const std::int64_t panels_per_task = ceil_div(panels, column_tasks);
+    for_each_tile(row_tasks * column_tasks, 2 * kRows * panels_per_task * kRows * a_.columns, [&] {
+      return [this, column, column_tasks, panels_per_task,
+              rows = std::make_shared<linalg::Panels<T>>()](std::int64_t task) {
+        const std::int64_t first = task % column_tasks * panels_per_task;
+        const std::int64_t last = std::min(first + panels_per_task, packed_.num_panels());
+        multiply_rows(task / column_tasks * kRows, column, {first, last}, *rows);
+      };
+    });
   }
 
-  void pack_b(std::int64_t panel) const {
-    const std::int64_t column = panel * kTileColumns<T>;
-    const std::int64_t width = std::min(kTileColumns<T>, b_.columns - column);
-    for (std::int64_t k = 0; k < b_.rows; k += kDepth) {
-      pack(panel_at(panel, k), b_.at(k, column), std::min(kDepth, b_.rows - k), b_.row_stride,
-           width, b_.column_stride, kTileColumns<T>);
+  void pack_columns(std::int64_t panel, std::int64_t column) {
+    const std::int64_t width = std::min(kRows, packed_.rows() - panel * kRows);
+    for (std::int64_t slab = 0; slab < packed_.num_slabs(); ++slab) {
+      linalg::pack_panel(packed_.panel(slab, panel), width, packed_.depth_of(slab),
+                         b_.at(packed_.first_of(slab), column), b_.column_stride, b_.row_stride);
     }
   }
 
-  void multiply(std::int64_t row, std::int64_t first_panel, std::int64_t last_panel,
-                T* packed_a) const {
-    const std::int64_t rows = std::min(kTaskRows, c_.rows - row);
-    for (std::int64_t k = 0; k < a_.columns; k += kDepth) {
-      const std::int64_t depth = std::min(kDepth, a_.columns - k);
-      for (std::int64_t r = 0; r < rows; r += kTileRows) {
-        pack(packed_a + r * depth, a_.at(row + r, k), depth, a_.column_stride,
-             std::min<std::int64_t>(kTileRows, rows - r), a_.row_stride, kTileRows);
-      }
-      for (std::int64_t panel = first_panel; panel < last_panel; ++panel) {
-        const std::int64_t column = panel * kTileColumns<T>;
-        const std::int64_t columns = std::min(kTileColumns<T>, c_.columns - column);
-        for (std::int64_t r = 0; r < rows; r += kTileRows) {
-          const bool adds = accumulate_ || k > 0;
-          T* const c = c_.at(row + r, column);
-          const std::int64_t tile_rows = std::min<std::int64_t>(kTileRows, rows - r);
-          if (tile_rows == kTileRows && columns == kTileColumns<T>) {
-            multiply_tile(c, c_.row_stride, packed_a + r * depth, panel_at(panel, k), depth, adds);
-          } else {
-            multiply_edge_tile(c, c_.row_stride, packed_a + r * depth, panel_at(panel, k), depth,
-                               adds, tile_rows, columns);
-          }
-        }
-      }
+  /// Multiplies the rows of one panel by some panels of the columns from `column` on.
+  void multiply_rows(std::int64_t row, std::int64_t column, const linalg::PanelRange& panels,
+                     linalg::Panels<T>& packed_rows) const {
+    const std::int64_t rows = std::min(kRows, c_.rows - row);
+    for (std::int64_t slab = 0; slab < packed_.num_slabs(); ++slab) {
+      packed_rows.resize(rows, packed_.depth_of(slab));
+      linalg::pack_panel(packed_rows.panel(0, 0), rows, packed_rows.depth(),
+                         a_.at(row, packed_.first_of(slab)), a_.row_stride, a_.column_stride);
+      const bool adds = accumulate_ == Accumulate::kYes || slab > 0;
+      linalg::multiply_slabs(packed_.slab(slab), panels, packed_rows.slab(0), {0, 1},
+                             adds ? linalg::Accumulate::kYes : linalg::Accumulate::kNo,
+                             linalg::Triangle::kBoth, [&](std::int64_t panel, std::int64_t) {
+                               const std::int64_t first = panel * kRows;
+                               return linalg::ProductBlock<T>{
+                                   c_.at(row, column + first), c_.row_stride,
+                                   std::min(kRows, packed_.rows() - first), rows};
+                             });
     }
   }
 
-  Strided<T> c_, a_, b_;
-  const bool accumulate_;
-  const std::int64_t panels_;
-  const at::Tensor packed_b_;
+  const Strided<T> c_, a_, b_;
+  const std::int64_t slab_depth_;
+  const Accumulate accumulate_;
+  linalg::Panels<T> packed_;
 };
 
 }  // namespace
@@ -198,86 +140,62 @@ void matrix_product_out(const at::Tensor& out, const at::Tensor& a, const at::Te
   }
   assert(out.stride(1) == 1 && a.size(1) == b.size(0));
   AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "matrix_product", [&] {
-    Product<scalar_t>(out, a, b, accumulate == Accumulate::kYes).run();
+    Product<scalar_t>(Strided<scalar_t>(out), Strided<scalar_t>(a), Strided<scalar_t>(b), kDepth,
+                      accumulate)
+        .run();
   });
 }
 
 namespace {
 
-/// ProductTile size for which packing is cheap compared with multiplying.
-constexpr std::int64_t kRowsPerTile = 256;
-constexpr std::int64_t kColumnsPerTile = 768;
-/// Long products use higher tiles, and narrower ones at the end to balance the threads.
-constexpr std::int64_t kLongProductRows = 2048;
-constexpr std::int64_t kHighTileRows = 512;
-constexpr std::int64_t kTailRows = 1024;
-constexpr std::int64_t kTailTileColumns = 192;
+/// Below this number of tokens, packing the weights costs more than the packed product saves.
+constexpr std::int64_t kFewRows = 64;
 /// A product for one token reads the weights once; narrow tiles distribute that over the threads.
 constexpr std::int64_t kTileColumnsOfOneRow = 64;
+constexpr std::int64_t kTileColumnsOfFewRows = 192;
 /// Columns of a wide product whose inner rows fit the L2 cache.
 constexpr std::int64_t kTileColumnsWide = 1024;
 
 /// Minimum work per thread, in multiply-adds, that is worth waking it.
 constexpr std::int64_t kOperationsPerThread = 1 << 19;
 
-/// Rows [row, row + rows) and columns [column, column + columns) of a product.
-struct ProductTile {
-  std::int64_t row = 0;
-  std::int64_t rows = 0;
-  std::int64_t column = 0;
-  std::int64_t columns = 0;
-};
+/// Computes out = x W^T for few tokens with Eigen, in the summation order of Product.
+template <typename T>
+void few_rows_kernel(const Strided<T>& out, const Strided<T>& x, const Strided<T>& weight) {
+  const ConstRowMajorView<T> a(x.data, x.rows, x.columns, Eigen::OuterStride<>(x.row_stride));
+  const std::int64_t width = x.rows == 1 ? kTileColumnsOfOneRow : kTileColumnsOfFewRows;
+  const auto run_tile = [&](std::int64_t tile) {
+    const std::int64_t first = tile * width;
+    const std::int64_t columns = std::min(width, weight.rows - first);
+    const ConstRowMajorView<T> b(weight.at(first, 0), columns, weight.columns,
+                                 Eigen::OuterStride<>(weight.row_stride));
+    RowMajorView<T> y(out.at(0, first), x.rows, columns, Eigen::OuterStride<>(out.row_stride));
+    slab_product(y, a, b.transpose());
+  };
+  for_each_tile(ceil_div(weight.rows, width), 2 * x.rows * width * weight.columns,
+                [&] { return run_tile; });
+}
 
-/// Splits a product into tiles, from the largest to the smallest. Depends only on its shape.
-std::vector<ProductTile> plan_tiles(std::int64_t rows, std::int64_t columns) {
-  std::vector<ProductTile> tiles;
-  for (std::int64_t row = 0; row < rows;) {
-    const bool is_long = rows >= kLongProductRows;
-    const bool is_tail = is_long && row + kTailRows >= rows;
-    const std::int64_t height =
-        std::min(is_long && !is_tail ? kHighTileRows : kRowsPerTile, rows - row);
-    const std::int64_t width = rows == 1 ? kTileColumnsOfOneRow
-                               : is_tail ? kTailTileColumns
-                                         : kColumnsPerTile;
-    for (std::int64_t column = 0; column < columns; column += width) {
-      tiles.push_back({row, height, column, std::min(width, columns - column)});
-    }
-    row += height;
-  }
-  return tiles;
+/// Returns the inner elements per slab: equal slabs of at most kMaxSlab.
+std::int64_t equal_slabs(std::int64_t inner) {
+  return std::max<std::int64_t>(1, ceil_div(inner, ceil_div(inner, kMaxSlab)));
 }
 
 template <typename T>
 void linear_kernel(const at::Tensor& out, const at::Tensor& x, const at::Tensor& weight,
                    const at::Tensor& bias) {
-  const std::int64_t rows = x.size(0);
-  const std::int64_t inner = x.size(1);
-  const std::int64_t columns = weight.size(0);
-  const std::vector<ProductTile> tiles = plan_tiles(rows, columns);
-  const T* const x_data = x.data_ptr<T>();
-  const T* const weight_data = weight.data_ptr<T>();
-  const T* const bias_data = bias.defined() ? bias.data_ptr<T>() : nullptr;
-  T* const out_data = out.data_ptr<T>();
-  const std::int64_t x_stride = x.stride(0);
-  const std::int64_t weight_stride = weight.stride(0);
-
-  const auto run_tile = [&](std::int64_t index) {
-    const ProductTile& tile = tiles[index];
-    const ConstRowMajorView<T> a(x_data + tile.row * x_stride, tile.rows, inner,
-                                 Eigen::OuterStride<>(x_stride));
-    const ConstRowMajorView<T> b(weight_data + tile.column * weight_stride, tile.columns, inner,
-                                 Eigen::OuterStride<>(weight_stride));
-    RowMajorView<T> y(out_data + tile.row * columns + tile.column, tile.rows, tile.columns,
-                      Eigen::OuterStride<>(columns));
-    slab_product(y, a, b.transpose());
-    if (bias_data != nullptr) {
-      y.rowwise() += Eigen::Map<const Eigen::RowVector<T, Eigen::Dynamic>>(bias_data + tile.column,
-                                                                           tile.columns);
-    }
-  };
-  const auto count = static_cast<std::int64_t>(tiles.size());
-  for_each_tile(count, 2 * rows * columns * inner / std::max<std::int64_t>(1, count),
-                [&] { return run_tile; });
+  const Strided<T> y(out);
+  if (y.rows < kFewRows) {
+    few_rows_kernel<T>(y, Strided<T>(x), Strided<T>(weight));
+  } else {
+    Product<T>(y, Strided<T>(x), Strided<T>(weight.t()), equal_slabs(x.size(1)), Accumulate::kNo)
+        .run();
+  }
+  if (!bias.defined()) return;
+  const ConstRow<T> row(bias.data_ptr<T>(), y.columns);
+  for_each_block(y.rows, 2 * y.columns, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) Row<T>(y.at(i, 0), y.columns) += row;
+  });
 }
 
 template <typename T>

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "linalg/packed_product.h"
+
 namespace lime {
 
 /// Matrix with contiguous rows, like those of tensors.
@@ -22,7 +24,7 @@ using ConstRowMajorView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen:
 template <typename T> using Row = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 template <typename T> using ConstRow = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-enum class Accumulate { kNo, kYes };
+using linalg::Accumulate;
 
 /// Multiplies two matrices: out = a b, or out += a b. Inference only.
 ///
@@ -64,10 +66,10 @@ std::int64_t parallel_grain(std::int64_t operations_per_item);
 
 /// Applies a linear layer: x W^T + b.
 ///
-/// On the CPU the product is split into tiles that depend only on the shapes; each is computed by
-/// one thread with Eigen. So results are bit-identical for any number of threads, and the speed
-/// does not depend on how well the available BLAS supports the CPU (docs/numerics.md). A LibTorch
-/// with MKL, another device or an autograd graph uses LibTorch's own product.
+/// On the CPU it is a product of matrix_product_out(), in slabs of at most kMaxSlab inner elements,
+/// or one of Eigen for few rows. So results are bit-identical for any number of threads, and the
+/// speed does not depend on how well the available BLAS supports the CPU (docs/numerics.md). A
+/// LibTorch with MKL, another device or an autograd graph uses LibTorch's own product.
 ///
 /// @param x       [..., in_features]
 /// @param weight  [out_features, in_features]

@@ -69,8 +69,8 @@ TEST(RowMomentsTest, EqualTheProductsWhateverTheShiftAndThePieces) {
     first.merge(second);
     EXPECT_EQ(first.count(), 90);
     EXPECT_LT((first.mean() - x.colwise().mean().transpose()).cwiseAbs().maxCoeff(), 1e-13);
-    const linalg::SymmetricSlivers raw = first.raw_gram();
-    const linalg::SymmetricSlivers about_mean = first.centred_gram();
+    const linalg::SymmetricPanels raw = first.raw_gram();
+    const linalg::SymmetricPanels about_mean = first.centred_gram();
     const MatrixD expected_raw = x.transpose() * x;
     const MatrixD expected_centred = centred.transpose() * centred;
     for (Eigen::Index r = 0; r < 31; ++r) {

@@ -21,7 +21,7 @@ MatrixD naive_smaller_gram(const MatrixD& z) {
   return z.rows() <= z.cols() ? MatrixD(z * z.transpose()) : MatrixD(z.transpose() * z);
 }
 
-MatrixD dense(const SymmetricSlivers& matrix) {
+MatrixD dense(const SymmetricPanels& matrix) {
   MatrixD result(matrix.size(), matrix.size());
   for (Eigen::Index r = 0; r < matrix.size(); ++r) {
     for (Eigen::Index c = 0; c <= r; ++c) result(r, c) = result(c, r) = matrix.at(r, c);
@@ -36,8 +36,8 @@ struct Shape {
 
 TEST(GramTest, EqualsTheNaiveProductForEveryShape) {
   GramBuilder builder;
-  SymmetricSlivers gram;
-  // Below, at and above the sizes of slivers, blocks and packed panels.
+  SymmetricPanels gram;
+  // Below, at and above the sizes of panels, blocks and slabs.
   for (const Shape shape :
        {Shape{1, 1}, {2, 5}, {5, 2}, {24, 24}, {25, 300}, {256, 257}, {300, 49}, {210, 600}}) {
     const MatrixD z = random_matrix(shape.rows, shape.cols, 1);
@@ -51,13 +51,13 @@ TEST(GramTest, EqualsTheNaiveProductForEveryShape) {
 
 TEST(GramTest, StoresBlocksOnTheDiagonalWholeAndZerosBehindTheEnd) {
   GramBuilder builder;
-  SymmetricSlivers gram;
+  SymmetricPanels gram;
   for (const Shape shape : {Shape{70, 25}, {300, 50}, {33, 90}}) {
     const MatrixD z = random_matrix(shape.rows, shape.cols, 7);
     builder.smaller_gram(view(z), gram);
     const MatrixD expected = naive_smaller_gram(z);
     for (Eigen::Index r = 0; r < gram.padded_size(); ++r) {
-      for (Eigen::Index c = 0; c < kSliverRows * (r / kSliverRows + 1); ++c) {
+      for (Eigen::Index c = 0; c < kPanelRows<double> * (r / kPanelRows<double> + 1); ++c) {
         const bool inside = r < gram.size() && c < gram.size();
         EXPECT_NEAR(gram.at(r, c), inside ? expected(r, c) : 0.0, 1e-13 * z.squaredNorm())
             << r << ", " << c << " of " << gram.size();
@@ -81,7 +81,7 @@ TEST(GramTest, AppliesShiftAndScalesWhileReading) {
     if (transposed) rows.num_rows = 20;
     const MatrixD used = transposed ? MatrixD(z.topRows(20)) : z;
     GramBuilder builder;
-    SymmetricSlivers gram;
+    SymmetricPanels gram;
     builder.smaller_gram(rows, gram);
     EXPECT_LT((dense(gram) - naive_smaller_gram(used)).norm(), 1e-13 * used.squaredNorm());
   }
@@ -92,7 +92,7 @@ TEST(GramTest, ReadsFloatRowsWithAStride) {
   const AffineRows<float> rows{
       .x = x.data() + 3, .num_rows = 30, .num_cols = 20, .row_stride = x.cols()};
   GramBuilder builder;
-  SymmetricSlivers gram;
+  SymmetricPanels gram;
   builder.smaller_gram(rows, gram);
   const MatrixD z = x.block(0, 3, 30, 20).cast<double>();
   EXPECT_LT((dense(gram) - naive_smaller_gram(z)).norm(), 1e-13 * z.squaredNorm());
@@ -101,8 +101,8 @@ TEST(GramTest, ReadsFloatRowsWithAStride) {
 TEST(GramTest, SquaresAndTakesInnerProducts) {
   const MatrixD z = random_matrix(80, 100, 7);
   GramBuilder builder;
-  SymmetricSlivers gram;
-  SymmetricSlivers squared;
+  SymmetricPanels gram;
+  SymmetricPanels squared;
   builder.smaller_gram(view(z), gram);
   builder.square(gram, squared);
   const MatrixD k = naive_smaller_gram(z);
@@ -115,16 +115,16 @@ TEST(GramTest, SquaresAndTakesInnerProducts) {
 TEST(GramTest, ClampsElements) {
   const MatrixD z = random_matrix(30, 30, 8);
   GramBuilder builder;
-  SymmetricSlivers gram;
+  SymmetricPanels gram;
   builder.smaller_gram(view(z), gram);
   clamp_elements(gram);
   EXPECT_LT((dense(gram) - naive_smaller_gram(z).cwiseMax(0.0)).norm(), 1e-12);
 }
 
 TEST(GramTest, AddsPiecesInMemoryThatHeldSomethingElse) {
-  SymmetricSlivers gram;
+  SymmetricPanels gram;
   gram.resize(48);
-  std::fill(gram.sliver(0), gram.sliver(gram.num_slivers()), 1e3);
+  std::fill(gram.panel(0), gram.panel(gram.num_panels()), 1e3);
   gram.resize(6);
   gram.values().setZero();
   const MatrixD z = random_matrix(16, 6, 3).cast<double>();
@@ -132,8 +132,8 @@ TEST(GramTest, AddsPiecesInMemoryThatHeldSomethingElse) {
   builder.add_feature_gram(view(z.topRows(7)), gram);
   builder.add_feature_gram(view(z.bottomRows(9)), gram);
   EXPECT_LT((dense(gram) - z.transpose() * z).cwiseAbs().maxCoeff(), 1e-12);
-  for (std::int64_t row = 0; row < kSliverRows; ++row) {
-    for (std::int64_t col = 0; col < kSliverRows; ++col) {
+  for (std::int64_t row = 0; row < kPanelRows<double>; ++row) {
+    for (std::int64_t col = 0; col < kPanelRows<double>; ++col) {
       if (row < 6 && col < 6) continue;
       EXPECT_EQ(gram.at(row, col), 0.0) << row << " " << col;
     }
@@ -142,11 +142,11 @@ TEST(GramTest, AddsPiecesInMemoryThatHeldSomethingElse) {
 
 TEST(GramTest, ReusesItsMemoryWithoutATrace) {
   GramBuilder builder;
-  SymmetricSlivers reused;
+  SymmetricPanels reused;
   builder.smaller_gram(view(random_matrix(300, 310, 9)), reused);
   const MatrixD z = random_matrix(31, 70, 10);
   builder.smaller_gram(view(z), reused);
-  SymmetricSlivers fresh;
+  SymmetricPanels fresh;
   GramBuilder().smaller_gram(view(z), fresh);
   EXPECT_EQ(dense(reused), dense(fresh));
 }

@@ -17,21 +17,21 @@ namespace {
 
 using lime::testing::random_matrix;
 
-SymmetricSlivers slivers_of(const MatrixD& matrix) {
-  SymmetricSlivers result;
+SymmetricPanels packed_of(const MatrixD& matrix) {
+  SymmetricPanels result;
   result.resize(matrix.rows());
-  std::fill(result.sliver(0), result.sliver(result.num_slivers()), 0.0);
+  std::fill(result.panel(0), result.panel(result.num_panels()), 0.0);
   for (Eigen::Index r = 0; r < matrix.rows(); ++r) {
-    const Eigen::Index end = kSliverRows * (r / kSliverRows + 1);
+    const Eigen::Index end = kPanelRows<double> * (r / kPanelRows<double> + 1);
     for (Eigen::Index c = 0; c < std::min(end, matrix.rows()); ++c) result.at(r, c) = matrix(r, c);
   }
   return result;
 }
 
 VectorD eigenvalues_of(const MatrixD& matrix) {
-  SymmetricSlivers slivers = slivers_of(matrix);
+  SymmetricPanels packed = packed_of(matrix);
   SymmetricEigenvalues solver;
-  const std::span<const double> values = solver.compute(slivers);
+  const std::span<const double> values = solver.compute(packed);
   return Eigen::Map<const VectorD>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
@@ -53,7 +53,7 @@ double tolerance(const VectorD& values) {
 }
 
 TEST(SymmetricEigenvaluesTest, EqualsEigenForEverySize) {
-  // Below, at and above the bandwidth and the sizes of slivers, and several panels.
+  // Below, at and above the bandwidth and the sizes of panels.
   for (const Eigen::Index size : {1, 2, 3, 5, 24, 25, 47, 48, 49, 50, 72, 73, 96, 97, 145, 300}) {
     const MatrixD matrix = random_symmetric(size, static_cast<std::uint64_t>(size));
     const VectorD expected = lime::testing::eigenvalues_by_eigen(matrix);
@@ -97,10 +97,10 @@ TEST(SymmetricEigenvaluesTest, KeepsItsAccuracyForTinyAndHugeElements) {
 
 TEST(SymmetricEigenvaluesTest, GivesTheSameBitsInReusedMemory) {
   SymmetricEigenvalues solver;
-  SymmetricSlivers large = slivers_of(random_symmetric(250, 4));
+  SymmetricPanels large = packed_of(random_symmetric(250, 4));
   solver.compute(large);
   const MatrixD matrix = random_symmetric(101, 5);
-  SymmetricSlivers small = slivers_of(matrix);
+  SymmetricPanels small = packed_of(matrix);
   const std::span<const double> values = solver.compute(small);
   EXPECT_EQ(eigenvalues_of(matrix), Eigen::Map<const VectorD>(values.data(), 101));
 }
