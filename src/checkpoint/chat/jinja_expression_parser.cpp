@@ -137,10 +137,10 @@ class ExpressionParser {
     }
     if (rest.empty()) return first;
     return [first = std::move(first), rest = std::move(rest)](Frame& frame) -> Value {
-      frame.rendering.step();
       Value left = first(frame);
       for (const auto& [op, operand] : rest) {
         Value right = operand(frame);
+        frame.rendering.step(std::min(left.extent().bytes, right.extent().bytes));
         if (!holds(op, left, right)) return false;
         left = std::move(right);
       }

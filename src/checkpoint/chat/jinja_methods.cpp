@@ -241,22 +241,24 @@ std::vector<Value> entries(const Dict& dict, std::string_view name) {
 
 std::optional<Value> dict_method(const Value& object, std::string_view name) {
   if (name == "keys" || name == "values" || name == "items") {
-    return Value::function([object, name = std::string(name)](const Arguments&) {
+    const auto list = [object, name = std::string(name)](const Arguments&) {
       return Value::list(entries(*object.dict(), name));
-    });
+    };
+    return Value::function(list, object.extent());
   }
   if (name != "get") return std::nullopt;
-  return Value::function([object](const Arguments& arguments) {
+  const auto get = [object](const Arguments& arguments) {
     const std::optional<Value> key = arguments.find(0, "key");
     throw_if<FormatError>(!key, "get needs a key");
     const Value* const found = key->text() ? object.dict()->find(*key->text()) : nullptr;
     return found != nullptr ? *found : arguments.find(1, "default").value_or(Value(None{}));
-  });
+  };
+  return Value::function(get, object.extent());
 }
 
 std::optional<Value> list_method(const Value& object, std::string_view name) {
   if (name != "index" && name != "count") return std::nullopt;
-  return Value::function([object, name = std::string(name)](const Arguments& arguments) {
+  const auto method = [object, name = std::string(name)](const Arguments& arguments) {
     const std::optional<Value> item = arguments.find(0, "value");
     throw_if<FormatError>(!item, "{} needs a value", name);
     const auto& items = object.list()->items;
@@ -264,7 +266,8 @@ std::optional<Value> list_method(const Value& object, std::string_view name) {
     const auto found = std::ranges::find(items, *item);
     throw_if<FormatError>(found == items.end(), "the value is not in the list");
     return Value(static_cast<std::int64_t>(found - items.begin()));
-  });
+  };
+  return Value::function(method, object.extent());
 }
 
 }  // namespace

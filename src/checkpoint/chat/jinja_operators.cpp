@@ -29,8 +29,9 @@ Value repeated(const Value& value, std::int64_t count) {
   const auto times = static_cast<std::size_t>(std::max<std::int64_t>(count, 0));
   const std::size_t size = value.text() ? value.text()->size() : value.list()->items.size();
   const std::size_t limit = value.text() ? kMaxTextBytes : kMaxListItems;
-  if (size > 0) check_length(times > limit ? limit + 1 : size * times, limit);
   if (size == 0) return value;
+  check_length(times > limit ? limit + 1 : size * times, limit);
+  check_length(value.extent().bytes * times, kMaxTextBytes);
   if (value.text() != nullptr) {
     std::string text;
     for (std::size_t i = 0; i < times; ++i) text += *value.text();

@@ -8,8 +8,7 @@
 
 namespace lime::jinja {
 
-/// Largest text or list that an operation may make, so that a hostile template cannot fill memory.
-inline constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20;
+/// Longest list that an operation may make, so that a hostile template cannot fill memory.
 inline constexpr std::size_t kMaxListItems = 100'000;
 
 // These functions throw FormatError, without a place, for operands that Python or Jinja refuses.

@@ -56,7 +56,7 @@ Value loop_variable(const std::vector<Value>& items, std::size_t i) {
   const auto count = static_cast<std::int64_t>(items.size());
   const Value before = i > 0 ? items[i - 1] : Value(Undefined{"previtem"});
   const Value after = i + 1 < items.size() ? items[i + 1] : Value(Undefined{"nextitem"});
-  const Function cycle = [i](const Arguments& arguments) {
+  const auto cycle = [i](const Arguments& arguments) {
     throw_if<FormatError>(arguments.positional.empty(), "cycle needs values");
     return arguments.positional[i % arguments.positional.size()];
   };
@@ -279,7 +279,7 @@ class Parser {
       const Value object = frame.scope->find(name);
       throw_if<FormatError>(object.name_space() == nullptr,
                             "'{}' must be a namespace for its attribute to be set", name);
-      object.name_space()->at(attribute_name) = value(frame);
+      object.name_space()->set(attribute_name, value(frame));
       return Flow::kNext;
     };
   }
@@ -299,8 +299,8 @@ class Parser {
     macro->body = block_up_to("endmacro");
     return [macro = std::move(macro)](Frame& frame) {
       // The scope holds the function, which must not hold the scope.
-      const Function function = [macro, around = std::weak_ptr(frame.scope),
-                                 &rendering = frame.rendering](const Arguments& arguments) {
+      const auto function = [macro, around = std::weak_ptr(frame.scope),
+                             &rendering = frame.rendering](const Arguments& arguments) {
         const std::shared_ptr<Scope> scope = around.lock();
         throw_if<FormatError>(scope == nullptr, "the macro '{}' is called outside of its block",
                               macro->name);

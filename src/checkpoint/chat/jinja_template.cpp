@@ -37,9 +37,9 @@ Value make_namespace(const Arguments& arguments) {
   auto space = std::make_shared<Namespace>();
   for (const Value& value : arguments.positional) {
     throw_if<FormatError>(value.dict() == nullptr, "namespace takes dicts and named values");
-    for (const auto& [name, item] : value.dict()->items) space->at(name) = item;
+    for (const auto& [name, item] : value.dict()->items) space->set(name, item);
   }
-  for (const auto& [name, value] : arguments.named) space->at(name) = value;
+  for (const auto& [name, value] : arguments.named) space->set(name, value);
   return space;
 }
 

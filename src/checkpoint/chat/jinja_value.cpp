@@ -13,6 +13,7 @@ namespace lime::jinja {
 namespace {
 
 constexpr std::int64_t kMaxIndent = 100;
+constexpr int kMaxNesting = 100;
 
 /// Returns `repr(number)`.
 std::string number_repr(double number) {
@@ -139,12 +140,29 @@ const Value* Dict::find(std::string_view key) const {
   return found == items.end() ? nullptr : &found->second;
 }
 
-Value& Namespace::at(std::string_view name) {
-  for (auto& [key, value] : attributes) {
-    if (key == name) return value;
-  }
-  return attributes.emplace_back(std::string(name), Undefined{std::string(name)}).second;
+void Extent::add(const Extent& item) {
+  bytes += item.bytes;
+  depth = std::max(depth, item.depth + 1);
+  has_namespace = has_namespace || item.has_namespace;
+  throw_if<FormatError>(depth > kMaxNesting, "lists and dicts must be nested at most {} deep",
+                        kMaxNesting);
+  throw_if<FormatError>(bytes > kMaxTextBytes, "a list or dict must have at most {} bytes",
+                        kMaxTextBytes);
 }
+
+void Namespace::set(std::string_view name, Value value) {
+  throw_if<FormatError>(value.extent().has_namespace,
+                        "the attribute '{}' of a namespace must not contain a namespace", name);
+  for (auto& [key, attribute] : attributes) {
+    if (key == name) {
+      attribute = std::move(value);
+      return;
+    }
+  }
+  attributes.emplace_back(std::string(name), std::move(value));
+}
+
+Value Function::operator()(const Arguments& arguments) const { return call(arguments); }
 
 std::optional<Value> Arguments::find(std::size_t place, std::string_view name) const {
   if (place < positional.size()) return positional[place];
@@ -155,15 +173,22 @@ std::optional<Value> Arguments::find(std::size_t place, std::string_view name) c
 }
 
 Value Value::list(std::vector<Value> items, bool is_tuple) {
-  return std::make_shared<const List>(List{std::move(items), is_tuple});
+  Extent extent;
+  for (const Value& item : items) extent.add(item.extent());
+  return std::make_shared<const List>(List{std::move(items), is_tuple, extent});
 }
 
 Value Value::dict(std::vector<std::pair<std::string, Value>> items) {
-  return std::make_shared<const Dict>(Dict{std::move(items)});
+  Extent extent;
+  for (const auto& [key, item] : items) {
+    extent.bytes += key.size();
+    extent.add(item.extent());
+  }
+  return std::make_shared<const Dict>(Dict{std::move(items), extent});
 }
 
-Value Value::function(Function function) {
-  return std::make_shared<const Function>(std::move(function));
+Value Value::function(std::function<Value(const Arguments&)> call, Extent extent) {
+  return std::make_shared<const Function>(Function{std::move(call), extent});
 }
 
 Value Value::of_json(const Json& json) {
@@ -201,6 +226,17 @@ Namespace* Value::name_space() const {
 const Function* Value::function() const {
   const auto* const held = get_if<std::shared_ptr<const Function>>();
   return held == nullptr ? nullptr : held->get();
+}
+
+Extent Value::extent() const {
+  Extent extent;
+  if (text() != nullptr) extent.bytes = text()->size();
+  if (list() != nullptr) extent = list()->extent;
+  if (dict() != nullptr) extent = dict()->extent;
+  if (function() != nullptr) extent = function()->extent;
+  if (name_space() != nullptr) extent.has_namespace = true;
+  extent.bytes += sizeof(Value);
+  return extent;
 }
 
 std::optional<std::int64_t> Value::integer() const {

@@ -17,6 +17,19 @@ namespace lime::jinja {
 
 class Value;
 
+/// Longest text of a template, also of all texts in a list or dict together.
+inline constexpr std::size_t kMaxTextBytes = std::size_t{16} << 20;
+
+/// What a value holds: bounds the time and the stack that printing, comparing and destroying it
+/// take.
+struct Extent {
+  std::size_t bytes = 0;       ///< of everything in it, as often as it is in it
+  int depth = 0;               ///< of lists and dicts in lists and dicts
+  bool has_namespace = false;  ///< a namespace is in it, or is the value
+
+  /// Adds an item of a list or dict. @throws FormatError  if they are nested too deep or too large
+  void add(const Extent& item);
+};
 /// A name or attribute that does not exist. It prints as nothing; most operations refuse it.
 struct Undefined {
   std::string name;
@@ -29,11 +42,13 @@ struct None {};
 struct List {
   std::vector<Value> items;
   bool is_tuple = false;
+  Extent extent;
 };
 
 /// A dict with text as keys, in their order. Templates cannot change one.
 struct Dict {
   std::vector<std::pair<std::string, Value>> items;
+  Extent extent;
 
   const Value* find(std::string_view key) const;
 };
@@ -42,7 +57,8 @@ struct Dict {
 struct Namespace {
   std::vector<std::pair<std::string, Value>> attributes;
 
-  Value& at(std::string_view name);
+  /// @throws FormatError  if a namespace is in the value: it could then hold itself
+  void set(std::string_view name, Value value);
 };
 
 struct Arguments {
@@ -54,7 +70,12 @@ struct Arguments {
 };
 
 /// A function of the template's variables: a macro, a method bound to its object, or a global.
-using Function = std::function<Value(const Arguments&)>;
+struct Function {
+  std::function<Value(const Arguments&)> call;
+  Extent extent;  ///< of the object that it is bound to
+
+  Value operator()(const Arguments& arguments) const;
+};
 
 /// A value of a template, with the semantics of Python. Copies share lists and dicts.
 class Value {
@@ -72,7 +93,7 @@ class Value {
 
   static Value list(std::vector<Value> items, bool is_tuple = false);
   static Value dict(std::vector<std::pair<std::string, Value>> items);
-  static Value function(Function function);
+  static Value function(std::function<Value(const Arguments&)> call, Extent extent = {});
   static Value of_json(const Json& json);
 
   template <typename T> const T* get_if() const { return std::get_if<T>(&content_); }
@@ -88,6 +109,7 @@ class Value {
   /// Returns a number of any type, also of True and False.
   std::optional<double> number() const;
 
+  Extent extent() const;
   /// Returns `bool(value)`.
   bool truth() const;
   /// Returns `str(value)`: "True", "None", "1.0", "['a', 1]".

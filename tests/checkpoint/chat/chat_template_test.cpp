@@ -88,6 +88,18 @@ TEST(ChatTemplateTest, BoundsWhatAHostileTemplateTakes) {
       "{% for i in range(30) %}{% set x = messages %}{% endfor %}"
       "{% set n = namespace(t='aaaaaaaa') %}"
       "{% for i in range(40) %}{% set n.t = n.t ~ n.t %}{% endfor %}");
+  // A namespace that holds itself would never be freed.
+  refused("{% set n = namespace() %}{% set n.self = n %}");
+  refused("{% set n = namespace() %}{% set n.self = [{'a': n}] %}");
+  refused("{% set n = namespace() %}{% set n.f = {'a': n}.items %}");
+  const auto repeatedly = [](const std::string& statement) {
+    return "{% set n = namespace(x=[1]) %}{% for a in range(150) %}{% for b in range(200) %}" +
+           statement + "{% endfor %}{% endfor %}";
+  };
+  refused(repeatedly("{% set n.x = [n.x] %}"));
+  refused(repeatedly("{% set n.x = {'x': n.x}.get %}{% set n.x = [n.x].count %}"));
+  refused(repeatedly("{% set n.x = [n.x, n.x] %}") + "{{ n.x == n.x }}");
+  refused("{% set x = ['a' * 100000] * 100000 %}");
   refused("{{ " + std::string(100'000, '(') + "1" + std::string(100'000, ')') + " }}");
   std::string chain = "{{ 1";
   for (int i = 0; i < 100'000; ++i) chain += " + 1";
