@@ -347,12 +347,20 @@ std::int64_t pass_elements_per_token(const ModelConfig& config) {
   const auto [carried, mix] = routing_elements(config);
   // The normalised stream and the branch output; projections before and after rotation, attention
   // input; gate, up and their product; the stream itself and the outputs of earlier layers.
+  // Experts: their outputs; logits, weights and indices, of 8 bytes; the shared expert as an MLP.
+  const DecoderSpec& spec = config.spec;
   std::int64_t inner = 0;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    inner = std::max(inner, config.mlp_width(layer));
+    std::int64_t own = 3 * config.mlp_width(layer);
+    if (const ExpertsSpec* const experts = spec.experts_of(layer)) {
+      const std::int64_t selected = experts->num_experts_per_tok;
+      own += selected * (2 * hidden + 4) + 2 * experts->num_experts;
+      if (experts->shared_intermediate_size)
+        own += 3 * *experts->shared_intermediate_size + 3 * hidden;
+    }
+    inner = std::max(inner, own);
   }
-  std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + 3 * inner + carried + mix;
-  const DecoderSpec& spec = config.spec;
+  std::int64_t elements = 3 * hidden + 3 * q + 4 * kv + inner + carried + mix;
   if (spec.qk_norm != QkNorm::kNone) elements += q + kv;
   if (spec.norm_placement != NormPlacement::kBefore) elements += hidden;
   if (spec.parallel_residual || spec.residual_multiplier != 1.0) elements += hidden;

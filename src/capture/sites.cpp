@@ -2,6 +2,7 @@
 #include "capture/sites.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "checkpoint/router_layout.h"
@@ -74,6 +75,9 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
     case HookKind::kMlpPre:
     case HookKind::kMlpPreLinear:
     case HookKind::kMlpPost: return config.mlp_width(layer);
+    case HookKind::kRouterLogits: return config.spec.experts->num_experts;
+    case HookKind::kExpertWeights:
+    case HookKind::kExpertIndices: return config.spec.experts->num_experts_per_tok;
     case HookKind::kPattern: return config.num_attention_heads;
     case HookKind::kRoute: return config.num_key_value_heads * route_width(config, layer);
     case HookKind::kDepthWeights:
@@ -83,6 +87,26 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
     default: return config.hidden_size;
   }
 }
+
+namespace {
+
+/// Returns the layers that have a site: those with experts have a router, the others an MLP.
+std::vector<int> layers_having(const CaptureSite& site, const std::vector<int>& selected,
+                               const ModelConfig& config) {
+  std::vector<int> having;
+  std::ranges::copy_if(selected, std::back_inserter(having), [&](int layer) {
+    return has_hook(config, {site.kind, layer});
+  });
+  throw_if(having.empty(), OptionName("sites"), "no selected layer of '{}' has '{}': {}",
+           config.family, site.name,
+           config.spec.experts ? "layers with experts have mlp.hook_router_logits, "
+                                 "mlp.hook_expert_weights and mlp.hook_expert_indices, the others "
+                                 "mlp.hook_pre, mlp.hook_pre_linear and mlp.hook_post"
+                               : "it needs a mixture of experts");
+  return having;
+}
+
+}  // namespace
 
 std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sites,
                                              const LayerSelection& layers,
@@ -95,7 +119,8 @@ std::vector<ActivationInfo> plan_activations(const std::vector<CaptureSite>& sit
     throw_if(site.kind == HookKind::kMlpPreLinear && !config.spec.gated_mlp, OptionName("sites"),
              "'{}' needs a gated MLP, that of '{}' is plain; use mlp.hook_pre", site.name,
              config.family);
-    for (const int layer : is_per_layer(site.kind) ? selected : std::vector<int>{0}) {
+    const std::vector<int> having = layers_having(site, selected, config);
+    for (const int layer : is_per_layer(site.kind) ? having : std::vector<int>{0}) {
       activations.push_back({.site = site.name,
                              .layer = layer,
                              .dim = site_dim(site.kind, config, layer),

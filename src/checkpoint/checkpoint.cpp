@@ -2,7 +2,9 @@
 #include "checkpoint/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <system_error>
 
@@ -11,6 +13,7 @@
 #include "checkpoint/gguf/gguf_model.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/float_reader.h"
+#include "checkpoint/weights/quantized_blocks.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 
@@ -39,9 +42,35 @@ template <typename T> void add_to_each(float added, std::span<T> values) {
   for (T& value : values) value = static_cast<T>(static_cast<float>(value) + added);
 }
 
+/// Converts rows of MXFP4, whose values are finite unless an exponent is 255 (NaN).
+template <typename T>
+std::optional<std::size_t> convert_mxfp4_source(const TensorSource& source, std::span<T> to) {
+  constexpr std::size_t kBlock = 32;
+  constexpr std::byte kNan{255};
+  const std::int64_t rows = source.info.shape.front();
+  const std::size_t columns = to.size() / static_cast<std::size_t>(rows);
+  std::vector<float> run(columns);
+  std::optional<std::size_t> first_bad;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto first = static_cast<std::size_t>(source.place.row_start(row, rows)) / kBlock;
+    const auto exponents = source.exponents.subspan(first, columns / kBlock);
+    convert_mxfp4(exponents, source.bytes.subspan(first * kBlock / 2, columns / 2), run);
+    for (std::size_t block = 0; block < exponents.size(); ++block) {
+      if (exponents[block] != kNan) continue;
+      std::fill_n(run.begin() + static_cast<std::ptrdiff_t>(block * kBlock), kBlock,
+                  std::numeric_limits<float>::quiet_NaN());
+      if (!first_bad) first_bad = static_cast<std::size_t>(row) * columns + block * kBlock;
+    }
+    std::copy(run.begin(), run.end(),
+              to.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * columns));
+  }
+  return first_bad;
+}
+
 /// Converts all elements. @return the first element that is not finite.
 template <typename T>
 std::optional<std::size_t> convert_source(const TensorSource& source, std::span<T> to) {
+  if (!source.exponents.empty()) return convert_mxfp4_source(source, to);
   const Dtype dtype = source.info.dtype;
   const StoredPlace& place = source.place;
   if (storage_bytes(dtype, to.size()) == source.bytes.size() && place.heads * place.parts == 1 &&
@@ -54,7 +83,9 @@ std::optional<std::size_t> convert_source(const TensorSource& source, std::span<
   // Runs along whichever dimension is dense in the file.
   const bool by_row = place.column_stride == 1;
   const std::int64_t length = by_row ? columns : rows_per_part;
-  std::vector<T> run(static_cast<std::size_t>(length));
+  // Columns of a matrix whose rows take turns with those of another one.
+  const std::int64_t stride = by_row ? 1 : place.row_stride;
+  std::vector<T> run(static_cast<std::size_t>((length - 1) * stride + 1));
   std::optional<std::size_t> first_bad;
   for (std::int64_t part = 0; part < rows; part += rows_per_part) {
     for (std::int64_t i = 0; i < (by_row ? rows_per_part : columns); ++i) {
@@ -67,11 +98,13 @@ std::optional<std::size_t> convert_source(const TensorSource& source, std::span<
                           std::span<T>(run));
       const std::int64_t first = part * columns + i * (by_row ? columns : 1);
       const std::int64_t step = by_row ? 1 : columns;
-      for (std::int64_t k = 0; k < length; ++k) to[first + k * step] = run[k];
-      if (!bad) continue;
-      const auto place_of_bad =
-          static_cast<std::size_t>(first) + *bad * static_cast<std::size_t>(step);
-      first_bad = std::min(first_bad.value_or(place_of_bad), place_of_bad);
+      for (std::int64_t k = 0; k < length; ++k) to[first + k * step] = run[k * stride];
+      for (std::int64_t k = bad ? 0 : length; k < length; ++k) {
+        if (std::isfinite(run[k * stride])) continue;
+        const auto place_of_bad = static_cast<std::size_t>(first + k * step);
+        first_bad = std::min(first_bad.value_or(place_of_bad), place_of_bad);
+        break;
+      }
     }
   }
   return first_bad;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/options.h"
@@ -97,7 +98,44 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Stores what attention does differently from layer to layer.
+/// Selects how a file stores the experts of a layer, E experts of width I.
+enum class ExpertLayout {
+  kSeparate,     ///< three tensors per expert: Mixtral, Qwen, OLMoE
+  kPacked,       ///< [E, 2 I, hidden], rows of gate, then up; [E, hidden, I]: Granite
+  kInterleaved,  ///< [E, hidden, 2 I], columns of gate and up in turn; [E, I, hidden]: gpt-oss
+  kPackedParts   ///< [E, I, hidden] for gate and for up; [E, hidden, I]: GGUF
+};
+
+/// Bounds of the gated activation of gpt-oss: with g = min(gate, limit) and u = up within +-limit,
+/// (u + 1) g sigmoid(alpha g).
+struct ClampedGate {
+  double alpha = 1.702;
+  double limit = 7.0;  ///< > 0
+
+  bool operator==(const ClampedGate&) const = default;
+};
+
+/// Describes mixtures of experts: a router selects num_experts_per_tok of num_experts gated MLPs
+/// for each token, and the output is their weighted sum. The keys are those of transformers.
+struct ExpertsSpec {
+  std::int64_t num_experts = 0;          ///< in [1, 4096]
+  std::int64_t num_experts_per_tok = 0;  ///< in [1, num_experts]
+  std::int64_t intermediate_size = 0;    ///< width of one expert
+  /// The weights are the softmax of the logits of the selected experts, and add up to 1; false: of
+  /// those of all experts.
+  bool normalizes_weights = true;
+  /// Width of an expert that every token passes, times the sigmoid of a gate (Qwen2-MoE).
+  std::optional<std::int64_t> shared_intermediate_size = std::nullopt;
+  bool bias = false;                                       ///< of router and experts
+  std::optional<ClampedGate> clamped_gate = std::nullopt;  ///< instead of DecoderSpec::activation
+  /// Factor of the load balancing loss in training; 0: none.
+  double aux_loss_coef = 0.0;
+  ExpertLayout layout = ExpertLayout::kSeparate;
+
+  bool operator==(const ExpertsSpec&) const = default;
+};
+
+/// Stores what differs from layer to layer.
 struct LayerSpec {
   /// Number of latest positions, itself included, that a token attends to; none: all.
   std::optional<std::int64_t> window = std::nullopt;
@@ -107,6 +145,8 @@ struct LayerSpec {
   std::optional<double> attention_scale = std::nullopt;
   /// Width of the MLP; none: intermediate_size.
   std::optional<std::int64_t> intermediate_size = std::nullopt;
+  /// Has an MLP where other layers have DecoderSpec::experts.
+  bool is_dense = false;
 
   bool operator==(const LayerSpec&) const = default;
 };
@@ -141,10 +181,26 @@ struct TensorNames {
   std::string up = "mlp.up_proj";            ///< the first product of a plain MLP
   std::string gate_up = "mlp.gate_up_proj";  ///< in the file, if fused_gate_up
   std::string down = "mlp.down_proj";
+  std::string sinks = "self_attn.sinks";  ///< one logit per head, without `.weight`
+  std::string router = "mlp.gate";        ///< of a mixture of experts
+  std::string experts = "mlp.experts";    ///< `{experts}.{number}.{expert_gate}`
+  std::string expert_gate = "gate_proj";
+  std::string expert_up = "up_proj";
+  std::string expert_down = "down_proj";
+  /// Packed experts, with `.weight` if the file has it; the names of a bias end in `_bias`.
+  std::string packed_gate_up = "mlp.experts.gate_up_proj";
+  std::string packed_gate = {};  ///< of ExpertLayout::kPackedParts
+  std::string packed_up = {};
+  std::string packed_down = "mlp.experts.down_proj";
+  std::string shared_expert = "mlp.shared_expert";  ///< prefix of gate_proj, up_proj, down_proj
+  std::string shared_expert_gate = "mlp.shared_expert_gate";
   std::string final_norm = "norm";
   std::string output = "lm_head";
   /// Another name of `output`: that of state_dict(), where save_pretrained() renames it; or empty.
   std::string output_alias = {};
+  /// Other names of parts of a layer's tensors, and ours: {".mlp.gate.",
+  /// ".block_sparse_moe.gate."}.
+  std::vector<std::pair<std::string, std::string>> aliases = {};
   /// Endings of buffers that follow from the config and are not read: "attn.bias" of GPT-2.
   std::vector<std::string> ignored = {};
 
@@ -166,6 +222,9 @@ struct DecoderSpec {
   bool o_bias = false;
   /// Bounds c of queries, keys and values: min(max(x, -c), c) (OLMo).
   std::optional<double> qkv_clip = std::nullopt;
+  bool clips_after_norm = false;  ///< queries and keys are normalised first (OLMoE)
+  /// The softmax of a head has one more logit, a parameter, whose weight is dropped (gpt-oss).
+  bool attention_sinks = false;
   /// Soft cap c of the scores: c tanh(score / c), before the mask.
   std::optional<double> attention_softcap = std::nullopt;
 
@@ -182,6 +241,8 @@ struct DecoderSpec {
   bool gated_mlp = true;  ///< down(act(gate(x)) * up(x)); false: down(act(up(x)))
   Activation activation = Activation::kSilu;
   bool mlp_bias = false;
+  /// Mixtures of experts in place of the MLP, in all layers that are not `is_dense`.
+  std::optional<ExpertsSpec> experts = std::nullopt;
 
   /// x + attention(norm(x)) + mlp(norm'(x)) instead of one after the other (GPT-NeoX).
   bool parallel_residual = false;
@@ -202,6 +263,11 @@ struct DecoderSpec {
 
   const LayerSpec& layer(std::int64_t index) const {
     return layers[layers.size() == 1 ? 0 : static_cast<std::size_t>(index)];
+  }
+
+  /// Returns the mixture of experts of a layer, or null if it has an MLP.
+  const ExpertsSpec* experts_of(std::int64_t index) const {
+    return experts && !layer(index).is_dense ? &*experts : nullptr;
   }
 
   bool operator==(const DecoderSpec&) const = default;

@@ -120,8 +120,28 @@ void validate_layers(const ModelConfig& config, std::string_view where) {
   }
 }
 
+void validate_experts(const ExpertsSpec& experts, std::string_view where) {
+  constexpr std::int64_t kMaxExperts = 4096;
+  require_size(where, "num_experts", experts.num_experts, kMaxExperts);
+  throw_if<FormatError>(
+      experts.num_experts_per_tok < 1 || experts.num_experts_per_tok > experts.num_experts,
+      "{}: 'num_experts_per_tok' must be from 1 to the number of experts, {}, got {}", where,
+      experts.num_experts, experts.num_experts_per_tok);
+  require_size(where, "width of an expert", experts.intermediate_size);
+  if (experts.shared_intermediate_size) {
+    require_size(where, "shared_expert_intermediate_size", *experts.shared_intermediate_size);
+  }
+  throw_if<FormatError>(!std::isfinite(experts.aux_loss_coef) || experts.aux_loss_coef < 0.0,
+                        "{}: 'router_aux_loss_coef' must be at least 0, got {}", where,
+                        experts.aux_loss_coef);
+  if (!experts.clamped_gate) return;
+  require_positive(where, "swiglu_alpha", experts.clamped_gate->alpha);
+  require_positive(where, "swiglu_limit", experts.clamped_gate->limit);
+}
+
 void validate_spec(const ModelConfig& config, std::string_view where) {
   const DecoderSpec& spec = config.spec;
+  if (spec.experts) validate_experts(*spec.experts, where);
   throw_if<FormatError>(!std::isfinite(spec.norm.eps) || spec.norm.eps < 0.0,
                         "{}: '{}' must be at least 0, got {}", where,
                         spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",

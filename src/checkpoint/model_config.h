@@ -169,8 +169,11 @@ struct ModelConfig {
   /// Returns the name of the decoder: the family, the routing, or both ("qwen3 + lime").
   std::string name() const;
 
-  /// Returns the width of the MLP of a layer.
+  /// Returns the width of the MLP of a layer, or of one of its experts.
   std::int64_t mlp_width(std::int64_t layer) const {
+    if (const ExpertsSpec* const experts = spec.experts_of(layer)) {
+      return experts->intermediate_size;
+    }
     return spec.layer(layer).intermediate_size.value_or(intermediate_size);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/parameters.h"
 
+#include <tuple>
 #include <utility>
 
 #include "checkpoint/router_layout.h"
@@ -177,6 +178,7 @@ class SpecList {
     add_head_norm(Part::kQueryNorm, names.q_norm, config_.num_attention_heads);
     add_head_norm(Part::kKeyNorm, names.k_norm, config_.num_key_value_heads);
     add_router();
+    if (spec_.attention_sinks) add(Part::kSinks, full(names.sinks), {config_.num_attention_heads});
     add_linear(Part::kAttentionOutput, names.o, hidden, queries, spec_.o_bias);
   }
 
@@ -279,6 +281,8 @@ class SpecList {
 
   void add_mlp() {
     const TensorNames& names = spec_.names;
+    const ExpertsSpec* const experts = spec_.experts_of(layer_);
+    if (experts != nullptr) return add_experts(*experts);
     const Size hidden = config_.hidden_size;
     const Size inner = config_.mlp_width(layer_);
     std::vector<Projection> parts;
@@ -294,6 +298,35 @@ class SpecList {
     add_linear(Part::kDown, names.down, hidden, inner, spec_.mlp_bias);
   }
 
+  /// Adds a mixture of experts, the shared expert last.
+  void add_experts(const ExpertsSpec& experts) {
+    const TensorNames& names = spec_.names;
+    const Size hidden = config_.hidden_size;
+    const Size inner = experts.intermediate_size;
+    add_linear(Part::kExpertRouter, names.router, experts.num_experts, hidden, experts.bias);
+    for (Size expert = 0; expert < experts.num_experts; ++expert) {
+      const std::string prefix = fmt::format("{}.{}.", names.experts, expert);
+      const std::size_t begin = specs_.size();
+      add_linear(Part::kExpertGate, prefix + names.expert_gate, inner, hidden, experts.bias);
+      add_linear(Part::kExpertUp, prefix + names.expert_up, inner, hidden, experts.bias);
+      add_linear(Part::kExpertDown, prefix + names.expert_down, hidden, inner, experts.bias);
+      for (std::size_t i = begin; i < specs_.size(); ++i) {
+        specs_[i].expert = expert;
+        if (experts.layout == ExpertLayout::kSeparate) continue;
+        specs_[i].stored = packed_place(config_, specs_[i], experts.layout);
+      }
+    }
+    if (!experts.shared_intermediate_size) return;
+    const Size shared = *experts.shared_intermediate_size;
+    for (const auto& [part, name, outputs, inputs] :
+         {std::tuple(Part::kGate, "gate_proj", shared, hidden),
+          std::tuple(Part::kUp, "up_proj", shared, hidden),
+          std::tuple(Part::kDown, "down_proj", hidden, shared)}) {
+      add_linear(part, fmt::format("{}.{}", names.shared_expert, name), outputs, inputs, false);
+    }
+    add_linear(Part::kSharedExpertGate, names.shared_expert_gate, 1, hidden, false);
+  }
+
   const ModelConfig& config_;
   const DecoderSpec& spec_;
   Size layer_ = -1;
@@ -301,6 +334,42 @@ class SpecList {
 };
 
 }  // namespace
+
+StoredPlace packed_place(const ModelConfig& config, const ParameterSpec& spec,
+                         ExpertLayout layout) {
+  const TensorNames& names = config.spec.names;
+  const Size experts = config.spec.experts->num_experts;
+  const Size rows = spec.shape.front();
+  const bool is_bias = spec.index == 1;
+  const Size columns = is_bias ? 1 : spec.shape.back();
+  const bool is_down = spec.part == Part::kExpertDown;
+  // Gate and up share a tensor, and each row of it has this many of ours.
+  const Size parts = is_down || layout == ExpertLayout::kPackedParts ? 1 : 2;
+  const bool is_interleaved = layout == ExpertLayout::kInterleaved;
+  const Size part = parts == 2 && spec.part == Part::kExpertUp ? 1 : 0;
+  std::string name = is_down                          ? names.packed_down
+                     : parts == 2                     ? names.packed_gate_up
+                     : spec.part == Part::kExpertGate ? names.packed_gate
+                                                      : names.packed_up;
+  if (is_bias) name += "_bias";
+  StoredPlace place{.name = layer_parameter(config, spec.layer, name), .shape = {}};
+  place.offset = spec.expert * parts * rows * columns;
+  if (is_bias) {
+    place.shape = {experts, parts * rows};
+    place.row_stride = is_interleaved ? parts : 1;
+    place.offset += is_interleaved ? part : part * rows;
+  } else if (is_interleaved) {
+    place.shape = {experts, columns, parts * rows};
+    place.row_stride = parts;
+    place.column_stride = parts * rows;
+    place.offset += part;
+  } else {
+    place.shape = {experts, parts * rows, columns};
+    place.row_stride = columns;
+    place.offset += part * rows * columns;
+  }
+  return place;
+}
 
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config) {
   return SpecList(config).all();
@@ -329,6 +398,10 @@ bool is_routing(Part part) {
          part == Part::kHyperFeedForward || part == Part::kAttentionRouter ||
          part == Part::kFeedForwardRouter || part == Part::kOutputRouter ||
          part == Part::kFinalRouter;
+}
+
+bool is_expert(Part part) {
+  return part == Part::kExpertGate || part == Part::kExpertUp || part == Part::kExpertDown;
 }
 
 bool is_norm(Part part) {

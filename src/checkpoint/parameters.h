@@ -27,11 +27,17 @@ enum class Part {
   kQueryNorm,
   kKeyNorm,
   kRouter,  ///< index: static_weights, q_proj, keys
+  kSinks,   ///< logits of attention sinks
   kAttentionOutput,
   kAttentionNorm,  ///< after attention
   kMlpNorm,        ///< before the MLP
   kHyperFeedForward,
   kFeedForwardRouter,
+  kExpertRouter,  ///< of a mixture of experts, as are the following three, which have an `expert`
+  kExpertGate,
+  kExpertUp,
+  kExpertDown,
+  kSharedExpertGate,  ///< factor of the shared expert, which is the MLP of its layer
   kGate,
   kUp,
   kDown,
@@ -72,8 +78,9 @@ struct ParameterSpec {
   std::string name;
   Shape shape;
   Part part = Part::kEmbedding;
-  int index = 0;            ///< of linear layers and norms: 0 weight, 1 bias
-  std::int64_t layer = -1;  ///< -1 outside the layers
+  int index = 0;             ///< of linear layers and norms: 0 weight, 1 bias
+  std::int64_t layer = -1;   ///< -1 outside the layers
+  std::int64_t expert = -1;  ///< -1 outside the experts
   StoredPlace stored;
 
   /// Returns true if the tensor of the file is the parameter itself.
@@ -88,7 +95,10 @@ struct ParameterSpec {
 /// `self_attn.{q,k,v}_proj.weight|bias`, `self_attn.o_proj.weight|bias`,
 /// `post_attention_layernorm.weight`, `mlp.{gate,up,down}_proj.weight|bias`, then
 /// `model.norm.weight` and, unless tied or absent, `lm_head.weight`. Projections are [outputs,
-/// inputs]; the parts of a fused tensor are separate. Routings add:
+/// inputs]; the parts of a fused tensor are separate, as are experts:
+/// `mlp.gate.weight` [experts, hidden], then `mlp.experts.{e}.{gate,up,down}_proj.weight|bias`,
+/// then `mlp.shared_expert.{gate,up,down}_proj.weight` and `mlp.shared_expert_gate.weight` [1,
+/// hidden]. Attention sinks are `self_attn.sinks` [heads], before `o_proj`. Routings add:
 ///
 ///   lime               `self_attn.lime_router.static_weights` (l >= 1; see static_router_shape(),
 ///                      oldest source first), before `o_proj`; or, if dynamic,
@@ -115,6 +125,9 @@ struct ParameterSpec {
 ///                      `model.dense_bs.{l}` [ways, l + 2]; 4 ways, after the last layer 1
 std::vector<ParameterSpec> parameter_specs(const ModelConfig& config);
 
+/// Returns the place of a parameter of an expert in a tensor that has those of all experts.
+StoredPlace packed_place(const ModelConfig& config, const ParameterSpec& spec, ExpertLayout layout);
+
 /// Returns false for the layers of an SVFormer that read the values of layer 0.
 bool has_own_values(const ModelConfig& config, std::int64_t layer);
 
@@ -127,6 +140,9 @@ std::string layer_parameter(const ModelConfig& config, std::int64_t layer, std::
 
 /// Returns true if the parameter mixes layers or residual streams.
 bool is_routing(Part part);
+
+/// Returns true for weights that only some tokens pass: those of the experts.
+bool is_expert(Part part);
 
 /// Returns true for weights and biases of norms.
 bool is_norm(Part part);

@@ -313,7 +313,7 @@ ModelConfig parse_model_config(const Json& json, std::string_view where) {
   const Json usual = with_usual_keys(json, family);
   const KeyReader keys(usual, std::string(where));
   keys.find("model_type");
-  refuse_unsupported_keys(keys);
+  refuse_unsupported_keys(keys, family.reads_mxfp4);
   read_sizes(keys, family, config);
   if (family.keys.activation != nullptr) config.spec.activation = read_activation(keys, family);
   config.tie_word_embeddings = keys.boolean("tie_word_embeddings", family.tie_word_embeddings);
@@ -361,6 +361,7 @@ Json model_config_to_json(const ModelConfig& config) {
   if (family == nullptr) throw FormatError("model config: unknown family '{}'", config.family);
   const bool has_own_type = config.routing != DepthRouting::kNone && config.family == "llama";
   Json json = family->write == nullptr && config.raw.is_object() ? config.raw : Json::object();
+  json.erase("quantization_config");  // weights are written as they are computed with
   json["architectures"] =
       Json::array({config.routing == DepthRouting::kNone
                        ? std::string(family->architecture)

@@ -384,6 +384,64 @@ TEST(FamiliesTest, ReadTheReleasedModelsOfMudd) {
             "'config.json': 'expand_last' must be true, as in the released models, got false");
 }
 
+TEST(FamiliesTest, HaveTheExpertsOfTransformers) {
+  const Json silent = {{"num_experts", nullptr}, {"num_experts_per_tok", nullptr}};
+  const auto experts_of = [&](const std::string& family) {
+    const ExpertsSpec experts = *parse(family, silent).spec.experts;
+    return std::pair(experts.num_experts, experts.num_experts_per_tok);
+  };
+  EXPECT_EQ(experts_of("mixtral"), std::pair(std::int64_t{8}, std::int64_t{2}));
+  EXPECT_EQ(experts_of("olmoe"), std::pair(std::int64_t{64}, std::int64_t{8}));
+  EXPECT_EQ(experts_of("qwen2_moe"), std::pair(std::int64_t{60}, std::int64_t{4}));
+  EXPECT_EQ(experts_of("qwen3_moe"), std::pair(std::int64_t{128}, std::int64_t{8}));
+  EXPECT_EQ(experts_of("granitemoe"), std::pair(std::int64_t{8}, std::int64_t{2}));
+  EXPECT_EQ(experts_of("gpt_oss"), std::pair(std::int64_t{128}, std::int64_t{4}));
+  EXPECT_TRUE(parse("mixtral").spec.experts->normalizes_weights);
+  EXPECT_FALSE(parse("olmoe").spec.experts->normalizes_weights);
+  EXPECT_EQ(parse("olmoe").spec.experts->aux_loss_coef, 0.0);
+  EXPECT_EQ(parse("olmoe", {{"output_router_logits", true}}).spec.experts->aux_loss_coef, 0.01);
+  EXPECT_EQ(parse("qwen3_moe").mlp_width(0), 12);
+  EXPECT_FALSE(parse("qwen3_moe", {{"num_experts", 0}}).spec.experts.has_value());
+  EXPECT_EQ(windows_of(parse("gpt_oss")), "SFS");
+  EXPECT_EQ(parse("gpt_oss").spec.ropes.front().kind, RopeKind::kYarn);
+}
+
+/// Returns the layers with experts, as text: "DED" for layer 1 of three.
+std::string experts_of(const ModelConfig& config) {
+  std::string text;
+  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
+    text += config.spec.experts_of(layer) != nullptr ? 'E' : 'D';
+  }
+  return text;
+}
+
+TEST(FamiliesTest, HaveExpertsInTheSparseLayers) {
+  EXPECT_EQ(experts_of(parse("qwen3_moe")), "EEE");
+  EXPECT_EQ(experts_of(parse("qwen3_moe", {{"decoder_sparse_step", 2}})), "DED");
+  EXPECT_EQ(experts_of(parse("qwen2_moe", {{"mlp_only_layers", {0}}})), "DEE");
+  EXPECT_EQ(parse("qwen2_moe", {{"mlp_only_layers", {0}}}).mlp_width(0), 24);
+  EXPECT_EQ(error_of("qwen2_moe", {{"decoder_sparse_step", 0}}),
+            "'config.json': 'decoder_sparse_step' must be at least 1, got 0");
+  EXPECT_EQ(
+      error_of("olmoe", {{"num_experts_per_tok", 5}}),
+      "'config.json': 'num_experts_per_tok' must be from 1 to the number of experts, 4, got 5");
+  EXPECT_EQ(error_of("mixtral", {{"num_experts", 5000}}),
+            "'config.json': 'num_experts' must be from 1 to 4096, got 5000");
+}
+
+TEST(FamiliesTest, AreReadQuantisedOnlyIfTheirExpertsAre) {
+  const Json quantised = {{"quantization_config", {{"quant_method", "mxfp4"}}}};
+  EXPECT_TRUE(parse("gpt_oss", quantised).spec.attention_sinks);
+  EXPECT_FALSE(model_config_to_json(parse("gpt_oss", quantised)).contains("quantization_config"));
+  for (const auto& [family, config] :
+       {std::pair<std::string, Json>("llama", quantised),
+        {"gpt_oss", {{"quantization_config", {{"quant_method", "gptq"}}}}}}) {
+    EXPECT_EQ(error_of(family, config),
+              "'config.json': 'quantization_config' must be absent, got quantised weights; use the "
+              "unquantised checkpoint");
+  }
+}
+
 TEST(FamiliesTest, AreWrittenAsTheyWereRead) {
   for (const Family* family : all_families()) {
     const ModelConfig config = parse(std::string(family->model_type));

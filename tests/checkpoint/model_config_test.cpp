@@ -324,10 +324,10 @@ TEST(ModelConfigTest, NamesADecoderThatItDoesNotKnow) {
 
 TEST(ModelConfigTest, SuggestsNoOtherArchitecture) {
   for (const char* const name :
-       {"mixtral",   "mpt",      "granitemoe",  "granite_swa", "gemma3n_text", "phimoe",
-        "olmoe",     "bloom",    "mllama",      "mistral3",    "molmo2",       "reformer",
-        "llava",     "qwen3_5",  "mistral5",    "llama5",      "cohere3",      "exaone_moe",
-        "falcon_h1", "glm4_moe", "ernie4_5_moe"}) {
+       {"minimax",     "mpt",      "granitemoehybrid", "granite_swa", "gemma3n_text", "phimoe",
+        "olmo_hybrid", "bloom",    "mllama",           "mistral3",    "molmo2",       "reformer",
+        "llava",       "qwen3_5",  "mistral5",         "llama5",      "cohere3",      "exaone_moe",
+        "falcon_h1",   "glm4_moe", "ernie4_5_moe"}) {
     EXPECT_THAT(error_of(small_config(name)),
                 ::testing::HasSubstr(", mudd); record other models from Python"))
         << name;

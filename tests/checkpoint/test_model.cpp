@@ -6,6 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "checkpoint/families/family.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/parse_model_config.h"
 #include "core/half.h"
@@ -46,6 +47,13 @@ Json small_config(const std::string& model_type) {
                {"num_key_value_heads", 2},    {"hidden_act", "silu"},   {"rms_norm_eps", 1e-5},
                {"tie_word_embeddings", false}};
   if (model_type == "stablelm") json["partial_rotary_factor"] = 0.5;  // its own is 1 of 4
+  const Family* const family = find_family(model_type);
+  if (family != nullptr && family->num_experts_key != nullptr) {
+    json.update({{"num_experts", 4},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 12},
+                 {"shared_expert_intermediate_size", 20}});
+  }
   return json;
 }
 

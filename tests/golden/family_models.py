@@ -293,6 +293,49 @@ BRANCHES = {
 }
 
 
+EXPERTS = [dict(num_experts_per_tok=2), dict(num_experts_per_tok=1), dict(num_experts_per_tok=4),
+           dict(num_experts_per_tok=3)]
+NORMALIZED = [dict(), dict(norm_topk_prob=True), dict(norm_topk_prob=False)]
+SPARSE = [dict(), dict(mlp_only_layers=[1]), dict(decoder_sparse_step=2),
+          dict(decoder_sparse_step=2, mlp_only_layers=[0]), dict(mlp_only_layers=[])]
+
+BRANCHES.update({
+    "mixtral": (dict(LLAMA, num_local_experts=4), [
+        HEADS, TIED, activations("hidden_act"), EXPERTS, [dict(head_dim=4), dict(head_dim=6)],
+        [dict(), dict(rms_norm_eps=1e-2)],
+        [dict(sliding_window=3), dict(sliding_window=None), dict()],
+        some_ropes("default", "yarn", "linear", None)]),
+    "olmoe": (dict(LLAMA, num_experts=5, pad_token_id=0), [
+        HEADS, TIED, ATTENTION_BIAS, activations("hidden_act"), EXPERTS, NORMALIZED,
+        [dict(), dict(clip_qkv=0.7), dict(clip_qkv=None), dict(rms_norm_eps=1e-2)],
+        some_ropes("default", "linear", "dynamic", None)]),
+    "qwen2_moe": (dict(LLAMA, num_experts=4, moe_intermediate_size=6,
+                       shared_expert_intermediate_size=8), [
+        HEADS, TIED, activations("hidden_act"), EXPERTS, NORMALIZED, SPARSE,
+        [dict(), dict(qkv_bias=False)],
+        [dict(), dict(use_sliding_window=True, sliding_window=3),
+         dict(use_sliding_window=True, sliding_window=4, max_window_layers=1),
+         dict(use_sliding_window=True, sliding_window=5, layer_types=ALTERNATING)],
+        some_ropes("default", "yarn", None)]),
+    "qwen3_moe": (dict(LLAMA, num_experts=4, moe_intermediate_size=6), [
+        HEADS, TIED, ATTENTION_BIAS, activations("hidden_act"), EXPERTS, NORMALIZED, SPARSE,
+        HEAD_DIM, [dict(), dict(use_sliding_window=True, sliding_window=3)],
+        some_ropes("default", "yarn", "linear")]),
+    "granitemoe": (dict(LLAMA, num_local_experts=4), [
+        HEADS, TIED, ATTENTION_BIAS, activations("hidden_act"), EXPERTS,
+        [dict(embedding_multiplier=3.0, attention_multiplier=0.3, residual_multiplier=0.4,
+              logits_scaling=2.5), dict(embedding_multiplier=12.0, logits_scaling=8.0),
+         dict(attention_multiplier=0.0625, residual_multiplier=0.22), dict()],
+        some_ropes("default", "linear", "llama3")]),
+    "gpt_oss": (dict(LLAMA, num_local_experts=4, head_dim=4), [
+        HEADS, TIED, [dict(), dict(attention_bias=False)], EXPERTS, EPSILON,
+        [dict(), dict(swiglu_limit=1.5), dict(swiglu_alpha=1.0, swiglu_limit=0.5)],
+        [dict(head_dim=6), dict(head_dim=4), dict(head_dim=10)],
+        [dict(), dict(sliding_window=3), dict(sliding_window=5, layer_types=ALTERNATING)],
+        some_ropes("default", "yarn", "yarn-ramp", None)]),
+})
+
+
 def rope_object(kind, rng, half):
     """`rope_scaling` of a kind for heads of which 2 * half dimensions rotate."""
     kind, _, variant = kind.partition("-")
@@ -504,15 +547,39 @@ def heads_per_key(config):
             if config.new_decoder_architecture else 1)
 
 
+ROUTER_ACTIVATIONS = ("router_logits", "expert_weights", "expert_indices")
+
+
+def record_router(layer, number, recorded):
+    """Hooks that record the router of a layer, if it has one; experts by descending logit."""
+    mlp = child(layer, "mlp", "block_sparse_moe")
+    if not hasattr(mlp, "experts"):
+        return []
+
+    def store(_, __, output):
+        logits, weights, indices = output
+        order = logits.double().gather(1, indices).argsort(dim=1, descending=True, stable=True)
+        parts = (logits, weights.gather(1, order), indices.gather(1, order).double())
+        for name, part in zip(ROUTER_ACTIVATIONS, parts):
+            recorded[name].append(part)
+        recorded["expert_layers"].append(torch.tensor(float(number), dtype=torch.float64))
+
+    return [child(mlp, "gate", "router").register_forward_hook(store)]
+
+
 def record(model, ids):
     """Activations of one sequence, without the batch dimension; per layer in dimension 0.
 
     hidden [1 + layers, seq, hidden]: input of the first layer, then the output of each layer;
     q, k, v, rot_q, rot_k [layers, seq, heads, head_dim]; pattern [layers, heads, seq, seq];
     mlp [layers, seq, intermediate]: input of the down projection; logits [seq, vocab].
+    Of a mixture of experts instead of mlp, for the layers that have one: router_logits [., seq,
+    experts], expert_weights and expert_indices [., seq, experts per token], and as expert_layers
+    the numbers of the layers.
     """
     config = model.config
-    names = ("hidden", "q", "k", "v", "rot_q", "rot_k", "pattern", "mlp")
+    names = ("hidden", "q", "k", "v", "rot_q", "rot_k", "pattern", "mlp", "layers",
+             *ROUTER_ACTIVATIONS, "expert_layers")
     recorded, hooks = {name: [] for name in names}, []
     layers = layers_of(model)
     hooks.append(layers[0].register_forward_pre_hook(
@@ -524,10 +591,14 @@ def record(model, ids):
         hooks += split_projections(layer, attention, recorded, config, head_dim)
         hooks.append(attention.register_forward_hook(
             lambda _, __, output: recorded["pattern"].append(output[1][0])))
-        down = (layer.fc2 if hasattr(layer, "fc2") else
-                child(layer.mlp, "down_proj", "dense_4h_to_h", "c_proj", "fc2", "fc_out"))
-        hooks.append(down.register_forward_pre_hook(
-            lambda _, args: recorded["mlp"].append(args[0].reshape(len(ids), -1))))
+        if hasattr(config, "num_experts_per_tok"):
+            hooks += record_router(layer, len(recorded["layers"]), recorded)
+            recorded["layers"].append(layer)
+        else:
+            down = (layer.fc2 if hasattr(layer, "fc2") else
+                    child(layer.mlp, "down_proj", "dense_4h_to_h", "c_proj", "fc2", "fc_out"))
+            hooks.append(down.register_forward_pre_hook(
+                lambda _, args: recorded["mlp"].append(args[0].reshape(len(ids), -1))))
         hooks.append(layer.register_forward_hook(
             lambda _, __, output: recorded["hidden"].append(
                 (output[0] if isinstance(output, tuple) else output)[0])))
@@ -558,12 +629,17 @@ def record(model, ids):
             hook.remove()
     for name in "qk":  # GPT-Neo and GPT-2's reorder_and_upcast_attn do not call it, nor rotate
         recorded[f"rot_{name}"] = recorded[f"rot_{name}"] or recorded[name]
-    return dict({name: torch.stack(parts).numpy() for name, parts in recorded.items()},
+    del recorded["layers"]
+    return dict({name: torch.stack(parts).numpy() for name, parts in recorded.items() if parts},
                 logits=logits.numpy())
 
 
 def write_json(folder, config):
     pathlib.Path(folder, "config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
+# Attention and experts in Python, of any shape and dtype.
+EAGER = dict(attn_implementation="eager", experts_implementation="eager")
 
 
 class SmallModel:
@@ -598,15 +674,18 @@ class SmallModel:
         with tempfile.TemporaryDirectory() as folder:
             self.save(folder)
             single = AutoModelForCausalLM.from_pretrained(
-                folder, attn_implementation="eager", dtype=torch.float32).eval()
+                folder, dtype=torch.float32, **EAGER).eval()
         reference = record(single, ids)
         with double_everywhere():
             model = AutoModelForCausalLM.from_config(
-                single.config, attn_implementation="eager", dtype=torch.float64).eval()
+                single.config, dtype=torch.float64, **EAGER).eval()
             model.load_state_dict(single.state_dict())
             double = record(model, ids)
         for name, values in double.items():
             assert values.dtype == np.float64, (name, values.dtype)
+            if name == "expert_indices":
+                assert (values == reference[name]).all()
+                continue
             error = np.abs(values - reference[name]).max() / max(1.0, np.abs(values).max())
             assert error < 3e-4, (name, error)
         return double

@@ -18,7 +18,7 @@ attributes
             other, see record() of family_models.py. Of the tokens only those at `positions` are
             stored: hidden [1 + layers, n, hidden], q, k, v, rot_q, rot_k [layers, n, heads,
             head_dim], pattern [layers, heads, n, seq], mlp [layers, n, intermediate], logits
-            [n, vocab].
+            [n, vocab]; of a mixture of experts, expert_layers and its router in place of mlp.
 """
 
 import json
@@ -41,10 +41,15 @@ AXIS = {"logits": 0, "pattern": 2}  # of the tokens; else 1
 
 def folded(tensors):
     """The list without repetitions over layers, all of which have the same tensors."""
-    rows = {re.sub(r"\.\d+\.", ".*.", name): list(formula) for name, formula in tensors.items()}
+    rows, layers = {}, {}
     for name, formula in tensors.items():
-        assert rows[re.sub(r"\.\d+\.", ".*.", name)] == list(formula)
-    return [[name, *formula] for name, formula in rows.items()]
+        pattern = re.sub(r"\.\d+\.", ".*.", name, count=1)
+        rows.setdefault(pattern, list(formula))
+        layers.setdefault(pattern, []).append(name)
+        assert rows[pattern] == list(formula)
+    most = max(map(len, layers.values()))
+    return [[name, *formula] for pattern, formula in rows.items()
+            for name in ([pattern] if len(layers[pattern]) == most else layers[pattern])]
 
 
 def compact(value):
@@ -62,7 +67,8 @@ def write_family(path, family, all_settings, positions):
         file["positions"] = np.array(positions, np.int32)
         for index, settings in enumerate(all_settings):
             model = SmallModel(f"{family}/{index}", settings, 4 + index % 2)
-            stored = {name: values.take(positions, AXIS.get(name, 1))
+            stored = {name: values if name == "expert_layers" else
+                      values.take(positions, AXIS.get(name, 1))
                       for name, values in model.activations(ids).items()}
             file[str(index)] = np.concatenate([values.ravel() for values in stored.values()])
             attributes = file[str(index)].attrs

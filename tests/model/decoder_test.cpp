@@ -67,8 +67,11 @@ TEST_P(EveryDecoderTest, StoppingEarlyComputesTheSameAndNoFurther) {
     const std::string last = hook_name({HookKind::kResidPost, layer});
     EXPECT_TRUE(torch::equal(result.hidden, whole.at(last))) << last;
     EXPECT_FALSE(result.logits.defined());
-    const int per_layer = kNumHookKinds - (GetParam().config.spec.gated_mlp ? 2 : 3);
-    EXPECT_EQ(found.size(), static_cast<std::size_t>(1 + (layer + 1) * per_layer));
+    const auto points = testing::all_hook_points(layer + 1);
+    const auto reached = std::ranges::count_if(points, [](const HookPoint& point) {
+      return point.kind != HookKind::kFinalNormalized && has_hook(GetParam().config, point);
+    });
+    EXPECT_EQ(std::ssize(found), reached);
     EXPECT_FALSE(found.contains(hook_name({HookKind::kResidPre, layer + 1})));
     EXPECT_FALSE(found.contains("ln_final.hook_normalized"));
   }

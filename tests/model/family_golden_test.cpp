@@ -59,6 +59,7 @@ class FamilyModel {
   }
 
   const std::string& config() const { return config_; }
+  bool has(const std::string& name) const { return activations_.contains(name); }
   const at::Tensor& golden(const std::string& name) const { return activations_.at(name); }
   Decoder decoder(ComputeType dtype) const {
     return load_decoder(Checkpoint::open(folder_.path()), {.dtype = dtype});
@@ -151,6 +152,11 @@ TEST_P(FamilyGoldenTest, ActivationsEqualTransformers) {
       {"rot_k", HookKind::kRotK, 0},  {"pattern", HookKind::kPattern, 1},
       {"mlp", HookKind::kMlpPost, 0},
   };
+  const std::vector<std::pair<std::string, HookKind>> routers = {
+      {"router_logits", HookKind::kRouterLogits},
+      {"expert_weights", HookKind::kExpertWeights},
+      {"expert_indices", HookKind::kExpertIndices},
+  };
   double largest = 0.0;
   for_each_model([&](const FamilyModel& model) {
     const Decoder decoder = model.decoder(dtype());
@@ -167,11 +173,22 @@ TEST_P(FamilyGoldenTest, ActivationsEqualTransformers) {
     EXPECT_LT(error(HookKind::kResidPre, 0, hidden[0], 0), tolerance());
     for (std::int64_t layer = 0; layer + 1 < hidden.size(0); ++layer) {
       for (const auto& [name, kind, dim] : hooks) {
+        if (!model.has(name)) continue;
         EXPECT_LT(error(kind, layer, model.golden(name)[layer], dim), tolerance())
             << name << " of layer " << layer;
       }
       EXPECT_LT(error(HookKind::kResidPost, layer, hidden[layer + 1], 0), tolerance())
           << "layer " << layer;
+    }
+    const at::Tensor layers =
+        model.has("expert_layers") ? model.golden("expert_layers") : torch::empty({0});
+    EXPECT_EQ(layers.numel() > 0, decoder.config().spec.experts.has_value());
+    for (std::int64_t i = 0; i < layers.numel(); ++i) {
+      const auto layer = static_cast<std::int64_t>(layers[i].item<double>());
+      for (const auto& [name, kind] : routers) {
+        EXPECT_LT(error(kind, layer, model.golden(name)[i], 0), tolerance())
+            << name << " of layer " << layer;
+      }
     }
     const at::Tensor logits = decoder.forward(ids()).logits[0].index_select(0, positions);
     const double of_logits = relative_error(logits, model.golden("logits"));

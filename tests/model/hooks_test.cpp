@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include <limits>
+
 #include "checkpoint/router_layout.h"
 #include "core/errors.h"
 #include "metrics/attention/attention_profile.h"
@@ -93,6 +95,14 @@ TEST(HookSetTest, AReplacementMustFit) {
 
 class DecoderHooksTest : public ::testing::TestWithParam<NamedConfig> {
  protected:
+  /// Returns the points that a pass of three layers reaches.
+  static std::vector<HookPoint> points() {
+    std::vector<HookPoint> points = all_hook_points(3);
+    std::erase_if(points,
+                  [](const HookPoint& point) { return !has_hook(GetParam().config, point); });
+    return points;
+  }
+
   const Decoder decoder_ = lively_decoder(GetParam().config, in_double());
   const at::Tensor ids_ = some_ids(2, 9);
 };
@@ -100,7 +110,7 @@ class DecoderHooksTest : public ::testing::TestWithParam<NamedConfig> {
 TEST_P(DecoderHooksTest, EveryPointIsReachedWithItsShape) {
   const auto found = activations(decoder_, ids_, {"*"});
   const bool is_gated = GetParam().config.spec.gated_mlp;
-  EXPECT_EQ(found.size(), all_hook_points(3).size() - (is_gated ? 0 : 3));
+  EXPECT_EQ(found.size(), points().size());
   const auto shape = [&](const std::string& name) { return found.at(name).sizes().vec(); };
   using Sizes = std::vector<std::int64_t>;
   for (const char* name : {"hook_embed", "blocks.1.hook_resid_pre", "blocks.1.hook_resid_mid",
@@ -121,8 +131,15 @@ TEST_P(DecoderHooksTest, EveryPointIsReachedWithItsShape) {
             (Sizes{2, 9, std::ssize(depth_reads(config, 2)), num_depth_sources(config, 2)}));
   EXPECT_EQ(shape("blocks.1.attn.hook_attn_scores"), (Sizes{2, 4, 9, 9}));
   EXPECT_EQ(shape("blocks.1.attn.hook_pattern"), (Sizes{2, 4, 9, 9}));
+  const bool has_experts = config.spec.experts.has_value();
+  if (has_experts) {
+    EXPECT_EQ(shape("blocks.1.mlp.hook_router_logits"),
+              (Sizes{2, 9, config.spec.experts->num_experts}));
+    EXPECT_EQ(shape("blocks.1.mlp.hook_expert_weights"), (Sizes{2, 9, 2}));
+    EXPECT_EQ(shape("blocks.1.mlp.hook_expert_indices"), (Sizes{2, 9, 2}));
+  }
   for (const char* name : {"pre", "pre_linear", "post"}) {
-    if (name == std::string("pre_linear") && !is_gated) continue;
+    if (has_experts || (name == std::string("pre_linear") && !is_gated)) continue;
     EXPECT_EQ(shape(std::string("blocks.1.mlp.hook_") + name), (Sizes{2, 9, 40})) << name;
   }
 }
@@ -146,12 +163,14 @@ TEST_P(DecoderHooksTest, ActivationsObeyTheEquationsOfTheBlock) {
               1e-14);
   }
   EXPECT_EQ(max_difference(found.at("blocks.1.hook_resid_post"), at("hook_resid_pre")), 0.0);
-  if (config.spec.activation == Activation::kSilu) {
+  if (config.spec.activation == Activation::kSilu && !config.spec.experts) {
     EXPECT_LT(max_difference(torch::silu(at("mlp.hook_pre")) * at("mlp.hook_pre_linear"),
                              at("mlp.hook_post")),
               1e-13);
   }
-  EXPECT_LT(max_difference(at("attn.hook_pattern").sum(-1), torch::ones({2, 4, 9})), 1e-13);
+  if (!config.spec.attention_sinks) {
+    EXPECT_LT(max_difference(at("attn.hook_pattern").sum(-1), torch::ones({2, 4, 9})), 1e-13);
+  }
   const at::Tensor routed_is_own = at("attn.hook_routed_v") - at("attn.hook_v");
   const bool mixes =
       config.routing == DepthRouting::kLime || config.routing == DepthRouting::kDepthAttention ||
@@ -164,7 +183,7 @@ TEST_P(DecoderHooksTest, ActivationsObeyTheEquationsOfTheBlock) {
 
 TEST_P(DecoderHooksTest, ReadingChangesNoBit) {
   const at::Tensor bare = decoder_.forward(ids_).logits;
-  for (const HookPoint& point : all_hook_points(3)) {
+  for (const HookPoint& point : points()) {
     const bool needs_scores =
         point.kind == HookKind::kAttnScores || point.kind == HookKind::kPattern;
     HookSet hooks;
@@ -182,6 +201,7 @@ TEST_P(DecoderHooksTest, ProfilesAreThoseOfThePatterns) {
   const auto patterns = activations(decoder_, ids_, {"*.hook_pattern", "*.hook_profile"});
   for (const auto& [name, profile] : profiles) {
     EXPECT_LT(max_difference(profile, patterns.at(name)), 1e-12) << name;
+    if (GetParam().config.spec.attention_sinks) continue;  // lime-metrics refuses such patterns
     const at::Tensor pattern =
         patterns.at(name.substr(0, name.find("hook_profile")) + "hook_pattern");
     for (std::int64_t head = 0; head < pattern.size(1); ++head) {
@@ -199,7 +219,7 @@ TEST_P(DecoderHooksTest, ProfilesAreThoseOfThePatterns) {
 
 TEST_P(DecoderHooksTest, ReplacingByTheSameChangesNothing) {
   const at::Tensor bare = decoder_.forward(ids_).logits;
-  for (const HookPoint& point : all_hook_points(3)) {
+  for (const HookPoint& point : points()) {
     if (is_read_only(point.kind)) continue;
     HookSet hooks;
     const ScopedHook editor = hooks.edit(point, copied);
@@ -211,11 +231,10 @@ TEST_P(DecoderHooksTest, ReplacingByTheSameChangesNothing) {
 TEST_P(DecoderHooksTest, AblatingAnyPointChangesTheLogits) {
   const at::Tensor bare = decoder_.forward(ids_).logits;
   const bool last_is_unread = GetParam().config.lime.router == RouterKind::kFirstAndPrevious;
-  for (const HookPoint& point : all_hook_points(3)) {
+  for (const HookPoint& point : points()) {
     if (is_read_only(point.kind)) continue;
     const bool is_key_or_value = point.kind == HookKind::kK || point.kind == HookKind::kV;
     if (last_is_unread && point.layer == 2 && is_key_or_value) continue;
-    if (point.kind == HookKind::kMlpPreLinear && !GetParam().config.spec.gated_mlp) continue;
     HookSet hooks;
     // Not one factor for all dimensions, which the next RMSNorm would undo.
     const ScopedHook editor = hooks.edit(point, [](const HookPoint&, const at::Tensor& x) {
@@ -232,7 +251,7 @@ TEST_P(DecoderHooksTest, APassNeverWritesOverWhatAnEditorReturned) {
   for (auto& entry : patches) entry.second = entry.second.clone();
   HookSet hooks;
   std::vector<ScopedHook> editors;
-  for (const HookPoint& point : all_hook_points(3)) {
+  for (const HookPoint& point : points()) {
     if (is_read_only(point.kind)) continue;
     editors.push_back(hooks.edit(
         point, [&](const HookPoint& at, const at::Tensor&) { return patches.at(hook_name(at)); }));
@@ -308,6 +327,40 @@ TEST_P(DecoderHooksTest, TheRouteRebuildsTheValues) {
   const at::Tensor read = mixes_heads ? torch::matmul(route, torch::cat(values, 2))
                                       : (route.unsqueeze(-1) * torch::stack(values, 3)).sum(3);
   EXPECT_LT(relative_error(read, found.at("blocks.2.attn.hook_routed_v")), 1e-12);
+}
+
+/// Softmax, selection and the sum of the experts, from the logits of the router.
+TEST_P(DecoderHooksTest, ExpertsFollowFromTheLogits) {
+  const std::optional<ExpertsSpec>& experts = GetParam().config.spec.experts;
+  if (!experts) GTEST_SKIP() << "no experts";
+  const auto found = activations(decoder_, ids_, {"*"});
+  const at::Tensor logits = found.at("blocks.1.mlp.hook_router_logits");
+  const auto [largest, indices] = torch::topk(logits, experts->num_experts_per_tok, -1);
+  const at::Tensor weights = experts->normalizes_weights
+                                 ? torch::softmax(largest, -1)
+                                 : torch::softmax(logits, -1).gather(-1, indices);
+  EXPECT_LT(max_difference(found.at("blocks.1.mlp.hook_expert_weights"), weights), 1e-15);
+  EXPECT_EQ(max_difference(found.at("blocks.1.mlp.hook_expert_indices"), indices), 0.0);
+}
+
+/// A replaced logit moves the token to other experts.
+TEST_P(DecoderHooksTest, ReplacedLogitsSelectOtherExperts) {
+  if (!GetParam().config.spec.experts) GTEST_SKIP() << "no experts";
+  HookSet hooks;
+  const ScopedHook editor =
+      hooks.edit({HookKind::kRouterLogits, 1}, [](const HookPoint&, const at::Tensor& x) {
+        at::Tensor masked = x.clone();
+        masked.narrow(-1, 0, 2).fill_(-std::numeric_limits<double>::infinity());
+        return masked;
+      });
+  at::Tensor seen;
+  const ScopedHook reader =
+      hooks.read({HookKind::kExpertIndices, 1},
+                 [&](const HookPoint&, const at::Tensor& x) { seen = x.clone(); });
+  const at::Tensor logits = decoder_.forward(ids_, {.hooks = &hooks}).logits;
+  EXPECT_EQ(seen.min().item<double>(), 2.0);
+  EXPECT_TRUE(logits.isfinite().all().item<bool>());
+  EXPECT_GT(max_difference(logits, decoder_.forward(ids_).logits), 1e-6);
 }
 
 TEST_P(DecoderHooksTest, WeightsOfRoutersCannotBeReplaced) {

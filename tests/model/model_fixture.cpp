@@ -122,7 +122,18 @@ std::vector<NamedConfig> spec_configs() {
     spec.layers = {{.window = 4, .rope = 0}, {.rope = 1}, {.rope = std::nullopt}};
     spec.activation = Activation::kReluSquared;
   };
+  const auto experts = [](Spec& spec, Config&) {
+    spec.experts = ExpertsSpec{.num_experts = 5,
+                               .num_experts_per_tok = 2,
+                               .intermediate_size = 12,
+                               .normalizes_weights = false,
+                               .shared_intermediate_size = 20};
+    spec.layers = {{.is_dense = true}, {}, {}};
+  };
   return {variant("spec_gemma2", gemma2),
+          variant("spec_lime_of_experts", experts, "lime"),
+          variant("spec_mhc_of_experts", experts, "mhc"),
+          variant("spec_denseformer_of_experts", experts, "denseformer"),
           variant("spec_gpt_neox", gpt_neox),
           variant("spec_gpt2", gpt2),
           variant("spec_opt_350m", opt_350m),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/families/family.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/parse_model_config.h"
 #include "core/json.h"
@@ -112,6 +113,13 @@ ModelConfig tiny_config(const std::string& decoder, std::int64_t num_layers) {
   constexpr std::array<std::string_view, 4> kPartlyRotated = {"glm", "glm4", "phi", "stablelm"};
   if (std::ranges::find(kPartlyRotated, decoder) != kPartlyRotated.end()) {
     keys["partial_rotary_factor"] = 0.34;
+  }
+  const Family* const family = find_family(decoder);
+  if (family != nullptr && family->num_experts_key != nullptr) {
+    keys.update({{"num_experts", 4},
+                 {"num_experts_per_tok", 2},
+                 {"moe_intermediate_size", 40},
+                 {"shared_expert_intermediate_size", 40}});
   }
   return make_model_config(decoder, keys, "tiny config");
 }

@@ -16,6 +16,33 @@ bool is_product(const ParameterSpec& spec, const ModelConfig& config) {
   return spec.part != Part::kPositions;
 }
 
+/// Returns the fraction of tokens that pass a weight: of an expert only those that select it.
+double fraction_of_tokens(const ParameterSpec& spec, const ModelConfig& config) {
+  if (!is_expert(spec.part)) return 1.0;
+  const ExpertsSpec& experts = *config.spec.experts;
+  return double(experts.num_experts_per_tok) / double(experts.num_experts);
+}
+
+/// Returns the elementwise operations of the MLP of a layer per token: activation and gate; of
+/// experts also softmax and the weighted sum of their outputs.
+double mlp_operations(const ModelConfig& config, std::int64_t layer) {
+  const DecoderSpec& spec = config.spec;
+  const double activation = spec.activation == Activation::kReluSquared ? 3.0 : 1.0;
+  const double per_value = activation + (spec.gated_mlp ? 1.0 : 0.0);
+  const double width = double(config.mlp_width(layer));
+  const ExpertsSpec* const experts = spec.experts_of(layer);
+  if (experts == nullptr) return per_value * width;
+  const double of_expert = experts->clamped_gate ? 7.0 : per_value;
+  const double selected = double(experts->num_experts_per_tok);
+  double total = selected * (of_expert * width + double(config.hidden_size)) +
+                 3.0 * (experts->normalizes_weights ? selected : double(experts->num_experts));
+  if (experts->shared_intermediate_size) {
+    total +=
+        per_value * double(*experts->shared_intermediate_size) + double(config.hidden_size) + 1.0;
+  }
+  return total;
+}
+
 /// Returns the operations of a norm over `width` values, without gain and bias: square 2, mean 1,
 /// product 1; sum with eps 1, root 6; LayerNorm also subtracts the mean.
 double norm_operations(const NormSpec& norm, double width) {
@@ -157,14 +184,13 @@ double elementwise_operations(const ModelConfig& config) {
     layer += norm_operations(spec.norm, double(config.num_attention_heads * config.head_dim)) +
              norm_operations(spec.norm, double(config.num_key_value_heads * config.head_dim));
   }
-  const double activation = spec.activation == Activation::kReluSquared ? 3.0 : 1.0;
   const bool has_streams = config.routing == DepthRouting::kHyperConnections ||
                            config.routing == DepthRouting::kManifoldHyperConnections;
   if (!has_streams) layer += 2.0 * width;
   if (spec.residual_multiplier != 1.0) layer += 2.0 * width;
   double total = layers * layer;
   for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    total += (activation + (spec.gated_mlp ? 1.0 : 0.0)) * double(config.mlp_width(i));
+    total += mlp_operations(config, i);
     if (spec.layer(i).rope) total += 3.5 * heads * double(config.rotary_dim());
   }
   if (spec.has_final_norm) total += norm_operations(spec.norm, width);
@@ -201,7 +227,7 @@ DecoderCost decoder_cost(const ModelConfig& config, std::int64_t num_tokens) {
     const std::int64_t count = element_count(spec.shape);
     cost.parameters += count;
     if (is_routing(spec.part)) cost.router_parameters += count;
-    if (is_product(spec, config)) weights += double(count);
+    if (is_product(spec, config)) weights += fraction_of_tokens(spec, config) * double(count);
   }
   double mixing = 0.0;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {

@@ -46,6 +46,9 @@ struct Family {
   bool is_for_new_models = true;  ///< listed by decoder_names()
   /// Tokenizer class that transformers 5 uses for this family in any case; empty if none.
   std::string_view assumed_tokenizer = {};
+  const char* num_experts_key = nullptr;  ///< of mixtures of experts; null: none
+  bool has_expert_width = false;          ///< moe_intermediate_size; else intermediate_size
+  bool reads_mxfp4 = false;               ///< packed experts may be quantised
   /// Sets config.spec, after the sizes have been read. Refuses what it does not implement.
   /// @throws FormatError  that names the key at fault.
   void (*read)(const KeyReader& keys, ModelConfig& config) = nullptr;

@@ -16,6 +16,7 @@
 #include "checkpoint/families/gpt_bigcode.h"
 #include "checkpoint/families/gpt_neo.h"
 #include "checkpoint/families/gpt_neox.h"
+#include "checkpoint/families/gpt_oss.h"
 #include "checkpoint/families/gptj.h"
 #include "checkpoint/families/granite.h"
 #include "checkpoint/families/helium.h"
@@ -23,12 +24,15 @@
 #include "checkpoint/families/hyperclovax.h"
 #include "checkpoint/families/llama.h"
 #include "checkpoint/families/mistral.h"
+#include "checkpoint/families/mixtral.h"
 #include "checkpoint/families/mudd.h"
 #include "checkpoint/families/olmo.h"
+#include "checkpoint/families/olmoe.h"
 #include "checkpoint/families/opt.h"
 #include "checkpoint/families/phi.h"
 #include "checkpoint/families/phi3.h"
 #include "checkpoint/families/qwen.h"
+#include "checkpoint/families/qwen_moe.h"
 #include "checkpoint/families/seed_oss.h"
 #include "checkpoint/families/smollm3.h"
 #include "checkpoint/families/stablelm.h"
@@ -45,7 +49,8 @@ std::span<const Family* const> all_families() {
       &kVaultGemma, &kGranite,      &kHyperClovaX, &kHelium,    &kErnie45,    &kGlm,
       &kGlm4,       &kCohere,       &kCohere2,     &kStableLm,  &kFalcon,     &kGptNeoX,
       &kGptJ,       &kCodeGen,      &kGpt2,        &kGptNeo,    &kGptBigCode, &kOpt,
-      &kBioGpt,     &kMuddFormer,   &kMuddPythia};
+      &kBioGpt,     &kMixtral,      &kOlmoe,       &kQwen2Moe,  &kQwen3Moe,   &kGraniteMoe,
+      &kGptOss,     &kMuddFormer,   &kMuddPythia};
   return kFamilies;
 }
 

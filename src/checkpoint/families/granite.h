@@ -7,5 +7,7 @@ namespace lime {
 
 /// Multipliers of embeddings, residuals, attention and logits.
 extern const Family kGranite;
+/// Granite with mixtures of experts.
+extern const Family kGraniteMoe;
 
 }  // namespace lime

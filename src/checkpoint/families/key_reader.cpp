@@ -206,9 +206,18 @@ std::int64_t KeyReader::to_integer(const Json& value, std::string_view key) cons
   return value.get<std::int64_t>();
 }
 
-void refuse_unsupported_keys(const KeyReader& keys) {
+namespace {
+
+bool is_mxfp4(const Json& quantization) {
+  return quantization.is_object() && quantization.value("quant_method", Json()) == "mxfp4";
+}
+
+}  // namespace
+
+void refuse_unsupported_keys(const KeyReader& keys, bool reads_mxfp4) {
+  const Json* const quantization = keys.find("quantization_config");
   throw_if<FormatError>(
-      keys.find("quantization_config") != nullptr,
+      quantization != nullptr && !(reads_mxfp4 && is_mxfp4(*quantization)),
       "{}: 'quantization_config' must be absent, got quantised weights; use the unquantised "
       "checkpoint",
       keys.where());

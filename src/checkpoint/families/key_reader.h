@@ -69,7 +69,8 @@ class KeyReader {
 /// Refuses keys that change the computation in a way that no family here has: quantised weights,
 /// encoders, cross-attention, bidirectional attention, pruned heads, layers of different sizes.
 /// @throws FormatError  that names the key and what to do.
-void refuse_unsupported_keys(const KeyReader& keys);
+/// @param reads_mxfp4  weights quantised to MXFP4 are read
+void refuse_unsupported_keys(const KeyReader& keys, bool reads_mxfp4 = false);
 
 /// Adds one line to `warnings` if the object has keys that nobody has read, that are not null, and
 /// that are not in the table of harmless keys: settings of training and generation, provenance.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "checkpoint/weights/safetensors.h"
 #include "core/errors.h"

@@ -211,10 +211,13 @@ void convert_iq4_xs(BlockReader block, float* to) {
   }
 }
 
+/// Returns 2^(e - 128), half of what the exponent stands for, as the table has twice the values.
+float mxfp4_scale(std::uint32_t e) {
+  return std::bit_cast<float>(e < 2 ? std::uint32_t{0x00200000} << e : (e - 1) << 23U);
+}
+
 void convert_mxfp4(BlockReader block, float* to) {
-  // 2^(e - 128), half of what the exponent stands for, as the table has twice the values.
-  const std::uint32_t e = block.integer(1);
-  const float scale = std::bit_cast<float>(e < 2 ? std::uint32_t{0x00200000} << e : (e - 1) << 23U);
+  const float scale = mxfp4_scale(block.integer(1));
   for_each_nibble(block.bytes(16), 16, [&](int i, std::uint32_t q) {
     to[i] = scale * static_cast<float>(kFloat4Values[q]);
   });
@@ -242,6 +245,18 @@ ConvertBlock converter_of(Dtype dtype) {
 }
 
 }  // namespace
+
+void convert_mxfp4(std::span<const std::byte> exponents, std::span<const std::byte> from,
+                   std::span<float> to) {
+  constexpr std::size_t kBytes = 16;
+  assert(from.size() == exponents.size() * kBytes && to.size() == 2 * from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const float scale = mxfp4_scale(std::to_integer<std::uint32_t>(exponents[i / kBytes]));
+    const auto pair = std::to_integer<std::uint32_t>(from[i]);
+    to[2 * i] = scale * static_cast<float>(kFloat4Values[pair & 15U]);
+    to[2 * i + 1] = scale * static_cast<float>(kFloat4Values[pair >> 4U]);
+  }
+}
 
 void convert_blocks(Dtype dtype, std::span<const std::byte> from, std::span<float> to) {
   assert(storage_bytes(dtype, to.size()) == from.size());

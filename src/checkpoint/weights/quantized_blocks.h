@@ -25,4 +25,12 @@ namespace lime {
 /// Source: ggml-quants.c of github.com/ggml-org/ggml; MXFP4: OCP Microscaling Formats 1.0.
 void convert_blocks(Dtype dtype, std::span<const std::byte> from, std::span<float> to);
 
+/// Converts MXFP4 as transformers stores it: the exponents of blocks of 32 elements apart from
+/// their bytes, each of which has two neighbours, the first in the low bits.
+/// @param exponents  [blocks]; 2^(e - 127)
+/// @param from       [16 * blocks]
+/// @param to         [32 * blocks]
+void convert_mxfp4(std::span<const std::byte> exponents, std::span<const std::byte> from,
+                   std::span<float> to);
+
 }  // namespace lime

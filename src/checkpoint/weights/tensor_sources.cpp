@@ -58,6 +58,10 @@ class Locator {
       if (!names.output_alias.empty() && name == names.output_alias + ".weight") {
         name = names.output + ".weight";
       }
+      for (const auto& [other, ours] : names.aliases) {
+        const std::size_t place = name.find(other);
+        if (place != std::string::npos) name.replace(place, other.size(), ours);
+      }
       add({.info = {.name = std::move(name),
                     .stored_name = tensor.name,
                     .dtype = tensor.dtype,
@@ -122,6 +126,28 @@ class Locator {
     config_.attn_res.sources = AttnResSources::kOutputsFromEmbedding;
   }
 
+  /// Finds the experts of packed tensors, where the family has a tensor for each, and of quantised
+  /// ones.
+  void split_experts() {
+    if (!config_.spec.experts) return;
+    const ExpertLayout own = config_.spec.experts->layout;
+    const ExpertLayout packed = own == ExpertLayout::kSeparate ? ExpertLayout::kPacked : own;
+    std::set<std::string> used;
+    for (const ParameterSpec& spec : parameter_specs(config_)) {
+      if (!is_expert(spec.part)) continue;
+      const StoredPlace place = packed_place(config_, spec, packed);
+      const auto whole = stored_.find(place.name);
+      if (own == ExpertLayout::kSeparate && whole != stored_.end()) {
+        check_shape(whole->second, place.shape);
+        add_part(whole->second, spec, place);
+        used.insert(place.name);
+      } else if (own == ExpertLayout::kInterleaved && spec.index == 0) {
+        add_quantized(spec, place, used);
+      }
+    }
+    for (const std::string& name : used) stored_.erase(name);
+  }
+
   void split_fused() {
     std::vector<std::string> fused;
     for (const auto& [name, source] : stored_) {
@@ -178,6 +204,10 @@ class Locator {
     std::vector<std::string> missing;
     std::set<std::string> used;
     for (const ParameterSpec& spec : parameter_specs(config_)) {
+      if (const auto quantized = quantized_.find(spec.name); quantized != quantized_.end()) {
+        found.by_name.insert(*quantized);
+        continue;
+      }
       const auto place = stored_.find(spec.stored.name);
       if (place == stored_.end()) {
         if (used.insert(spec.stored.name).second) missing.push_back(spec.stored.name);
@@ -213,6 +243,50 @@ class Locator {
     throw FormatError("'{}': the tensors '{}' and '{}' both map to '{}'", where_,
                       printable(place->second.info.stored_name, 120), printable(stored_name, 120),
                       printable(name, 120));
+  }
+
+  /// Adds a parameter that is part of a stored tensor.
+  void add_part(TensorSource whole, const ParameterSpec& spec, const StoredPlace& place) {
+    whole.info.name = spec.stored.name;
+    whole.info.shape = spec.stored.shape;
+    whole.place = place;
+    add(std::move(whole));
+  }
+
+  /// Adds an expert of gpt-oss from `_blocks` [E, rows, columns / 32, 16] and `_scales`, whose rows
+  /// are the columns of the unquantised tensor.
+  void add_quantized(const ParameterSpec& spec, const StoredPlace& place,
+                     std::set<std::string>& used) {
+    const auto blocks = stored_.find(place.name + "_blocks");
+    const auto scales = stored_.find(place.name + "_scales");
+    if (blocks == stored_.end() || scales == stored_.end()) return;
+    constexpr std::int64_t kBlock = 32;
+    const std::int64_t columns = spec.shape.back();
+    throw_if<FormatError>(columns % kBlock != 0,
+                          "'{}': tensor '{}' must have rows of whole blocks of {} elements, got {}",
+                          where_, printable(blocks->second.info.stored_name, 120), kBlock, columns);
+    const Shape groups = {place.shape[0], place.shape[2], columns / kBlock};
+    check_bytes(scales->second, groups);
+    check_bytes(blocks->second, {groups[0], groups[1], groups[2], kBlock / 2});
+    used.insert({blocks->first, scales->first});
+    TensorSource source = blocks->second;
+    source.exponents = scales->second.bytes;
+    source.info.dtype = Dtype::kMXFP4;
+    source.info.name = spec.name;
+    source.info.shape = spec.shape;
+    source.place = {.name = place.name,
+                    .shape = spec.shape,
+                    .offset = spec.expert * place.shape[2] * columns +
+                              (spec.part == Part::kExpertUp ? columns : 0),
+                    .row_stride = place.row_stride * columns};
+    quantized_.emplace(spec.name, std::move(source));
+  }
+
+  void check_bytes(const TensorSource& source, const Shape& expected) const {
+    check_shape(source, expected);
+    throw_if<FormatError>(source.info.dtype != Dtype::kU8, "'{}': tensor '{}' must be U8, got {}",
+                          where_, printable(source.info.stored_name, 120),
+                          dtype_name(source.info.dtype));
   }
 
   /// The first half of the rows are keys, the second values; in each half the head runs fastest.
@@ -258,6 +332,7 @@ class Locator {
   std::string_view where_;
   std::string_view described_in_;
   StoredTensors stored_;
+  StoredTensors quantized_;  // experts, by the name of the parameter
   bool has_fused_values_ = false;
   std::vector<std::string> warnings_;
 };
@@ -287,6 +362,7 @@ TensorSources locate_tensors(std::span<const TensorView> stored, ModelConfig& co
   locator.recognise_hyper_connections();
   locator.recognise_attn_res();
   locator.split_fused();
+  locator.split_experts();
   locator.resolve_head();
   return std::move(locator).match();
 }

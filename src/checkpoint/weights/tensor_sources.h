@@ -26,6 +26,9 @@ struct TensorInfo {
 struct TensorSource {
   TensorInfo info;
   std::span<const std::byte> bytes;  ///< of the whole stored tensor
+  /// MXFP4 as transformers stores it: one exponent for each 32 elements of `bytes`, which have four
+  /// bits each; else empty, and blocks are those of GGUF.
+  std::span<const std::byte> exponents = {};
   StoredPlace place;
   float added = 0.0F;  ///< what the parameter has more than the stored one
 };

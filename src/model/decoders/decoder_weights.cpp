@@ -60,6 +60,8 @@ constexpr std::pair<Part, LinearWeights LayerWeights::*> kLayerParts[] = {
     {Part::kAttentionOutput, &LayerWeights::o},
     {Part::kAttentionNorm, &LayerWeights::attention_norm},
     {Part::kMlpNorm, &LayerWeights::mlp_norm},
+    {Part::kExpertRouter, &LayerWeights::expert_router},
+    {Part::kSharedExpertGate, &LayerWeights::shared_expert_gate},
     {Part::kGate, &LayerWeights::gate},
     {Part::kUp, &LayerWeights::up},
     {Part::kDown, &LayerWeights::down},
@@ -71,7 +73,12 @@ at::Tensor& field_of(DecoderWeights& all, const ParameterSpec& spec) {
   for (const auto& [part, weights] : kLayerParts) {
     if (spec.part == part) return field_of(layer.*weights, spec.index);
   }
+  const auto expert = [&]() -> ExpertWeights& { return layer.experts.at(spec.expert); };
   switch (spec.part) {
+    case Part::kExpertGate: return field_of(expert().gate, spec.index);
+    case Part::kExpertUp: return field_of(expert().up, spec.index);
+    case Part::kExpertDown: return field_of(expert().down, spec.index);
+    case Part::kSinks: return layer.sinks;
     case Part::kEmbedding: return all.embedding;
     case Part::kPositions: return all.positions;
     case Part::kProjectIn: return field_of(all.project_in, spec.index);
@@ -92,7 +99,8 @@ at::Tensor& field_of(DecoderWeights& all, const ParameterSpec& spec) {
 /// Returns true for the parts that share one matrix in memory.
 bool is_fused(Part part) {
   return part == Part::kQuery || part == Part::kKey || part == Part::kValue ||
-         part == Part::kGate || part == Part::kUp;
+         part == Part::kGate || part == Part::kUp || part == Part::kExpertGate ||
+         part == Part::kExpertUp;
 }
 
 /// Allocates one matrix for parts without memory; each becomes a detached view, hence a leaf.
@@ -149,7 +157,7 @@ void initialize_parameter(const NamedTensor& parameter, const ModelConfig& confi
   const auto& [name, tensor] = parameter;
   if (name.ends_with(".bias")) {
     tensor.zero_();
-  } else if (tensor.dim() == 1) {
+  } else if (tensor.dim() == 1 && !name.ends_with(config.spec.names.sinks)) {
     tensor.fill_(config.spec.norm.kind == NormKind::kRmsPlusOne ? 0.0 : 1.0);
   } else {
     const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
@@ -174,6 +182,11 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
     return options;
   };
   layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
+  for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
+    if (const ExpertsSpec* const experts = config.spec.experts_of(i)) {
+      layers[i].experts.resize(static_cast<std::size_t>(experts->num_experts));
+    }
+  }
   const std::vector<ParameterSpec> specs = parameter_specs(config);
   for (const ParameterSpec& spec : specs) {
     const bool is_last = spec.layer < 0 && spec.part >= Part::kFinalRouter;
@@ -187,6 +200,9 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
     LayerWeights& layer = layers[i];
     fuse(layer.qkv, {&layer.q, &layer.k, &layer.v}, on_device_of(i));
     fuse(layer.gate_up, {&layer.gate, &layer.up}, on_device_of(i));
+    for (ExpertWeights& expert : layer.experts) {
+      fuse(expert.gate_up, {&expert.gate, &expert.up}, on_device_of(i));
+    }
     if (config.spec.shares_input_norm) layer.mlp_norm = layer.input_norm;
   }
   if (config.tie_word_embeddings) lm_head = embedding;

@@ -51,6 +51,11 @@ struct DepthRouterWeights {
   at::Tensor expansion;   ///< mudd: w2
 };
 
+/// Weights of one expert; gate and up share one matrix.
+struct ExpertWeights {
+  LinearWeights gate_up, gate, up, down;
+};
+
 /// Weights of one layer; undefined if a family lacks them. Query, key and value projections share
 /// one matrix, as do gate and up: inference needs one product for each; the parts are views.
 struct LayerWeights {
@@ -61,11 +66,15 @@ struct LayerWeights {
   LinearWeights qkv, q, k, v;        ///< v is undefined if the values of layer 0 are used
   NormWeights q_norm, k_norm;
   LimeRouterWeights router;
+  at::Tensor sinks;  ///< [heads], or undefined
   LinearWeights o;
   NormWeights attention_norm;       ///< after attention
   NormWeights mlp_norm;             ///< before the MLP; input_norm if the two are shared
   LinearWeights gate_up, gate, up;  ///< a plain MLP has no gate
   LinearWeights down;
+  LinearWeights expert_router;         ///< of a mixture of experts, whose shared expert is above
+  std::vector<ExpertWeights> experts;  ///< empty if the layer has an MLP
+  LinearWeights shared_expert_gate;
   NormWeights output_norm;  ///< after the MLP
   HyperConnectionWeights hyper_attention, hyper_feed_forward;
   at::Tensor depth_average;  ///< [1, outputs averaged] after this layer, or undefined

@@ -47,14 +47,70 @@ void swiglu_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tens
   const T* const gate_data = gate.data_ptr<T>();
   const T* const up_data = up.data_ptr<T>();
   T* const out_data = out.data_ptr<T>();
+  // Eigen rounds exp() differently before the first aligned element, whose place in a row of
+  // another length depends on the row: that of an expert's token depends on the other tokens.
+  constexpr std::int64_t kAlignment = 64;
+  const bool is_aligned = dim * static_cast<std::int64_t>(sizeof(T)) % kAlignment == 0;
   const auto run = [&](std::int64_t begin, std::int64_t end) {
+    Eigen::Array<T, Eigen::Dynamic, 1> aligned(is_aligned ? 0 : dim);
     for (std::int64_t row = begin; row < end; ++row) {
       const ConstRow<T> g(gate_data + row * gate.stride(0), dim);
       const ConstRow<T> u(up_data + row * up.stride(0), dim);
-      Row<T>(out_data + row * dim, dim) = g / (T{1} + (-g).exp()) * u;
+      Row<T> to(out_data + row * dim, dim);
+      if (is_aligned) {
+        to = g / (T{1} + (-g).exp()) * u;
+      } else {
+        aligned = g / (T{1} + (-g).exp()) * u;
+        to = aligned;
+      }
     }
   };
   for_each_block(out.size(0), dim * 16, run);
+}
+
+template <typename T>
+void clamped_gate_kernel(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,
+                         const ClampedGate& bounds) {
+  const std::int64_t dim = out.size(1);
+  const T alpha = static_cast<T>(bounds.alpha);
+  const T limit = static_cast<T>(bounds.limit);
+  for_each_block(out.size(0), dim * 20, [&](std::int64_t begin, std::int64_t end) {
+    Eigen::Array<T, Eigen::Dynamic, 1> aligned(dim);  // see swiglu_kernel()
+    for (std::int64_t row = begin; row < end; ++row) {
+      const ConstRow<T> g(gate.data_ptr<T>() + row * gate.stride(0), dim);
+      const ConstRow<T> u(up.data_ptr<T>() + row * up.stride(0), dim);
+      aligned =
+          (u.min(limit).max(-limit) + T{1}) * g.min(limit) / (T{1} + (g.min(limit) * -alpha).exp());
+      Row<T>(out.data_ptr<T>() + row * dim, dim) = aligned;
+    }
+  });
+}
+
+/// With s = sigmoid(alpha g): d gate = dy (u + 1) s (1 + alpha g (1 - s)) where gate <= limit,
+/// d up = dy g s where |up| <= limit.
+template <typename T>
+void clamped_gate_backward_kernel(const at::Tensor& d_gate, const at::Tensor& d_up,
+                                  const at::Tensor& dy, const at::Tensor& gate,
+                                  const at::Tensor& up, const ClampedGate& bounds) {
+  const std::int64_t dim = gate.size(-1);
+  const T alpha = static_cast<T>(bounds.alpha);
+  const T limit = static_cast<T>(bounds.limit);
+  for_each_block(gate.numel() / dim, dim * 24, [&](std::int64_t begin, std::int64_t end) {
+    Eigen::Array<T, Eigen::Dynamic, 1> s(dim);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const ConstRow<T> g(gate.data_ptr<T>() + row * dim, dim);
+      const ConstRow<T> u(up.data_ptr<T>() + row * dim, dim);
+      const ConstRow<T> gradient(dy.data_ptr<T>() + row * dim, dim);
+      s = T{1} / (T{1} + (g.min(limit) * -alpha).exp());
+      Row<T>(d_up.data_ptr<T>() + row * dim, dim) =
+          (u.abs() <= limit).select(gradient * g.min(limit) * s, T{0});
+      Row<T>(d_gate.data_ptr<T>() + row * dim, dim) =
+          (g <= limit)
+              .select(gradient * (u.min(limit).max(-limit) + T{1}) * s *
+                          (T{1} + alpha * g * (T{1} - s)),
+                      T{0});
+    }
+  });
 }
 
 /// With s = sigmoid(gate): d gate = dy up s (1 + gate (1 - s)),  d up = dy gate s.
@@ -140,6 +196,37 @@ at::Tensor activate(const at::Tensor& gate, const at::Tensor& up, Activation act
                                 ? smooth_with_gradients(gate, activation)
                                 : activated(gate, activation);
   return up.defined() ? result * up : result;
+}
+
+at::Tensor clamped_gate(const at::Tensor& gate, const at::Tensor& up, const ClampedGate& bounds) {
+  if (!uses_cpu_gradients(gate)) {
+    const at::Tensor g = gate.clamp_max(bounds.limit);
+    const at::Tensor u = up.clamp(-bounds.limit, bounds.limit);
+    return (u + 1.0) * g * at::sigmoid(g * bounds.alpha);
+  }
+  const at::Tensor g = gate.detach().contiguous();
+  const at::Tensor u = up.detach().contiguous();
+  const at::Tensor out = at::empty(g.sizes(), g.options());
+  const std::int64_t dim = g.size(-1);
+  {
+    const at::NoGradGuard no_grad;
+    clamped_gate_out(out.view({-1, dim}), g.view({-1, dim}), u.view({-1, dim}), bounds);
+  }
+  return differentiable({gate, up}, {out}, [=](const std::vector<at::Tensor>& gradients) {
+    const at::Tensor dy = gradients[0].contiguous();
+    const at::Tensor d_gate = at::empty(g.sizes(), g.options());
+    const at::Tensor d_up = at::empty(g.sizes(), g.options());
+    AT_DISPATCH_FLOATING_TYPES(g.scalar_type(), "clamped_gate_backward", [&] {
+      clamped_gate_backward_kernel<scalar_t>(d_gate, d_up, dy, g, u, bounds);
+    });
+    return std::vector<at::Tensor>{d_gate, d_up};
+  })[0];
+}
+
+void clamped_gate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,
+                      const ClampedGate& bounds) {
+  AT_DISPATCH_FLOATING_TYPES(gate.scalar_type(), "clamped_gate",
+                             [&] { clamped_gate_kernel<scalar_t>(out, gate, up, bounds); });
 }
 
 void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,

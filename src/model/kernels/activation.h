@@ -17,6 +17,15 @@ at::Tensor activate(const at::Tensor& gate, const at::Tensor& up, Activation act
 void activate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,
                   Activation activation);
 
+/// Applies the gated activation of gpt-oss, with gradients; see ClampedGate.
+at::Tensor clamped_gate(const at::Tensor& gate, const at::Tensor& up, const ClampedGate& bounds);
+
+/// Computes the same into existing memory. Requires uses_cpu_kernels(gate).
+/// @param gate, up  [rows, intermediate], may be strided views whose last dimension is dense
+/// @param out       [rows, intermediate], contiguous
+void clamped_gate_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor& up,
+                      const ClampedGate& bounds);
+
 /// Bounds values: cap * tanh(x / cap).
 at::Tensor soft_cap(const at::Tensor& x, double cap);
 

@@ -13,6 +13,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/row_sums.h"
 #include "model/kernels/slab_product.h"
 #include "model/kernels/torch_compat.h"
 
@@ -30,6 +31,21 @@ auto head_matrix(const at::Tensor& x, std::int64_t batch, std::int64_t head, std
                  std::int64_t count) {
   T* const data = x.data_ptr<T>() + batch * x.stride(0) + first * x.stride(1) + head * x.stride(2);
   return RowMajorView<T>(data, count, x.size(3), Eigen::OuterStride<>(x.stride(1)));
+}
+
+/// Returns what is subtracted from the scores of a softmax before they are multiplied by `factor`:
+/// the largest, or that of the sink if it is larger.
+template <typename T, typename Scores>
+T largest_score(const AttentionInput& in, std::int64_t head, const Scores& seen, T factor) {
+  const T largest = seen.maxCoeff();
+  return in.sinks.defined() ? std::max(largest, in.sinks.data_ptr<T>()[head] / factor) : largest;
+}
+
+/// Returns exp(sink - largest * factor), the term of the sink in the sum of the softmax.
+template <typename T>
+T sink_term(const AttentionInput& in, std::int64_t head, T largest, T factor) {
+  if (!in.sinks.defined()) return T{0};
+  return std::exp(in.sinks.data_ptr<T>()[head] - largest * factor);
 }
 
 /// Computes attention of queries [first, last) of one head; `scores` is scratch of at least (last -
@@ -67,19 +83,23 @@ void attend_block(const AttentionInput& in, const at::Tensor& out, const at::Ten
     auto seen = row.segment(begin, end - begin);
     if (in.softcap) seen = (seen * (scale / cap)).tanh() * cap;
     const std::int64_t count = end - begin;
+    const T factor = in.softcap ? T{1} : scale;
+    const T largest = largest_score(in, head, seen, factor);
     if (profile.defined()) {
-      logs.head(count) = (seen - seen.maxCoeff()) * (in.softcap ? T{1} : scale);
+      logs.head(count) = (seen - largest) * factor;
       seen = logs.head(count).exp();
     } else {
-      seen = ((seen - seen.maxCoeff()) * (in.softcap ? T{1} : scale)).exp();
+      seen = ((seen - largest) * factor).exp();
     }
-    inverse_sums[query - first] = T{1} / seen.sum();
+    const T sum = seen.sum();
+    inverse_sums[query - first] = T{1} / (sum + sink_term(in, head, largest, factor));
     if (profile.defined()) {
       const T inverse = inverse_sums[query - first];
       const auto back =
           Eigen::Array<T, 1, Eigen::Dynamic>::LinSpaced(count, static_cast<T>(count - 1), T{0});
+      const T total = in.sinks.defined() ? sum * inverse : T{1};
       const T entropy =
-          std::max((seen * logs.head(count)).sum() * -inverse - std::log(inverse), T{0});
+          std::max((seen * logs.head(count)).sum() * -inverse - std::log(inverse) * total, T{0});
       T* const to =
           profile.data_ptr<T>() + ((batch * queries + query) * in.q.size(2) + head) * kProfileSize;
       to[0] = entropy;
@@ -161,6 +181,7 @@ at::Tensor attention_by_library(const AttentionInput& in) {
 /// Gradients of q, k and v, contiguous and with the same shapes.
 struct AttentionGradients {
   at::Tensor q, k, v;
+  at::Tensor sinks;  // [batch, heads], or undefined
 };
 
 /// Scratch of one block of queries: scores, then the pattern, then the gradients of the scores.
@@ -173,7 +194,7 @@ template <typename T> struct PatternScratch {
 
 /// Adds queries [first, ...) of one head to the gradients: with P the pattern and dP = dy v^T, dS =
 /// scale P (dP - sum(P dP)), dq = dS k, dk += dS^T q, dv += P^T dy. A soft cap c tanh(s / c)
-/// multiplies dS by 1 - tanh(s / c)^2.
+/// multiplies dS by 1 - tanh(s / c)^2. A sink of weight p has the gradient -p sum(P dP).
 template <typename T>
 void block_backward(const AttentionInput& in, const at::Tensor& dy, const AttentionGradients& out,
                     std::int64_t batch, std::int64_t head, std::int64_t first,
@@ -209,9 +230,17 @@ void block_backward(const AttentionInput& in, const at::Tensor& dy, const Attent
       slopes = T{1} - seen.square();
       seen *= cap;
     }
-    seen = ((seen - seen.maxCoeff()) * (in.softcap ? T{1} : scale)).exp();
-    seen *= T{1} / seen.sum();
-    d_seen = seen * (d_seen - (seen * d_seen).sum()) * scale;
+    const T factor = in.softcap ? T{1} : scale;
+    const T largest = largest_score(in, head, seen, factor);
+    const T sink = sink_term(in, head, largest, factor);
+    seen = ((seen - largest) * factor).exp();
+    const T inverse = T{1} / (seen.sum() + sink);
+    seen *= inverse;
+    const T mean = (seen * d_seen).sum();
+    if (out.sinks.defined()) {
+      out.sinks.data_ptr<T>()[batch * in.q.size(2) + head] -= sink * inverse * mean;
+    }
+    d_seen = seen * (d_seen - mean) * scale;
     if (in.softcap) d_seen *= slopes;
     row.head(begin).setZero();
     row.tail(keys - end).setZero();
@@ -256,21 +285,29 @@ at::Tensor attention_with_gradients(const AttentionInput& input) {
   saved.q = with_dense_rows(input.q.detach());
   saved.k = with_dense_rows(input.k.detach());
   saved.v = with_dense_rows(input.v.detach());
+  if (input.sinks.defined()) saved.sinks = input.sinks.detach();
   at::Tensor out;
   {
     const at::NoGradGuard no_grad;
     out = attention(saved);
   }
-  return differentiable(
-      {input.q, input.k, input.v}, {out}, [saved](const std::vector<at::Tensor>& gradients) {
-        const AttentionGradients result{at::empty(saved.q.sizes(), saved.q.options()),
-                                        at::empty(saved.k.sizes(), saved.k.options()),
-                                        at::empty(saved.v.sizes(), saved.v.options())};
-        AT_DISPATCH_FLOATING_TYPES(saved.q.scalar_type(), "attention_backward", [&] {
-          attention_backward_kernel<scalar_t>(saved, with_dense_rows(gradients[0]), result);
-        });
-        return std::vector<at::Tensor>{result.q, result.k, result.v};
-      })[0];
+  std::vector<at::Tensor> inputs = {input.q, input.k, input.v};
+  if (input.sinks.defined()) inputs.push_back(input.sinks);
+  return differentiable(inputs, {out}, [saved](const std::vector<at::Tensor>& gradients) {
+    AttentionGradients result{at::empty(saved.q.sizes(), saved.q.options()),
+                              at::empty(saved.k.sizes(), saved.k.options()),
+                              at::empty(saved.v.sizes(), saved.v.options()),
+                              {}};
+    if (saved.sinks.defined()) {
+      result.sinks = at::zeros({saved.q.size(0), saved.q.size(2)}, saved.q.options());
+    }
+    AT_DISPATCH_FLOATING_TYPES(saved.q.scalar_type(), "attention_backward", [&] {
+      attention_backward_kernel<scalar_t>(saved, with_dense_rows(gradients[0]), result);
+    });
+    std::vector<at::Tensor> all = {result.q, result.k, result.v};
+    if (result.sinks.defined()) all.push_back(sum_of_rows(result.sinks));
+    return all;
+  })[0];
 }
 
 }  // namespace
@@ -315,7 +352,7 @@ at::Tensor attention(const AttentionInput& input, at::Tensor out, at::Tensor* pr
   if (uses_cpu_gradients(input.q) && input.q.size(1) == input.k.size(1) && input.padding.empty()) {
     return attention_with_gradients(input);
   }
-  if (input.softcap) return attention_with_pattern(input, {}, {});
+  if (input.softcap || input.sinks.defined()) return attention_with_pattern(input, {}, {});
   if constexpr (kHasFusedAttention) return attention_by_library(input);
   return attention_with_pattern(input, {}, {});
 }
@@ -331,7 +368,13 @@ at::Tensor attention_with_pattern(const AttentionInput& input, const AttentionEd
   scores = scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity());
   if (edit_scores) scores = edit_scores(scores);
   const auto softmax_type = q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  if (input.sinks.defined()) {
+    const at::Tensor sinks =
+        input.sinks.view({1, -1, 1, 1}).expand({scores.size(0), -1, scores.size(2), 1});
+    scores = at::cat({scores, sinks.to(scores.scalar_type())}, -1);
+  }
   at::Tensor pattern = at::softmax(scores, -1, softmax_type).to(q.scalar_type());
+  if (input.sinks.defined()) pattern = pattern.narrow(-1, 0, pattern.size(-1) - 1).contiguous();
   if (edit_pattern) pattern = edit_pattern(pattern);
   return at::matmul(pattern, repeat_heads(input.v, q.size(2))).transpose(1, 2);
 }

@@ -24,6 +24,8 @@ struct AttentionInput {
   std::optional<double> scale = std::nullopt;
   /// Soft cap c of the scaled scores: c tanh(score / c).
   std::optional<double> softcap = std::nullopt;
+  /// One more logit of each head's softmax, whose weight is dropped, [num_heads]; or undefined.
+  at::Tensor sinks = {};
 
   /// Returns the factor of the scores, in the precision of the kernels.
   template <typename T> T score_scale() const {

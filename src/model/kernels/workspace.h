@@ -23,12 +23,15 @@ class Workspace {
     kGateUp,
     kActivation,
     kOutput,
+    kExpertInputs,  ///< of the experts, sorted, as the next
+    kExpertOutputs,
+    kShared,    ///< output of the shared expert
     kParallel,  ///< input of a block whose MLP runs beside attention
     kBuffer,    ///< from earlier layers: keys and values, outputs, streams
     kRouted,    ///< result of mixing them
     kBeta
   };
-  static constexpr std::size_t kNumSlots = 12;
+  static constexpr std::size_t kNumSlots = 15;
 
   /// Returns uninitialised memory of the slot as a contiguous tensor. It overwrites the tensor that
   /// get() last returned for the slot. On a GPU it is a new allocation each time: LibTorch's

@@ -123,6 +123,11 @@ ForwardResult ForwardPass::end() {
   at::Tensor normalized = final_norm(result.hidden);
   const DecoderSpec& spec = model_.config.spec;
   if (has_targets) result.loss = output_loss(normalized, options_.targets, model_.weights, spec);
+  if (!router_logits_.empty()) {
+    const auto targets = options_.targets.ne(kIgnoredTarget).sum().item<double>();
+    result.loss = result.loss + load_balancing_loss(router_logits_, expert_indices_) *
+                                    (spec.experts->aux_loss_coef * targets);
+  }
   if (options_.logits == LogitsFor::kNone) return result;
   if (options_.logits == LogitsFor::kLastToken) {
     normalized = normalized.narrow(1, normalized.size(1) - 1, 1);
@@ -191,7 +196,7 @@ bool ForwardPass::can_recompute(BranchFn function) const {
   if (!options_.recompute_blocks || workspace_ != nullptr || options_.hooks != nullptr) {
     return false;
   }
-  if (function == &ForwardPass::mlp) return true;
+  if (function == &ForwardPass::mlp) return !balances_load();
   return !stream_->splits_inputs() && (mixer_ == nullptr || mixer_->can_replay());
 }
 
@@ -220,7 +225,8 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   };
   const bool has_values = weights.v.weight.defined();
   const at::Tensor normalized = has_input_norms() ? norm(x, weights.input_norm) : x;
-  const std::vector<at::Tensor> projections = clipped(project_attention(layer, normalized));
+  std::vector<at::Tensor> projections = project_attention(layer, normalized);
+  clip(projections);
   const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
   const at::Tensor v = has_values ? by_head(projections[2]) : mixer_->shared_values();
   KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
@@ -262,11 +268,14 @@ std::vector<at::Tensor> ForwardPass::project_attention(int layer,
   return projections;
 }
 
-std::vector<at::Tensor> ForwardPass::clipped(std::vector<at::Tensor> projections) const {
-  const std::optional<double>& bound = model_.config.spec.qkv_clip;
-  if (!bound) return projections;
-  for (at::Tensor& projection : projections) projection = projection.clamp(-*bound, *bound);
-  return projections;
+void ForwardPass::clip(std::vector<at::Tensor>& projections) const {
+  const DecoderSpec& spec = model_.config.spec;
+  if (!spec.qkv_clip) return;
+  for (std::size_t i = 0; i < projections.size(); ++i) {
+    const bool is_value = i == 2;
+    if (spec.clips_after_norm && !is_value) continue;
+    projections[i] = projections[i].clamp(-*spec.qkv_clip, *spec.qkv_clip);
+  }
 }
 
 KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
@@ -285,7 +294,11 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
   const LayerWeights& weights = model_.weights.layers[layer];
   const auto input_of_scores = [&](Slot slot, const at::Tensor& x, const NormWeights& norm) {
     if (spec.rotates_before_norm) return head_norm(slot, rotated(layer, x), norm);
-    return rotated(layer, head_norm(slot, x, norm));
+    at::Tensor normalized = head_norm(slot, x, norm);
+    if (spec.qkv_clip && spec.clips_after_norm) {
+      normalized = normalized.clamp(-*spec.qkv_clip, *spec.qkv_clip);
+    }
+    return rotated(layer, normalized);
   };
   const at::Tensor queries = input_of_scores(Slot::kQueryNorm, q, weights.q_norm);
   const at::Tensor keys = input_of_scores(Slot::kKeyNorm, read.keys, weights.k_norm);
@@ -295,7 +308,8 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
                        .window = own.window,
                        .padding = options_.padding,
                        .scale = own.attention_scale,
-                       .softcap = spec.attention_softcap};
+                       .softcap = spec.attention_softcap,
+                       .sinks = weights.sinks};
   if (options_.cache != nullptr) {
     const int holder = first_layer_on_device_;
     const bool shares =
@@ -323,15 +337,26 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
 }
 
 at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
+  const LayerWeights& weights = model_.weights.layers[layer];
+  const at::Tensor normalized = has_input_norms() ? norm(x, weights.mlp_norm) : x;
+  const bool has_experts = model_.config.spec.experts_of(layer) != nullptr;
+  return finished(has_experts ? expert_mlp(layer, normalized) : dense_mlp(layer, normalized, false),
+                  weights.output_norm);
+}
+
+at::Tensor ForwardPass::dense_mlp(int layer, const at::Tensor& normalized, bool is_shared) {
   const DecoderSpec& spec = model_.config.spec;
   const LayerWeights& weights = model_.weights.layers[layer];
+  const auto shown = [&](HookKind kind, const at::Tensor& activation) {
+    return is_shared ? activation : hook(kind, layer, activation);
+  };
   std::vector<const LinearWeights*> parts = {&weights.up};
   if (spec.gated_mlp) parts = {&weights.gate, &weights.up};
-  const std::vector<at::Tensor> projections = project_parts(
-      Slot::kGateUp, has_input_norms() ? norm(x, weights.mlp_norm) : x, weights.gate_up, parts);
-  const at::Tensor gate = hook(HookKind::kMlpPre, layer, projections[0]);
+  const std::vector<at::Tensor> projections =
+      project_parts(Slot::kGateUp, normalized, weights.gate_up, parts);
+  const at::Tensor gate = shown(HookKind::kMlpPre, projections[0]);
   at::Tensor up;
-  if (spec.gated_mlp) up = hook(HookKind::kMlpPreLinear, layer, projections[1]);
+  if (spec.gated_mlp) up = shown(HookKind::kMlpPreLinear, projections[1]);
   at::Tensor activation;
   if (in_place_) {
     activation = workspace_->get(Slot::kActivation, gate.sizes(), gate.options());
@@ -340,8 +365,54 @@ at::Tensor ForwardPass::mlp(int layer, const at::Tensor& x) {
   } else {
     activation = activate(gate, up, spec.activation);
   }
-  return finished(project(Slot::kOutput, hook(HookKind::kMlpPost, layer, activation), weights.down),
-                  weights.output_norm);
+  return project(is_shared ? Slot::kShared : Slot::kOutput, shown(HookKind::kMlpPost, activation),
+                 weights.down);
+}
+
+bool ForwardPass::balances_load() const {
+  const std::optional<ExpertsSpec>& experts = model_.config.spec.experts;
+  return workspace_ == nullptr && options_.targets.defined() && experts &&
+         experts->aux_loss_coef > 0.0;
+}
+
+ExpertChoice ForwardPass::choose_experts_of(int layer, const at::Tensor& normalized) {
+  const ExpertsSpec& experts = *model_.config.spec.experts_of(layer);
+  const LinearWeights& router = model_.weights.layers[layer].expert_router;
+  const at::Tensor product = workspace_ == nullptr
+                                 ? linear_with_gradients(normalized, {&router})[0]
+                                 : apply_linear(normalized, router.weight, router.bias);
+  const at::Tensor logits = hook(HookKind::kRouterLogits, layer, product);
+  ExpertChoice choice = choose_experts(logits.flatten(0, 1), experts);
+  if (balances_load()) {
+    router_logits_.push_back(logits.flatten(0, 1));
+    expert_indices_.push_back(choice.indices);
+  }
+  const std::vector<std::int64_t> shape = {normalized.size(0), normalized.size(1), -1};
+  if (wants(HookKind::kExpertWeights, layer)) {
+    choice.weights =
+        hook(HookKind::kExpertWeights, layer, choice.weights.view(shape)).flatten(0, 1);
+  }
+  if (wants(HookKind::kExpertIndices, layer)) {
+    const auto type = product.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    show(HookKind::kExpertIndices, layer, choice.indices.view(shape).to(type));
+  }
+  return choice;
+}
+
+at::Tensor ForwardPass::expert_mlp(int layer, const at::Tensor& normalized) {
+  const DecoderSpec& spec = model_.config.spec;
+  const ExpertsSpec& experts = *spec.experts_of(layer);
+  const LayerWeights& weights = model_.weights.layers[layer];
+  const ExpertChoice choice = choose_experts_of(layer, normalized);
+  const at::Tensor mixed = apply_experts(normalized.flatten(0, 1), choice, weights.experts, experts,
+                                         spec.activation, in_place_ ? workspace_ : nullptr)
+                               .view(normalized.sizes());
+  if (!experts.shared_intermediate_size) return mixed;
+  const LinearWeights& gate = weights.shared_expert_gate;
+  const at::Tensor logit = workspace_ == nullptr ? linear_with_gradients(normalized, {&gate})[0]
+                                                 : apply_linear(normalized, gate.weight);
+  const at::Tensor shared = dense_mlp(layer, normalized, true);
+  return mixed + apply_gate(shared.flatten(0, 1), logit.flatten(0, 1)).view(mixed.sizes());
 }
 
 at::Tensor ForwardPass::final_norm(const at::Tensor& x) {

@@ -12,6 +12,7 @@
 #include "model/decoders/key_value_mixer.h"
 #include "model/decoders/residual_stream.h"
 #include "model/decoders/stage_plan.h"
+#include "model/kernels/experts.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/crossing.h"
 #include "model/passes/device_link.h"
@@ -59,6 +60,8 @@ class ForwardPass {
   /// Runs the hooks for an activation that the pass will overwrite; copies a hook's own tensor.
   at::Tensor hook_owned(HookKind kind, int layer, const at::Tensor& activation) const;
   bool wants(HookKind kind, int layer) const;
+  /// Returns true if the pass has gradients and the config asks for the load balancing loss.
+  bool balances_load() const;
   /// Runs the hooks of a point that cannot be replaced.
   void show(HookKind kind, int layer, const at::Tensor& weights) const;
   /// Runs the hooks of the weights of depth, after the block.
@@ -76,13 +79,19 @@ class ForwardPass {
   at::Tensor self_attention(int layer, const at::Tensor& x);
   /// Returns the projections of queries, keys and, if the layer has its own, values.
   std::vector<at::Tensor> project_attention(int layer, const at::Tensor& normalized) const;
-  /// Bounds the values of projections, if the family does.
-  std::vector<at::Tensor> clipped(std::vector<at::Tensor> projections) const;
+  /// Bounds projections, if the family does before their norms.
+  void clip(std::vector<at::Tensor>& projections) const;
   /// Lets the mixer replace keys and values.
   KeysAndValues mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                       const at::Tensor& normalized);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
   at::Tensor mlp(int layer, const at::Tensor& x);
+  /// Applies the MLP of a layer, or its shared expert, which has no hooks.
+  at::Tensor dense_mlp(int layer, const at::Tensor& normalized, bool is_shared);
+  /// Applies the mixture of experts of a layer.
+  at::Tensor expert_mlp(int layer, const at::Tensor& normalized);
+  /// Selects the experts of all tokens; runs the hooks of the router.
+  ExpertChoice choose_experts_of(int layer, const at::Tensor& normalized);
   at::Tensor final_norm(const at::Tensor& x);
 
   /// Starts with the embeddings of tokens and, if they are learned, positions.
@@ -115,8 +124,9 @@ class ForwardPass {
   std::optional<Crossing> crossing_;  // between depart() and arrive()
   std::vector<RotaryAngles> angles_;  // of DecoderSpec::ropes
   std::unique_ptr<ResidualStream> stream_;
-  std::unique_ptr<KeyValueMixer> mixer_;  // null for LLaMA
-  std::shared_ptr<ForwardPass> replay_;   // recomputes branches; lives as long as the graph
+  std::unique_ptr<KeyValueMixer> mixer_;                    // null for LLaMA
+  std::vector<at::Tensor> router_logits_, expert_indices_;  // of the load balancing loss
+  std::shared_ptr<ForwardPass> replay_;  // recomputes branches; lives as long as the graph
 };
 
 }  // namespace lime

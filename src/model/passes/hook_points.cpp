@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "checkpoint/model_config.h"
+
 namespace lime {
 namespace {
 
@@ -13,6 +15,19 @@ constexpr std::array<HookSite, 3> kSites = {{{"values", HookKind::kV},
                                              {"hidden", HookKind::kResidPost}}};
 
 }  // namespace
+
+bool has_hook(const ModelConfig& config, const HookPoint& point) {
+  const bool has_experts = config.spec.experts_of(point.layer) != nullptr;
+  switch (point.kind) {
+    case HookKind::kRouterLogits:
+    case HookKind::kExpertWeights:
+    case HookKind::kExpertIndices: return has_experts;
+    case HookKind::kMlpPre:
+    case HookKind::kMlpPost: return !has_experts;
+    case HookKind::kMlpPreLinear: return !has_experts && config.spec.gated_mlp;
+    default: return true;
+  }
+}
 
 std::string hook_name(const HookPoint& point) {
   const std::string_view name = hook_kind_info(point.kind).name;

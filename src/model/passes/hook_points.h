@@ -12,6 +12,8 @@
 
 namespace lime {
 
+struct ModelConfig;
+
 /// Kinds of activation, in the order in which a forward pass computes them. The names are
 /// TransformerLens's; routed_k, routed_v and profile are ours. Shapes:
 ///
@@ -23,6 +25,8 @@ namespace lime {
 ///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
 ///   profile                                               [batch, seq, num_heads, 6]
 ///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
+///   router_logits                                         [batch, seq, experts]
+///   expert_weights, expert_indices                        [batch, seq, experts per token]
 ///
 /// route is KeyValueMixer::weights(); without a mixer a head reads its own layer. depth_weights are
 /// the coefficients of the sources (the embedding, then the outputs of attention and MLP per layer,
@@ -33,6 +37,10 @@ namespace lime {
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
 /// resid_mid and resid_post. If the MLP runs beside attention (GPT-NeoX), resid_mid, which
 /// TransformerLens lacks, is resid_pre + attn_out. A plain MLP has no pre_linear.
+///
+/// Mixtures of experts have the last three in place of pre, pre_linear and post. Selection and
+/// weights follow from the logits, also from replaced ones; experts are in the order of descending
+/// logits. expert_indices are whole numbers in float32 (float64 if the pass is), exact.
 enum class HookKind : std::uint8_t {
   kEmbed,     ///< token embedding, scaled; before learned positions
   kResidPre,  ///< input of the block
@@ -50,9 +58,12 @@ enum class HookKind : std::uint8_t {
   kZ,            ///< before W_O
   kAttnOut,
   kResidMid,
-  kMlpPre,        ///< the gate (plain: up), before the activation
-  kMlpPreLinear,  ///< the up projection
-  kMlpPost,       ///< activation(gate) * up
+  kRouterLogits,   ///< of a mixture of experts, before softmax and selection
+  kExpertWeights,  ///< of the selected experts in their sum
+  kExpertIndices,  ///< their numbers, from 0; read only
+  kMlpPre,         ///< the gate (plain: up), before the activation
+  kMlpPreLinear,   ///< the up projection
+  kMlpPost,        ///< activation(gate) * up
   kMlpOut,
   kResidPost,        ///< before any final norm; `hidden`
   kDepthWeights,     ///< see above; read only
@@ -92,6 +103,9 @@ inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kZ, "blocks.{}.attn.hook_z"},
     {HookKind::kAttnOut, "blocks.{}.hook_attn_out"},
     {HookKind::kResidMid, "blocks.{}.hook_resid_mid"},
+    {HookKind::kRouterLogits, "blocks.{}.mlp.hook_router_logits"},
+    {HookKind::kExpertWeights, "blocks.{}.mlp.hook_expert_weights"},
+    {HookKind::kExpertIndices, "blocks.{}.mlp.hook_expert_indices", HookUse::kReadOnly},
     {HookKind::kMlpPre, "blocks.{}.mlp.hook_pre"},
     {HookKind::kMlpPreLinear, "blocks.{}.mlp.hook_pre_linear"},
     {HookKind::kMlpPost, "blocks.{}.mlp.hook_post"},
@@ -130,6 +144,10 @@ struct HookPoint {
 constexpr bool is_per_layer(HookKind kind) {
   return hook_kind_info(kind).name.find("{}") != std::string_view::npos;
 }
+
+/// Returns true if a pass of the model reaches the point: a plain MLP has no pre_linear, a mixture
+/// of experts has a router in its place.
+bool has_hook(const ModelConfig& config, const HookPoint& point);
 
 /// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
 std::string hook_name(const HookPoint& point);
