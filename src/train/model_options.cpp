@@ -20,6 +20,9 @@ void check_sizes(const ModelOptions& options) {
         std::pair("num_key_value_heads", options.num_key_value_heads.value_or(1)),
         std::pair("hidden_size", options.hidden_size),
         std::pair("intermediate_size", options.intermediate_size.value_or(1)),
+        std::pair("num_experts", options.num_experts),
+        std::pair("num_experts_per_tok", options.num_experts_per_tok),
+        std::pair("moe_intermediate_size", options.moe_intermediate_size.value_or(1)),
         std::pair("max_position_embeddings", options.max_position_embeddings)}) {
     check_option(size >= 1, name, ">= 1", size);
   }
@@ -74,7 +77,32 @@ void add_negation(OptionList& list, const char* name, bool& target, const char* 
   field.value = [&target] { return Json(!target); };
 }
 
+/// Returns the family of the blocks, or null.
+const Family* blocks_of(const ModelOptions& options) {
+  return find_family(options.blocks.value_or(options.decoder));
+}
+
+/// Adds the keys of mixtures of experts, if the blocks have them. Defaults of transformers are
+/// those of large models.
+void add_experts(const ModelOptions& options, Json& keys) {
+  const Family* const family = blocks_of(options);
+  if (family == nullptr || family->num_experts_key == nullptr) return;
+  keys[family->num_experts_key] = options.num_experts;
+  keys["num_experts_per_tok"] = options.num_experts_per_tok;
+  if (family->has_expert_width) {
+    keys["moe_intermediate_size"] =
+        options.moe_intermediate_size.value_or(keys["intermediate_size"].get<std::int64_t>());
+    if (family->model_type == "qwen2_moe") {
+      keys["shared_expert_intermediate_size"] = keys["moe_intermediate_size"];
+    }
+  }
+  if (options.router_aux_loss_coef == 0.0) return;
+  keys["router_aux_loss_coef"] = options.router_aux_loss_coef;
+  keys["output_router_logits"] = true;
+}
+
 std::vector<OwnedOptions> owned_options(const ModelOptions& options) {
+  const Family* const blocks = blocks_of(options);
   constexpr std::string_view kWeights = "--decoder lime and a router with weights";
   const auto is = [&](std::string_view decoder) { return options.decoder == decoder; };
   const bool has_weights = is("lime") && router_has_weights(options.lime.router);
@@ -82,6 +110,12 @@ std::vector<OwnedOptions> owned_options(const ModelOptions& options) {
       {"a --decoder that is a routing, such as lime",
        find_enum<DepthRouting>(options.decoder).has_value(),
        {"blocks"}},
+      {"a --decoder or --blocks with experts, such as olmoe",
+       blocks != nullptr && blocks->num_experts_key != nullptr,
+       {"num_experts", "num_experts_per_tok", "router_aux_loss_coef"}},
+      {"--decoder or --blocks qwen2_moe or qwen3_moe",
+       blocks != nullptr && blocks->has_expert_width,
+       {"moe_intermediate_size"}},
       {"--decoder lime", is("lime"), {"router"}},
       {"--decoder lime and --router last, first, first-and-previous or dilated",
        is("lime") && router_has_j(options.lime.router),
@@ -123,6 +157,14 @@ ModelOptions ModelOptions::of(const ModelConfig& config) {
   options.num_key_value_heads = config.num_key_value_heads;
   options.hidden_size = config.hidden_size;
   options.intermediate_size = config.intermediate_size;
+  if (const std::optional<ExpertsSpec>& experts = config.spec.experts) {
+    options.num_experts = experts->num_experts;
+    options.num_experts_per_tok = experts->num_experts_per_tok;
+    options.router_aux_loss_coef = experts->aux_loss_coef;
+    if (blocks_of(options)->has_expert_width) {
+      options.moe_intermediate_size = experts->intermediate_size;
+    }
+  }
   options.max_position_embeddings = config.max_position_embeddings;
   options.untie_word_embeddings = !config.tie_word_embeddings;
   options.initializer_range = config.initializer_range;
@@ -190,6 +232,13 @@ void ModelOptions::describe(OptionList& list) {
   list.add("hidden_size", hidden_size, "width of the residual stream");
   list.add("intermediate_size", intermediate_size,
            "width of the MLP; 4 * hidden size if not given");
+  list.add("num_experts", num_experts, "experts: number of experts per layer");
+  list.add("num_experts_per_tok", num_experts_per_tok,
+           "experts: number of experts that each token passes");
+  list.add("moe_intermediate_size", moe_intermediate_size,
+           "experts of Qwen: width of an expert; the width of the MLP if not given");
+  list.add("router_aux_loss_coef", router_aux_loss_coef,
+           "experts: factor of the load balancing loss in training, >= 0; 0: none");
   list.add("max_position_embeddings", max_position_embeddings, "longest sequence, in tokens");
   list.add("untie_word_embeddings", untie_word_embeddings,
            "do not share the output projection weights with the embedding");
@@ -219,6 +268,9 @@ ModelConfig ModelOptions::config(std::int64_t vocab_size, std::int64_t bos_token
                {"pad_token_id", nullptr},  // some families' default is outside a small vocabulary
                {"initializer_range", initializer_range},
                {"torch_dtype", "float32"}};
+  check_option(router_aux_loss_coef >= 0.0 && std::isfinite(router_aux_loss_coef),
+               "router_aux_loss_coef", ">= 0", router_aux_loss_coef);
+  add_experts(*this, keys);
   if (blocks) keys[decoder] = Json::object();
   ModelConfig config = make_model_config(blocks.value_or(decoder), keys, kWhere);
   set_routing(config);

@@ -32,6 +32,11 @@ struct ModelOptions {
   std::optional<std::int64_t> num_key_value_heads = std::nullopt;  ///< divides the query heads
   std::int64_t hidden_size = 32;
   std::optional<std::int64_t> intermediate_size = std::nullopt;
+  // Of mixtures of experts:
+  std::int64_t num_experts = 8;
+  std::int64_t num_experts_per_tok = 2;
+  std::optional<std::int64_t> moe_intermediate_size = std::nullopt;
+  double router_aux_loss_coef = 0.0;
   std::int64_t max_position_embeddings = 512;
   bool untie_word_embeddings = false;  ///< the paper's models tie them
   double initializer_range = 0.02;
