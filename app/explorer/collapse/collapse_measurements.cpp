@@ -94,13 +94,12 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
   }
   const auto pairs = documents.size() > 1 ? ComparePairs::kFirst : ComparePairs::kNone;
   const QString title = u"%1 of %2"_s.arg(name, labels.join(u", "_s));
-  curves_.request(
-      key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
-      [kind, set, most = max_sequences_, run, pairs](const JobContext& context) {
-        Analysis analysis = prepared(kind, set, most, run);
-        analysis.compare.compare = pairs;
-        return run_analysis(std::move(analysis), run, context.on_progress, context.stop).results;
-      });
+  curves_.request(key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
+                  [kind, set, most = max_sequences_, run, pairs](const JobContext& context) {
+                    Analysis analysis = prepared(kind, set, most, run);
+                    analysis.compare.compare = pairs;
+                    return compute(analysis, run, context.on_progress, context.stop).table();
+                  });
 }
 
 CollapseMeasurements::LayerKey CollapseMeasurements::layerKey(const Document& document) const {

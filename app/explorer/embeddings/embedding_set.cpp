@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/embeddings/embedding_set.h"
 
-#include <QTemporaryDir>
 #include <set>
 
-#include "analysis/engine/run_analysis.h"
 #include "explorer/models/workspace.h"
 #include "viz/figure_source.h"
 
@@ -337,13 +335,12 @@ EmbeddingSet computeEmbeddings(const TsneAnalysisOptions& options, int threads,
                                const OpenInputs& open_inputs, const ProgressFn& on_progress,
                                std::stop_token stop) {
   const RunOptions run{.threads = threads};
-  const Report report = run_analysis(prepare_tsne(options, run), run, on_progress, stop);
-  const QTemporaryDir folder;
-  const fs::path path = toPath(folder.filePath(u"embeddings.embeddings.h5"_s));
-  for (const Companion& companion : report.companions) {
-    if (companion.suffix.ends_with(".h5")) companion.write(path);
+  TsneEmbeddings embeddings = compute_embeddings(options, run, on_progress, stop);
+  for (CaptureEmbeddings& capture : embeddings.captures) {
+    // As in a file: sites by name.
+    std::ranges::stable_sort(capture.layers, {}, &LayerEmbedding::site);
   }
-  return setOf(read_embeddings(path), report.results.inputs, path, open_inputs);
+  return setOf(std::move(embeddings.captures), embeddings.results.inputs, "computed", open_inputs);
 }
 
 EmbeddingLoader::EmbeddingLoader(Workspace& workspace, JobRunner& jobs)

@@ -387,13 +387,14 @@ void InterventionRun::measure(const Captured& before, const Captured& after) {
   options.captures.label = {kOriginal.toStdString(), kEdited.toStdString()};
   RunOptions run;
   run.threads = request_->threads;
-  job_ = jobs_.start<Report>(
+  job_ = jobs_.start<Results>(
       this, {.title = nameOf(Step::kCompare), .lane = JobLane::kLong},
       [options, run, before, after](const JobContext& context) {
-        return run_analysis(prepare_entropy(options, run), run, context.on_progress, context.stop);
+        return compute(prepare_entropy(options, run), run, context.on_progress, context.stop)
+            .table();
       },
-      [this](Report report) {
-        entropies_ = std::move(report.results);
+      [this](Results results) {
+        entropies_ = std::move(results);
         finished(Step::kCompare);
       },
       [this](const QString& problem) {

@@ -271,9 +271,9 @@ void ProbeMeasurements::measure(ProbeQuestion question) {
                        .key = u"probes/%1/%2"_s.arg(name).arg(source.document),
                        .lane = JobLane::kLong},
                       [question, set, run](const JobContext& context) {
-                        return run_analysis(preparedProbes(question, set, run), run,
-                                            context.on_progress, context.stop)
-                            .results;
+                        return compute(preparedProbes(question, set, run), run, context.on_progress,
+                                       context.stop)
+                            .table();
                       });
   }
 }

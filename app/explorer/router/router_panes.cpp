@@ -240,15 +240,32 @@ void RouterPanes::draw(const RouterSubject& subject, const RouterDisplay& displa
   subject_ = subject;
   display_ = display;
   selection_ = selection;
-  drawMaps(largest);
+  drawLayers(largest);
+  drawHeads();
   drawDetail();
   mark();
 }
 
-void RouterPanes::drawMaps(std::optional<double> largest) {
+void RouterPanes::select(const Selection& selection) {
+  if (!subject_) return;
+  const Selection before = std::exchange(selection_, selection);
+  if (before.layer != selection.layer) drawHeads();
+  if (!hasSameDetail(before, selection)) drawDetail();
+  mark();
+}
+
+bool RouterPanes::hasSameDetail(const Selection& a, const Selection& b) const {
+  switch (detailKind()) {
+    case RouterDetail::kWeights: return a.layer == b.layer && a.source_layer == b.source_layer;
+    case RouterDetail::kFlow: return a.layer == b.layer && a.head == b.head;
+    case RouterDetail::kAllHeads: break;
+  }
+  return true;
+}
+
+void RouterPanes::drawLayers(std::optional<double> largest) {
   const int layers = static_cast<int>(subject_->routers->num_layers());
   layer_map_ = layerMap(*subject_, display_, largest);
-  head_map_ = headMap(*subject_, *selection_.layer, display_);
   layers_->show(layer_map_.figure, {},
                 subject_->minus != nullptr
                     ? u"Difference of router weights from the other checkpoint, per layer"_s
@@ -256,17 +273,25 @@ void RouterPanes::drawMaps(std::optional<double> largest) {
   Figure reads = embeddingsFigure(*subject_, display_);
   colourModels(reads.panels, workspace_);
   embeddings_->show(std::move(reads), {}, u"Fraction of each layer's weight on the embeddings"_s);
+  std::vector<AxisLink> links = sourceLinks();
+  links.push_back({.axis = Qt::Vertical,
+                   .quantity = u"layer"_s,
+                   .origin = static_cast<double>(layers - 1),
+                   .is_reversed = true});
+  layers_->plot().linkAxes(workspace_, links);
+}
+
+void RouterPanes::drawHeads() {
+  head_map_ = headMap(*subject_, *selection_.layer, display_);
   heads_->show(
       head_map_.figure, {},
       u"Router weights of the heads of layer %1"_s.arg(*selection_.layer + display_.layer_base));
-  std::vector<AxisLink> sources;
-  if (!display_.is_sorted) sources.push_back({.quantity = u"source layer"_s});
-  heads_->plot().linkAxes(workspace_, sources);
-  sources.push_back({.axis = Qt::Vertical,
-                     .quantity = u"layer"_s,
-                     .origin = static_cast<double>(layers - 1),
-                     .is_reversed = true});
-  layers_->plot().linkAxes(workspace_, sources);
+  heads_->plot().linkAxes(workspace_, sourceLinks());
+}
+
+std::vector<AxisLink> RouterPanes::sourceLinks() const {
+  if (display_.is_sorted) return {};
+  return {{.quantity = u"source layer"_s}};
 }
 
 void RouterPanes::drawDetail() {

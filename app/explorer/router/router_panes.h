@@ -80,6 +80,8 @@ class RouterPanes : public QWidget {
   void draw(const RouterSubject& subject, const RouterDisplay& display, const Selection& selection,
             std::optional<double> largest);
   void drawNothing(const QString& message);
+  /// Draws again what depends on the selection, after draw().
+  void select(const Selection& selection);
 
  Q_SIGNALS:
   void detailKindChanged();
@@ -87,8 +89,13 @@ class RouterPanes : public QWidget {
   void selectionRequested(const lime::explorer::Selection& selection, const QString& text);
 
  private:
-  void drawMaps(std::optional<double> largest);
+  void drawLayers(std::optional<double> largest);
+  void drawHeads();
   void drawDetail();
+  /// Returns true if the detail is the same for two selections, but for its marks.
+  bool hasSameDetail(const Selection& a, const Selection& b) const;
+  /// Returns the axes that zoom with those of other plots of source layers.
+  std::vector<AxisLink> sourceLinks() const;
   void mark();
   void click(const FigurePane* pane, const FigureHit& hit);
   /// Returns the buffered layer and head of the dot that is hit.

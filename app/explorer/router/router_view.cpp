@@ -161,9 +161,7 @@ void RouterView::connectAll() {
   connect(controls_, &RouterControls::displayChanged, this, on);
   connect(maps_, &RouterPanes::detailKindChanged, this, [on] { on(u"Weights or flow"_s); });
   connect(maps_, &RouterPanes::selectionRequested, this,
-          [this](const Selection& selection, const QString& text) {
-            changeSelection(text, selection);
-          });
+          [this](const Selection& selection, const QString& text) { select(text, selection); });
   connect(sources_, &SourcePane::computed, this, &RouterView::draw);
   connect(&library_, &RouterLibrary::changed, this, &RouterView::listCheckpoints);
   connect(&workspace(), &Workspace::documentAdded, this, &RouterView::listCheckpoints);
@@ -175,9 +173,8 @@ void RouterView::connectAll() {
     showCheckpoint(id);
     draw();
   });
-  connect(&workspace(), &Workspace::selectionChanged, this, [this] {
-    if (!is_setting_) draw();
-  });
+  connect(&workspace(), &Workspace::documentChanged, this, &RouterView::draw);
+  connect(&workspace(), &Workspace::selectionChanged, this, &RouterView::followSelection);
 }
 
 void RouterView::listCheckpoints() {
@@ -271,6 +268,16 @@ void RouterView::draw() {
   Q_EMIT figureChanged();
 }
 
+void RouterView::followSelection() {
+  if (is_setting_) return;
+  if (source() != nullptr || !subject()) {
+    draw();
+    return;
+  }
+  maps_->select(selected());
+  Q_EMIT figureChanged();
+}
+
 void RouterView::walk(int layers, int heads, int sources) {
   const std::optional<RouterSubject> shown = subject();
   if (!shown) return;
@@ -280,7 +287,7 @@ void RouterView::walk(int layers, int heads, int sources) {
   selection.layer = std::clamp(*selection.layer + layers, 0, last_layer);
   selection.head = std::clamp(*selection.head + heads, 0, last_head);
   selection.source_layer = std::clamp(*selection.source_layer + sources, 0, *selection.layer);
-  changeSelection(u"Move the selection"_s, selection);
+  select(u"Move the selection"_s, selection);
   Q_EMIT status(describeSource(*shown, display(), *selection.layer, *selection.head,
                                *selection.source_layer));
 }

@@ -57,7 +57,7 @@ class RouterView : public View {
   std::vector<Shortcut> shortcuts() const override;
   Json state() const override;
   void setState(const Json& state) override;
-  std::vector<std::string> furtherNames() const override {
+  std::vector<std::string> selectionNames() const override {
     return {"layer", "head", "source_layer", "source_head"};
   }
   void showAll() override;
@@ -70,6 +70,8 @@ class RouterView : public View {
   void connectAll();
   void listCheckpoints();
   void draw();
+  /// Draws what depends on the selection.
+  void followSelection();
   void walk(int layers, int heads, int sources);
   void showCheckpoint(int id);
   void setCheckpoints(const Json& state);

@@ -57,8 +57,7 @@ SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn&
   RunOptions run;
   run.threads = request.threads;
   SequenceTokens tokens;
-  tokens.results =
-      run_analysis(prepare_tokens(options, run), run, on_progress, std::move(stop)).results;
+  tokens.results = compute(prepare_tokens(options, run), run, on_progress, stop).table();
   const auto [folder, tokenizer] = findTokenizer(*request.capture, request.checkpoints);
   tokens.checkpoint = folder;
   const SentenceReader reader(request.capture, tokenizer);

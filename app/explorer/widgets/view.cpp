@@ -166,6 +166,13 @@ void View::changeSelection(const QString& text, const Selection& selection) {
   changeState(text, [&] { workspace().setSelection(selection); });
 }
 
+void View::select(const QString& text, const Selection& selection) {
+  const Selection before = workspace().selection();
+  workspace().setSelection(selection);
+  const Selection& after = workspace().selection();
+  if (before != after) push(text, {.selection = before}, {.selection = after});
+}
+
 ViewState View::viewState() const { return {state(), context_.workspace.selection()}; }
 
 void View::push(const QString& text, ViewState before, ViewState after) {
@@ -174,11 +181,16 @@ void View::push(const QString& text, ViewState before, ViewState after) {
 }
 
 void View::recordChange(const QString& text) {
-  Json after = state();
-  if (remembered_.is_null() || remembered_ == after) return;
+  Json now = state();
+  Json before = std::exchange(remembered_, now);
+  if (before.is_null()) return;
+  for (const std::string& name : selectionNames()) {
+    before.erase(name);
+    now.erase(name);
+  }
+  if (before == now) return;
   const Selection& selection = workspace().selection();
-  push(text, {remembered_, selection}, {after, selection});
-  remembered_ = std::move(after);
+  push(text, {std::move(before), selection}, {std::move(now), selection});
 }
 
 void View::recordPart(const QString& text, const QString& part, std::function<void()> undo,

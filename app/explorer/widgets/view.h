@@ -70,7 +70,9 @@ class View : public QWidget {
   /// restores it with them. Empty: none.
   virtual std::string subjectName() const { return {}; }
   /// Returns the names that setState() accepts and state() may omit.
-  virtual std::vector<std::string> furtherNames() const { return {}; }
+  virtual std::vector<std::string> furtherNames() const { return selectionNames(); }
+  /// Returns the names of state() that are parts of the selection. Steps of undo have them with it.
+  virtual std::vector<std::string> selectionNames() const { return {}; }
 
   /// Returns the keys and mouse gestures of this view that are no actions.
   virtual std::vector<Shortcut> shortcuts() const { return {}; }
@@ -89,6 +91,9 @@ class View : public QWidget {
   /// that follow each other within a second (a slider being moved) are one.
   void changeState(const QString& text, const std::function<void()>& change);
   void changeSelection(const QString& text, const Selection& selection);  ///< likewise
+  /// Selects as one step of undo where no setting but selectionNames() follows the selection: reads
+  /// no state.
+  void select(const QString& text, const Selection& selection);
 
  Q_SIGNALS:
   /// figure() or commandLines() return something else than before.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/engine/run_analysis.h"
 #include "analysis/tsne/embedding_alignment.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
@@ -335,6 +336,42 @@ void fill_tsne_report(Report& report, const std::vector<ChosenCapture>& captures
        }}};
 }
 
+/// Opens the captures and selects the rows that become points.
+std::shared_ptr<const Shared> select_points(const TsneAnalysisOptions& options,
+                                            const RunOptions& run) {
+  options.validate();
+  const auto shared = std::make_shared<Shared>();
+  shared->options = options;
+  shared->options.tsne.seed = run.seed;
+  shared->captures = open_captures(options.captures);
+  for (const ChosenCapture& capture : shared->captures) {
+    shared->rows.push_back(
+        select_class_rows(capture.reader, {.classes = options.classes,
+                                           .max_per_class = options.max_per_class,
+                                           .max_rows = options.max_points,
+                                           .seed = run.seed}));
+    const std::int64_t points = shared->rows.back().size();
+    try {
+      shared->options.tsne.validate(points);
+      TrustworthinessOptions{.num_neighbors = options.trust_neighbors}.validate(points);
+    } catch (const InvalidArgument& error) {
+      throw prefixed(quoted_path(capture.reader), error);
+    }
+  }
+  return shared;
+}
+
+Analysis analysis_of_points(const std::shared_ptr<const Shared>& shared, const RunOptions& run) {
+  Analysis analysis = analysis_of("tsne", shared->options, shared->captures);
+  analysis.units = make_units(shared);
+  // Runs side by side share nothing and need not wait for each other.
+  analysis.threads = threads_for(analysis.units, run);
+  analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
+    fill_tsne_report(report, shared->captures, shared->rows, units);
+  };
+  return analysis;
+}
+
 }  // namespace
 
 CaptureEmbeddings points_of(const std::string& label, const CaptureReader& capture,
@@ -380,33 +417,14 @@ void TsneAnalysisOptions::validate() const {
 }
 
 Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run) {
-  options.validate();
-  const auto shared = std::make_shared<Shared>();
-  shared->options = options;
-  shared->options.tsne.seed = run.seed;
-  shared->captures = open_captures(options.captures);
-  for (const ChosenCapture& capture : shared->captures) {
-    shared->rows.push_back(
-        select_class_rows(capture.reader, {.classes = options.classes,
-                                           .max_per_class = options.max_per_class,
-                                           .max_rows = options.max_points,
-                                           .seed = run.seed}));
-    const std::int64_t points = shared->rows.back().size();
-    try {
-      shared->options.tsne.validate(points);
-      TrustworthinessOptions{.num_neighbors = options.trust_neighbors}.validate(points);
-    } catch (const InvalidArgument& error) {
-      throw prefixed(quoted_path(capture.reader), error);
-    }
-  }
-  Analysis analysis = analysis_of("tsne", options, shared->captures);
-  analysis.units = make_units(shared);
-  // Runs side by side share nothing and need not wait for each other.
-  analysis.threads = threads_for(analysis.units, run);
-  analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
-    fill_tsne_report(report, shared->captures, shared->rows, units);
-  };
-  return analysis;
+  return analysis_of_points(select_points(options, run), run);
+}
+
+TsneEmbeddings compute_embeddings(const TsneAnalysisOptions& options, const RunOptions& run,
+                                  const ProgressFn& on_progress, const std::stop_token& stop) {
+  const auto shared = select_points(options, run);
+  const AnalysisResult result = compute(analysis_of_points(shared, run), run, on_progress, stop);
+  return {result.table(), collect(result.results, shared->captures, shared->rows, result.units)};
 }
 
 }  // namespace lime

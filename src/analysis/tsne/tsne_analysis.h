@@ -37,6 +37,17 @@ struct TsneAnalysisOptions {
 /// @throws InvalidArgument  if a class is unknown, or the perplexity does not fit the rows.
 Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run);
 
+/// The results of t-SNE and the coordinates that are stored beside them.
+struct TsneEmbeddings {
+  Results results;
+  std::vector<CaptureEmbeddings> captures;
+};
+
+/// Computes what prepare_tsne() prepares. @throws as prepare_tsne() and compute()
+TsneEmbeddings compute_embeddings(const TsneAnalysisOptions& options, const RunOptions& run,
+                                  const ProgressFn& on_progress = {},
+                                  const std::stop_token& stop = {});
+
 /// Returns the metadata of the points of `rows` from the capture's table, without layers.
 CaptureEmbeddings points_of(const std::string& label, const CaptureReader& capture,
                             const ClassRows& rows);

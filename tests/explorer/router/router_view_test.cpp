@@ -97,6 +97,34 @@ TEST_F(RouterViewTest, ClickingALayerThenACellThenAWeightSelectsThem) {
   EXPECT_FALSE(selection().layer);
 }
 
+TEST_F(RouterViewTest, AClickDrawsOnlyWhatDependsOnIt) {
+  open({checkpointFolder()});
+  const auto values = [this](int at) {
+    return std::get<HeatmapPanel>(plot(at).figure()->panels[0].content).values.data();
+  };
+  click(0, 0, 1);
+  const auto layers = values(0);
+  const auto heads = values(1);
+  const auto weights = values(2);
+  const int steps = undo_.count();
+  click(1, 0, 1);  // a head: the weights are of the same two layers
+  EXPECT_EQ(selection().head, 1);
+  EXPECT_EQ(values(0), layers);
+  EXPECT_EQ(values(1), heads);
+  EXPECT_EQ(values(2), weights);
+  click(1, 0, 0);  // a source layer
+  EXPECT_EQ(values(1), heads);
+  EXPECT_NE(values(2), weights);
+  click(0, 1, 0);  // a layer
+  EXPECT_EQ(values(0), layers);
+  EXPECT_NE(values(1), heads);
+  EXPECT_EQ(undo_.count(), steps + 2) << "equal steps within a second are one";
+  EXPECT_EQ(view_.state()["layer"], 1) << "a session has the selection";
+  view_.findChild<QSlider*>()->setValue(30);
+  undo_.undo();
+  EXPECT_EQ(selection().layer, 1) << "the look alone is taken back";
+}
+
 TEST_F(RouterViewTest, HoverSaysWhatIsUnderThePointer) {
   open({checkpointFolder()});
   QTest::mouseMove(&plot(0), cell(0, 0, 1));
