@@ -43,6 +43,7 @@ struct Escape {
       if (curve.legend) (*this)(*curve.legend);
     }
     for (ReferenceLine& line : panel.references) (*this)(line.label);
+    for (RangeMark& range : panel.ranges) (*this)(range.label);
   }
   void operator()(HeatmapPanel& /*panel*/) const {}
   void operator()(ScatterPanel& panel) const { (*this)(panel.class_names); }

@@ -90,9 +90,19 @@ struct ReferenceLine {
   bool in_legend = false;  ///< labelled in the legend if curves come near, else at the line
 };
 
+/// A named range of x behind the curves; without width, a dashed line across the panel.
+struct RangeMark {
+  double low = 0.0;
+  double high = 0.0;
+  std::string label = {};
+
+  bool is_line() const { return low == high; }
+};
+
 struct CurvePanel {
   std::vector<Curve> curves;
   std::vector<ReferenceLine> references;
+  std::vector<RangeMark> ranges = {};
 };
 
 /// A heatmap: a matrix as coloured cells. Row 0 is at the bottom.

@@ -50,10 +50,40 @@ std::string reference_line(const ReferenceLine& line, bool is_upright) {
                      fmt::format(fmt::runtime(places), line.y), label);
 }
 
+/// Returns a range across the axis, or a line. @param y  any value on the axis
+std::string range_mark(const RangeMark& range, double y) {
+  const std::string ends = fmt::format(
+      "({{axis cs:{0},{2}}}|-{{rel axis cs:0,0}}) {3} ({{axis cs:{1},{2}}}|-{{rel axis cs:0,1}})",
+      range.low, range.high, y, range.is_line() ? "--" : "rectangle");
+  const std::string label = fmt::format(
+      "\\node[gray, font=\\tiny, rotate=90, anchor={}] at ({{axis cs:{},{}}}|-{{rel axis "
+      "cs:0,{}}}) {{{}}};\n",
+      range.is_line() ? "south west" : "west", 0.5 * (range.low + range.high), y,
+      range.is_line() ? 0.15 : 0.0, latex_text(range.label));
+  return fmt::format("\\{} {};\n{}",
+                     range.is_line() ? "draw[gray, dashed]" : "fill[gray, fill opacity=0.12]", ends,
+                     label);
+}
+
+/// Returns a value on the y axis: one above 0, which logarithmic axes need, else any finite one.
+std::optional<double> some_value(const std::vector<Curve>& curves) {
+  std::optional<double> any;
+  for (const Curve& curve : curves) {
+    for (const double y : curve.y) {
+      if (std::isfinite(y) && y > 0.0) return y;
+      if (std::isfinite(y)) any = y;
+    }
+  }
+  return any;
+}
+
 struct PgfPlots {
   std::string& tex;
 
   void operator()(const CurvePanel& panel) const {
+    if (const std::optional<double> y = some_value(panel.curves)) {
+      for (const RangeMark& range : panel.ranges) tex += range_mark(range, *y);
+    }
     for (const ReferenceLine& line : panel.references) {
       // Custom drawing commands do not extend the axis range; an invisible point does.
       if (!panel.curves.empty() && !panel.curves.front().x.empty()) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/collapse_figure.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +9,8 @@
 #include <vector>
 
 #include "store/results/columns.h"
+#include "viz/figure_file.h"
+#include "viz/figure_pgfplots.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime {
@@ -41,7 +45,14 @@ FigureSource collapse_results(const std::vector<double>& ratios) {
                                  {col::kSite, "hidden"},
                                  {col::kLayer, 0},
                                  {col::kKind, "range"},
+                                 {col::kLastLayer, 1},
                                  {col::kVerdict, "none"}});
+  source.results.rows.push_back({{col::kLabel, "model"},
+                                 {col::kSite, "hidden"},
+                                 {col::kLayer, 2},
+                                 {col::kKind, "range"},
+                                 {col::kLastLayer, 4},
+                                 {col::kVerdict, "massive tokens"}});
   return source;
 }
 
@@ -64,6 +75,34 @@ TEST(CollapseFigureTest, MarksNothingWithoutACliff) {
       make_figure(std::vector<FigureSource>{collapse_results({60, 65, 50, 40})}, {});
   EXPECT_TRUE(first_curve(figure, 1).stars.empty());
   EXPECT_EQ(figure.note.find("cliff"), std::string::npos);
+}
+
+TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
+  const Results results = collapse_results({60, 65, 1, 1, 5, 50}).results;
+  const std::vector<RangeMark> marks = collapse_marks(results, "model", "hidden", 1);
+  ASSERT_EQ(marks.size(), 2U);  // not the range without a cause
+  EXPECT_EQ(marks[0].label, "massive tokens");
+  EXPECT_EQ(marks[0].low, 2.5);
+  EXPECT_EQ(marks[0].high, 5.5);
+  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
+  EXPECT_EQ(marks[1].low, 2.5);
+  EXPECT_TRUE(marks[1].is_line());
+  EXPECT_TRUE(collapse_marks(results, "model", "values", 1).empty());
+}
+
+TEST(CollapseFigureTest, WritesMarksToTextFiles) {
+  Figure figure = make_figure(std::vector<FigureSource>{collapse_results({60, 65, 1, 1})}, {});
+  std::get<CurvePanel>(figure.panels[1].content).ranges = {
+      {.low = 1.5, .high = 3.5, .label = "massive_tokens"},
+      {.low = 1.5, .high = 1.5, .label = "cliff"}};
+  const std::string tex = figure_to_pgfplots(figure, {});
+  EXPECT_THAT(tex,
+              HasSubstr("\\fill[gray, fill opacity=0.12] ({axis cs:1.5,60}|-{rel axis cs:0,0}) "
+                        "rectangle ({axis cs:3.5,60}|-{rel axis cs:0,1});"));
+  EXPECT_THAT(tex, HasSubstr("{massive\\_tokens};"));
+  EXPECT_THAT(tex, HasSubstr("\\draw[gray, dashed] ({axis cs:1.5,60}|-{rel axis cs:0,0}) -- "
+                             "({axis cs:1.5,60}|-{rel axis cs:0,1});"));
+  EXPECT_THAT(figure_to_csv(figure), HasSubstr("massive_tokens,3.5,"));
 }
 
 }  // namespace

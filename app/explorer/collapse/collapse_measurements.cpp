@@ -5,6 +5,7 @@
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/series/series_analysis.h"
+#include "explorer/models/sentence_reader.h"
 
 namespace lime::explorer {
 namespace {
@@ -47,11 +48,16 @@ Curve spectrumCurve(const std::string& label, const std::vector<double>& fractio
 
 CollapseMeasurements::CollapseMeasurements(Workspace& workspace, JobRunner& jobs,
                                            const Preferences& preferences)
-    : workspace_(workspace), preferences_(preferences), curves_(jobs), layers_(jobs) {
+    : workspace_(workspace),
+      preferences_(preferences),
+      curves_(jobs),
+      layers_(jobs),
+      verdicts_(jobs) {
   connect(&workspace, &Workspace::documentRemoved, this, &CollapseMeasurements::dropClosed);
   connect(&workspace, &Workspace::documentChanged, this, &CollapseMeasurements::dropClosed);
   connect(&curves_, &JobCacheSignals::changed, this, &CollapseMeasurements::curvesChanged);
   connect(&layers_, &JobCacheSignals::changed, this, &CollapseMeasurements::layerChanged);
+  connect(&verdicts_, &JobCacheSignals::changed, this, &CollapseMeasurements::verdictsChanged);
 }
 
 std::vector<const Document*> CollapseMeasurements::captures() const {
@@ -67,6 +73,7 @@ void CollapseMeasurements::setMaxSequences(std::int64_t count) {
   max_sequences_ = count;
   curves_.dropIf([count](const CurveKey& key) { return key.max_sequences != count; });
   layers_.dropIf([count](const LayerKey& key) { return key.max_sequences != count; });
+  verdicts_.dropIf([count](const VerdictKey& key) { return key.max_sequences != count; });
 }
 
 void CollapseMeasurements::measure(Kind kind, bool compares) {
@@ -130,15 +137,41 @@ void CollapseMeasurements::measureLayer(const std::string& site, std::optional<i
   }
 }
 
+void CollapseMeasurements::measureVerdicts(const std::string& site) {
+  verdict_site_ = site;
+  RunOptions run;
+  run.threads = preferences_.threads;
+  CollapseAnalysisOptions options;
+  options.captures.site = {site};
+  if (max_sequences_ > 0) options.captures.max_sequences = max_sequences_;
+  for (const Document* const document : captures()) {
+    const QString label = workspace_.uniqueLabel(*document);
+    options.captures.captures = {document->path};
+    options.captures.label = {label.toStdString()};
+    verdicts_.request({document->capture, site, max_sequences_},
+                      {.title = u"Verdict on %1 of %2"_s.arg(toQString(site), label),
+                       .key = u"collapse/verdict/%1/%2"_s.arg(toQString(site)).arg(document->id),
+                       .lane = JobLane::kLong},
+                      [options, run, capture = document->capture,
+                       folders = workspace_.openInputs().checkpoints](const JobContext& context) {
+                        CollapseAnalysisOptions own = options;
+                        own.checkpoint = findTokenizer(*capture, folders).folder;
+                        return compute_collapse(own, run, context.on_progress, context.stop);
+                      });
+  }
+}
+
 void CollapseMeasurements::recompute() {
   curves_.clear();
   layers_.clear();
+  verdicts_.clear();
 }
 
 void CollapseMeasurements::dropClosed() {
   const auto is_closed = [this](const Capture& capture) { return !workspace_.isOpen(capture); };
   curves_.dropIf([&](const CurveKey& key) { return std::ranges::any_of(key.captures, is_closed); });
   layers_.dropIf([&](const LayerKey& key) { return is_closed(key.capture); });
+  verdicts_.dropIf([&](const VerdictKey& key) { return is_closed(key.capture); });
 }
 
 const Answer<Results>& CollapseMeasurements::curves(const Document& document, Kind kind) const {
@@ -153,6 +186,10 @@ const Answer<Results>& CollapseMeasurements::differences(Kind kind) const {
 
 const Answer<LayerExploration>& CollapseMeasurements::layerOf(const Document& document) const {
   return layers_.at(layerKey(document));
+}
+
+const Answer<CollapseVerdicts>& CollapseMeasurements::verdictsOf(const Document& document) const {
+  return verdicts_.at({document.capture, verdict_site_, max_sequences_});
 }
 
 bool CollapseMeasurements::isMeasuring(Kind kind) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/collapse/collapse_analysis.h"
 #include "analysis/entropy/layer_exploration.h"
 #include "explorer/models/figures.h"
 #include "explorer/models/job_runner.h"
@@ -16,7 +17,8 @@ namespace lime::explorer {
 class Workspace;
 struct Document;
 
-/// Measures entropy and geometry of the open captures, and one layer of them in detail, in jobs.
+/// Measures entropy and geometry of the open captures, the causes of a collapse, and one layer of
+/// them in detail, in jobs.
 /// Each value is computed once and kept until recompute(). Lives on the GUI thread.
 class CollapseMeasurements : public QObject {
   Q_OBJECT
@@ -39,6 +41,8 @@ class CollapseMeasurements : public QObject {
   /// Starts what is missing of a layer of them; drops other layers.
   void measureLayer(const std::string& site, std::optional<int> layer);
   std::optional<int> layer() const { return layer_; }
+  /// Starts what is missing of the verdicts on the layers of a site.
+  void measureVerdicts(const std::string& site);
   /// Drops all values.
   void recompute();
 
@@ -46,12 +50,16 @@ class CollapseMeasurements : public QObject {
   /// Returns the differences of all shown captures to the first.
   const Answer<Results>& differences(Kind kind) const;
   const Answer<LayerExploration>& layerOf(const Document& document) const;
+  /// Returns the verdicts on the site of measureVerdicts().
+  const Answer<CollapseVerdicts>& verdictsOf(const Document& document) const;
   bool isMeasuring(Kind kind) const;
   bool isMeasuringLayer() const { return layers_.isBusy(); }
+  bool isMeasuringVerdicts() const { return verdicts_.isBusy(); }
 
  Q_SIGNALS:
   void curvesChanged();
   void layerChanged();
+  void verdictsChanged();
 
  private:
   /// A reloaded capture has a new reader.
@@ -69,6 +77,12 @@ class CollapseMeasurements : public QObject {
     std::int64_t max_sequences = 0;
     bool operator==(const LayerKey&) const = default;
   };
+  struct VerdictKey {
+    Capture capture;
+    std::string site;
+    std::int64_t max_sequences = 0;
+    bool operator==(const VerdictKey&) const = default;
+  };
   void request(const std::vector<const Document*>& documents, Kind kind);
   LayerKey layerKey(const Document& document) const;
   void dropClosed();
@@ -76,10 +90,12 @@ class CollapseMeasurements : public QObject {
   Workspace& workspace_;
   std::int64_t max_sequences_ = 0;
   const Preferences& preferences_;
-  std::string site_;
+  std::string site_;  ///< of the layer
   std::optional<int> layer_;
+  std::string verdict_site_;
   JobCache<CurveKey, Results> curves_;
   JobCache<LayerKey, LayerExploration> layers_;
+  JobCache<VerdictKey, CollapseVerdicts> verdicts_;
 };
 
 /// A measure of collapse, as the view lists it.

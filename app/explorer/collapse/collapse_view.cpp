@@ -8,6 +8,7 @@
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/play_bar.h"
+#include "viz/recipes/collapse_figure.h"
 
 namespace lime::explorer {
 namespace {
@@ -127,13 +128,15 @@ CollapseView::CollapseView(const ViewContext& context)
     : View(u"Collapse"_s, context),
       measurements_(context.workspace, context.jobs, context.preferences),
       problems_(makeNote(u"measurement problems"_s)),
+      verdicts_(new VerdictList(measurements_, context.workspace)),
       curves_(new FigurePane(u"curves over layers"_s)),
       detail_(new LayerDetail(measurements_, context.workspace)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
   addSettings();
   column->addWidget(problems_);
-  column->addWidget(makeSplitter(Qt::Vertical, {curves_, detail_}, {3000, 2000}), 1);
+  column->addWidget(makeSplitter(Qt::Vertical, {verdicts_, curves_, detail_}, {1700, 2800, 2000}),
+                    1);
   panes().add(*curves_);
   panes().add(detail_->spectrum());
   setFirstFocus(&curves_->plot());
@@ -145,6 +148,7 @@ CollapseView::CollapseView(const ViewContext& context)
   connect(&curves_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
     selectLayer(static_cast<int>(std::lround(hit.x)) - preferences().layer_base);
   });
+  connect(verdicts_, &VerdictList::rangeSelected, this, &CollapseView::selectRange);
   connect(detail_, &LayerDetail::sequenceSelected, this, &CollapseView::selectSequence);
   connect(detail_, &LayerDetail::viewRequested, this, &CollapseView::viewRequested);
   watchDocuments([this] { onDocumentsChanged(); });
@@ -153,6 +157,10 @@ CollapseView::CollapseView(const ViewContext& context)
   });
   connect(&measurements_, &CollapseMeasurements::curvesChanged, this, &CollapseView::drawCurves);
   connect(&measurements_, &CollapseMeasurements::layerChanged, this, &CollapseView::drawDetail);
+  connect(&measurements_, &CollapseMeasurements::verdictsChanged, this, [this] {
+    drawVerdicts();
+    drawCurves();
+  });
   addLayerActions([this](int step) { walkLayers(layers(), step); });
   addRecomputeAction(u"Recompute the measurements, including cancelled and failed ones"_s, [this] {
     measurements_.recompute();
@@ -221,6 +229,19 @@ void CollapseView::addSettings() {
         }
         drawDetail();
       });
+  addSetting(
+      "verdicts",
+      [this]() -> Json {
+        const Document* const of = workspace().find(marked_);
+        return of == nullptr ? Json() : Json(of->path.string());
+      },
+      [this](const Json& path) {
+        marked_ = 0;
+        for (const Document* const document : measurements_.captures()) {
+          if (document->path.string() == path) marked_ = document->id;
+        }
+        draw();
+      });
 }
 
 void CollapseView::onDocumentsChanged() {
@@ -240,10 +261,12 @@ void CollapseView::measure() {
   measurements_.setMaxSequences(sequences_->currentData().toLongLong());
   measurements_.measure(kind(), compares());
   measurements_.measureLayer(site(), workspace().selection().layer);
+  measurements_.measureVerdicts(site());
   draw();
 }
 
 void CollapseView::draw() {
+  drawVerdicts();
   drawCurves();
   drawDetail();
 }
@@ -262,6 +285,7 @@ void CollapseView::drawCurves() {
   animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
   const int frame = animation_->frame();
   QString caption;
+  if (made.figure && !compares()) caption = markVerdicts(*made.figure);
   if (frame > 0 && made.figure) {
     const std::int64_t step = steps[static_cast<std::size_t>(frame) - 1];
     emphasiseStep(*made.figure, step);
@@ -274,6 +298,33 @@ void CollapseView::drawCurves() {
   plot.markColumn(layer ? std::optional<double>(*layer + base) : std::nullopt, kBandWidth);
   setNote(*problems_, collapseProblems(measurements_, workspace(), kind()));
   Q_EMIT figureChanged();
+}
+
+void CollapseView::drawVerdicts() {
+  const Document* const marked = markedCapture();
+  verdicts_->draw(marked == nullptr ? 0 : marked->id, workspace().selection().layer,
+                  preferences().layer_base);
+}
+
+const Document* CollapseView::markedCapture() const {
+  const std::vector<const Document*> captures = measurements_.captures();
+  const auto found = std::ranges::find(captures, marked_, &Document::id);
+  if (found != captures.end()) return *found;
+  return captures.empty() ? nullptr : captures.front();
+}
+
+QString CollapseView::markVerdicts(Figure& figure) const {
+  const Document* const marked = markedCapture();
+  if (marked == nullptr) return {};
+  const std::optional<CollapseVerdicts>& verdicts = measurements_.verdictsOf(*marked).result;
+  if (!verdicts || verdicts->ranges.empty()) return {};
+  for (FigurePanel& panel : figure.panels) {
+    std::get<CurvePanel>(panel.content).ranges = collapse_marks(
+        verdicts->results, verdicts->ranges.front().label, site(), preferences().layer_base);
+  }
+  return measurements_.captures().size() > 1
+             ? u"Ranges: verdicts on %1"_s.arg(workspace().uniqueLabel(*marked))
+             : QString();
 }
 
 std::vector<std::int64_t> CollapseView::steps() const {
@@ -314,6 +365,38 @@ void CollapseView::selectSequence(const Extreme& extreme) {
   drawDetail();
 }
 
+void CollapseView::selectRange(int document, int first_layer) {
+  changeState(u"Select a verdict"_s, [&] {
+    marked_ = document;
+    setLayer(first_layer);
+  });
+  draw();
+}
+
+QStringList CollapseView::verdictCommand() const {
+  QStringList command{"lime-metrics", "collapse"}, labels;
+  std::set<Json> checkpoints;
+  for (const Document* const document : measurements_.captures()) {
+    const std::optional<CollapseVerdicts>& verdicts = measurements_.verdictsOf(*document).result;
+    if (!verdicts) continue;
+    command << toQString(document->path);
+    labels << workspace().uniqueLabel(*document);
+    checkpoints.insert(verdicts->results.options.value("checkpoint", Json()));
+  }
+  if (labels.isEmpty()) return {};
+  command << "--label" << labels << "--site" << toQString(site());
+  if (measurements_.maxSequences() > 0) {
+    command << "--max-sequences" << QString::number(measurements_.maxSequences());
+  }
+  // A command has one; without it, tokens are ids.
+  const Json& checkpoint = *checkpoints.begin();
+  if (checkpoints.size() == 1 && checkpoint.is_string() && checkpoint != "") {
+    command << "--checkpoint" << toQString(checkpoint.get<std::string>());
+  }
+  return {shellLine(command << "-o"
+                            << "collapse.json")};
+}
+
 QStringList CollapseView::commandLines() const {
   if (curves_->plot().figure() == nullptr) return {};
   const bool is_entropy = kind() == CollapseMeasurements::Kind::kEntropy;
@@ -337,7 +420,8 @@ QStringList CollapseView::commandLines() const {
   QStringList draw{"lime-figure", results, "--mixed-texts"};
   if (compares()) draw += {"--kind", "comparison"};
   if (!is_entropy) draw << "--measure" << toQString(measureName());
-  return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
+  lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
+  return compares() ? lines : verdictCommand() + lines;
 }
 
 }  // namespace lime::explorer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explorer/collapse/collapse_measurements.h"
+#include "explorer/collapse/verdict_list.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
@@ -57,8 +58,8 @@ class LayerDetail : public QWidget {
   QTableView* table_;
 };
 
-/// Shows entropy and geometry of all open captures over the layers, and the selected layer in
-/// detail.
+/// Shows why representations look collapsed, entropy and geometry of all open captures over the
+/// layers, and the selected layer in detail.
 class CollapseView : public View {
   Q_OBJECT
 
@@ -84,10 +85,17 @@ class CollapseView : public View {
   void draw();
   void drawCurves();
   void drawDetail();
+  void drawVerdicts();
+  /// Returns the capture whose verdicts are marked in the plot; null if there is none.
+  const Document* markedCapture() const;
+  /// Marks its ranges and the cliff. @return a caption, if there are several captures
+  QString markVerdicts(Figure& figure) const;
   /// Returns the training steps in the names of the shown captures, if there are several.
   std::vector<std::int64_t> steps() const;
   std::set<int> layers() const;
   void selectSequence(const Extreme& extreme);
+  void selectRange(int document, int first_layer);
+  QStringList verdictCommand() const;
 
   CollapseMeasurements measurements_;
   QComboBox* site_;
@@ -96,9 +104,11 @@ class CollapseView : public View {
   QComboBox* sequences_;
   PlayBar* animation_;  ///< frame 0: all steps
   QLabel* problems_;
+  VerdictList* verdicts_;
   FigurePane* curves_;
   LayerDetail* detail_;
   std::optional<Extreme> extreme_;  ///< the sequence whose spectrum is drawn
+  int marked_ = 0;                  ///< document of markedCapture(); others: the first one
 };
 
 }  // namespace lime::explorer

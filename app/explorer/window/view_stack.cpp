@@ -91,11 +91,13 @@ const std::vector<ViewKind>& allViews() {
         u"router.md"_s, u"The maps"_s}},
       {u"collapse"_s,
        u"Collapse"_s,
-       u"In which layers do the representations collapse?"_s,
+       u"In which layers do the representations collapse, and why?"_s,
        Need::kCapture,
        [](const Document& document) { return document.capture != nullptr; },
        makeView<CollapseView>,
-       {u"The matrix-based entropy of a sequence is near 0 if all its tokens lie on one line, and "
+       {u"The table names the cause of each range of layers: a few massive tokens or outlier "
+        u"dimensions, a common direction, or a collapse of what remains without them. "
+        u"The matrix-based entropy of a sequence is near 0 if all its tokens lie on one line, and "
         u"reaches the ceiling if they spread evenly over all directions. Bands are 95% bootstrap "
         u"intervals over sequences."_s,
         u"K = Z Z<sup>T</sup> / tr(Z Z<sup>T</sup>), S<sub>&alpha;</sub> = log(&Sigma;<sub>i</sub> "

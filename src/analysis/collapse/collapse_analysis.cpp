@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/collapse/collapse_analysis.h"
 
-#include "analysis/collapse/collapse_rows.h"
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/run_analysis.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -73,10 +73,10 @@ std::vector<SiteFacts> facts_by_site(const CollapseShared& shared,
   return sites;
 }
 
-std::vector<ResultRow> rows_of_ranges(const CollapseShared& shared,
+std::vector<RangeVerdict> verdicts_of(const CollapseShared& shared,
                                       std::span<const UnitResult> units) {
   const std::vector<SiteFacts> sites = facts_by_site(shared, units);
-  std::vector<ResultRow> rows;
+  std::vector<RangeVerdict> verdicts;
   for (const SiteFacts& site : sites) {
     std::span<const LayerFacts> random;
     for (const SiteFacts& other : sites) {
@@ -85,16 +85,19 @@ std::vector<ResultRow> rows_of_ranges(const CollapseShared& shared,
                              other.place.site == site.place.site;
       if (is_beside) random = other.layers;
     }
-    const ResultRow key = {{col::kLabel, shared.captures[site.place.capture].label},
-                           {col::kSite, site.place.site}};
-    std::ranges::move(
-        range_rows(key, site.layers, random, shared.options.collapse,
-                   [&](std::int32_t token) {
-                     return printable(text_of_token(shared, site.place.capture, token));
-                   }),
-        std::back_inserter(rows));
+    const auto token_text = [&](std::int32_t token) {
+      return printable(text_of_token(shared, site.place.capture, token));
+    };
+    std::ranges::move(range_verdicts(shared.captures[site.place.capture].label, site.place.site,
+                                     site.layers, random, shared.options.collapse, token_text),
+                      std::back_inserter(verdicts));
   }
-  return rows;
+  return verdicts;
+}
+
+std::vector<std::string> caveats_of_units(const CollapseShared& shared,
+                                          std::span<const UnitResult> units) {
+  return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random);
 }
 
 bool has_site(const CaptureReader& reader, const std::string& site) {
@@ -155,6 +158,52 @@ void complete_unit(Unit& unit, const std::shared_ptr<CollapseShared>& shared,
   shared->places.push_back(place);
 }
 
+std::shared_ptr<CollapseShared> share(const CollapseAnalysisOptions& options,
+                                      const RunOptions& run) {
+  options.validate();
+  auto shared = std::make_shared<CollapseShared>();
+  shared->options = options;
+  shared->options.collapse.summary.seed = run.seed;
+  shared->captures = open_for_collapse(options);
+  shared->has_random = !options.random.empty();
+  if (shared->has_random) check_random(shared->captures);
+  if (!options.checkpoint.empty()) {
+    shared->tokenizer = tokenizer_of(options.checkpoint, shared->captures);
+  }
+  return shared;
+}
+
+Analysis analysis_of_collapse(const CollapseAnalysisOptions& options,
+                              const std::shared_ptr<CollapseShared>& shared,
+                              const RunOptions& run) {
+  Analysis analysis = analysis_of("collapse", options, shared->captures);
+  analysis.notes.clear();  // the verdict itself says it
+  for (const ChosenCapture& capture : shared->captures) {
+    analysis.notes.insert(analysis.notes.end(), capture.notes.begin(), capture.notes.end());
+  }
+  analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
+    complete_unit(unit, shared, place);
+  });
+  analysis.threads = threads_for(analysis.units, run);
+  analysis.lacks_items =
+      "collapse gives a verdict per layer, no samples to compare; omit it, and compare entropies "
+      "with lime-metrics entropy";
+  analysis.more_rows = [shared](std::span<const UnitResult> units) {
+    std::vector<ResultRow> rows;
+    for (const RangeVerdict& verdict : verdicts_of(*shared, units)) rows.push_back(verdict.row());
+    return rows;
+  };
+  analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
+    std::vector<std::string> inputs;
+    for (const ChosenCapture& capture : shared->captures) {
+      inputs.push_back(describe_sequences(capture));
+    }
+    fill_collapse_report(report, inputs, verdicts_of(*shared, units),
+                         caveats_of_units(*shared, units), shared->options.collapse);
+  };
+  return analysis;
+}
+
 }  // namespace
 
 void CollapseAnalysisOptions::describe(OptionList& list) {
@@ -175,42 +224,16 @@ void CollapseAnalysisOptions::validate() const {
 }
 
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run) {
-  options.validate();
-  const auto shared = std::make_shared<CollapseShared>();
-  shared->options = options;
-  shared->options.collapse.summary.seed = run.seed;
-  shared->captures = open_for_collapse(options);
-  shared->has_random = !options.random.empty();
-  if (shared->has_random) check_random(shared->captures);
-  if (!options.checkpoint.empty()) {
-    shared->tokenizer = tokenizer_of(options.checkpoint, shared->captures);
-  }
-  Analysis analysis = analysis_of("collapse", options, shared->captures);
-  analysis.notes.clear();  // the verdict itself says it
-  for (const ChosenCapture& capture : shared->captures) {
-    analysis.notes.insert(analysis.notes.end(), capture.notes.begin(), capture.notes.end());
-  }
-  analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
-    complete_unit(unit, shared, place);
-  });
-  analysis.threads = threads_for(analysis.units, run);
-  analysis.lacks_items =
-      "collapse gives a verdict per layer, no samples to compare; omit it, and compare entropies "
-      "with lime-metrics entropy";
-  analysis.more_rows = [shared](std::span<const UnitResult> units) {
-    return rows_of_ranges(*shared, units);
-  };
-  analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
-    std::vector<std::string> inputs;
-    for (const ChosenCapture& capture : shared->captures) {
-      inputs.push_back(describe_sequences(capture));
-    }
-    fill_collapse_report(
-        report, inputs,
-        caveats_of(facts_by_site(*shared, units).front().layers, shared->has_random),
-        shared->options.collapse);
-  };
-  return analysis;
+  return analysis_of_collapse(options, share(options, run), run);
+}
+
+CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
+                                  const ProgressFn& on_progress, const std::stop_token& stop) {
+  const auto shared = share(options, run);
+  const Analysis analysis = analysis_of_collapse(options, shared, run);
+  const AnalysisResult result = compute(analysis, run, on_progress, stop);
+  return {result.table(), verdicts_of(*shared, result.units),
+          caveats_of_units(*shared, result.units)};
 }
 
 }  // namespace lime

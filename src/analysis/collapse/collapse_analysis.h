@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/collapse/collapse_rows.h"
 #include "analysis/engine/analysis.h"
 #include "metrics/collapse/collapse_verdict.h"
 
@@ -25,5 +26,17 @@ struct CollapseAnalysisOptions {
 /// one
 ///                          token; or if the random capture has another text or other layers.
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run);
+
+/// The results of a collapse analysis, and its verdicts.
+struct CollapseVerdicts {
+  Results results;
+  std::vector<RangeVerdict> ranges;
+  std::vector<std::string> caveats;  ///< what the measurement cannot decide
+};
+
+/// Computes what prepare_collapse() prepares. @throws as prepare_collapse() and compute()
+CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
+                                  const ProgressFn& on_progress = {},
+                                  const std::stop_token& stop = {});
 
 }  // namespace lime

@@ -195,48 +195,45 @@ LayerFacts facts_of_row(const ResultRow& row, int layer) {
   return facts;
 }
 
-std::vector<ResultRow> range_rows(const ResultRow& key, std::span<const LayerFacts> layers,
-                                  std::span<const LayerFacts> random,
-                                  const CollapseOptions& options, const TokenText& token_text) {
-  std::vector<ResultRow> rows;
+ResultRow RangeVerdict::row() const {
+  return {{col::kLabel, label},
+          {col::kSite, site},
+          {col::kLayer, first},
+          {col::kKind, kRangeKind},
+          {col::kLastLayer, last},
+          {col::kVerdict, findings_text(findings)},
+          {col::kSentence, sentence.text()}};
+}
+
+std::vector<RangeVerdict> range_verdicts(const std::string& label, const std::string& site,
+                                         std::span<const LayerFacts> layers,
+                                         std::span<const LayerFacts> random,
+                                         const CollapseOptions& options,
+                                         const TokenText& token_text) {
+  std::vector<RangeVerdict> verdicts;
   for (const auto& [first, last] : ranges_of(layers)) {
     const auto range = layers.subspan(first, last - first + 1);
     const auto beside = random.empty() ? random : random.subspan(first, last - first + 1);
-    ResultRow& row = rows.emplace_back(key);
-    row.add({{col::kLayer, range.front().layer},
-             {col::kKind, kRangeKind},
-             {col::kLastLayer, range.back().layer},
-             {col::kVerdict, findings_text(range.front().findings)},
-             {col::kSentence, sentence_of(range, beside, options, token_text)}});
+    verdicts.push_back({label, site, range.front().layer, range.back().layer,
+                        range.front().findings, sentence_of(range, beside, options, token_text)});
   }
-  return rows;
+  return verdicts;
 }
-
-namespace {
-
-/// Splits "layers 2 to 8: massive tokens: they carry ..." into the verdict and its evidence.
-std::pair<std::string, std::string> split_sentence(const std::string& sentence) {
-  const std::size_t end = sentence.find(": ", sentence.find(": ") + 2);
-  return {sentence.substr(0, end), sentence.substr(end + 2)};
-}
-
-}  // namespace
 
 void fill_collapse_report(Report& report, const std::vector<std::string>& inputs,
+                          const std::vector<RangeVerdict>& verdicts,
                           const std::vector<std::string>& caveats, const CollapseOptions& options) {
   const std::vector<ResultRow>& rows = report.results.rows;
   const bool names_label = report.results.inputs.size() > 1;
   const bool names_site = distinct(rows, col::kSite).size() > 1;
   report.notes = inputs;
   report.notes.emplace_back("");
-  for (const ResultRow& row : rows) {
-    if (row.text(col::kKind) != kRangeKind) continue;
+  for (const RangeVerdict& verdict : verdicts) {
     std::string place;
-    if (names_label) place += row.text(col::kLabel) + ", ";
-    if (names_site) place += row.text(col::kSite) + ", ";
-    const auto [verdict, evidence] = split_sentence(row.text(col::kSentence));
-    report.notes.push_back(place + verdict);
-    report.notes.push_back("  " + evidence);
+    if (names_label) place += verdict.label + ", ";
+    if (names_site) place += verdict.site + ", ";
+    report.notes.push_back(place + verdict.sentence.layers + ": " + verdict.sentence.verdict);
+    report.notes.push_back("  " + verdict.sentence.evidence);
   }
   report.notes.emplace_back("");
   report.notes.emplace_back("what this cannot say:");

@@ -15,15 +15,30 @@ ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text)
 /// Converts a row of row_of_facts() back, without the list of massive tokens.
 LayerFacts facts_of_row(const ResultRow& row, int layer);
 
-/// Returns one row per range of the layers, with its sentence.
-/// @param key     label and site
+/// The verdict on consecutive layers of one site of a capture that have the same causes.
+struct RangeVerdict {
+  std::string label;
+  std::string site;
+  int first = 0;  ///< layer
+  int last = 0;
+  std::vector<CollapseFinding> findings;
+  RangeSentence sentence;
+
+  /// Returns the row of results, of kind kRangeKind.
+  ResultRow row() const;
+};
+
+/// Returns the verdict on each range of the layers.
 /// @param random  layers of the model with random weights; empty: none
-std::vector<ResultRow> range_rows(const ResultRow& key, std::span<const LayerFacts> layers,
-                                  std::span<const LayerFacts> random,
-                                  const CollapseOptions& options, const TokenText& token_text);
+std::vector<RangeVerdict> range_verdicts(const std::string& label, const std::string& site,
+                                         std::span<const LayerFacts> layers,
+                                         std::span<const LayerFacts> random,
+                                         const CollapseOptions& options,
+                                         const TokenText& token_text);
 
 /// Fills notes and table of the report. @param inputs  describes the captures, a line each
 void fill_collapse_report(Report& report, const std::vector<std::string>& inputs,
+                          const std::vector<RangeVerdict>& verdicts,
                           const std::vector<std::string>& caveats, const CollapseOptions& options);
 
 }  // namespace lime

@@ -287,15 +287,15 @@ std::string random_text(Range range, Range random) {
 
 }  // namespace
 
-std::string sentence_of(Range range, Range random, const CollapseOptions& options,
-                        const TokenText& token_text) {
-  std::string text = fmt::format("{}: {}: ", layers_text(range), headline(range.front()));
+RangeSentence sentence_of(Range range, Range random, const CollapseOptions& options,
+                          const TokenText& token_text) {
+  RangeSentence sentence{layers_text(range), headline(range.front()), ""};
   for (const CollapseFinding& finding : range.front().findings) {
-    text += phrase_of(finding.cause, range, options, token_text) + "; ";
+    sentence.evidence += phrase_of(finding.cause, range, options, token_text) + "; ";
   }
-  text += rest_text(range);
-  if (!random.empty()) text += random_text(range, random);
-  return text;
+  sentence.evidence += rest_text(range);
+  if (!random.empty()) sentence.evidence += random_text(range, random);
+  return sentence;
 }
 
 std::vector<std::string> caveats_of(Range layers, bool has_random) {

@@ -6,6 +6,7 @@
 
 #include "viz/plots/dots_plottable.h"
 #include "viz/plots/heatmap_plottable.h"
+#include "viz/plots/range_plottable.h"
 #include "viz/plots/scatter_plottable.h"
 
 namespace lime {
@@ -202,6 +203,9 @@ QCPItemText* add_text(QCustomPlot* plot, const std::string& text, const QFont& f
 }
 
 void add_content(const PanelPlace& place, const CurvePanel& panel) {
+  for (const RangeMark& range : panel.ranges) {
+    new RangePlottable(place.x(), place.y(), range, *place.theme);
+  }
   for (const ReferenceLine& reference : panel.references) add_reference(place, reference);
   for (const Curve& curve : panel.curves) {
     const QColor colour = place.theme->class_colour(curve.style.colour, place.num_classes);

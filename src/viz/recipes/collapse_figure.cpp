@@ -12,6 +12,7 @@ namespace {
 constexpr double kSmallestCliff = 2.0;
 
 constexpr const char* kCliff = "cliff";
+constexpr const char* kNoCause = "none";
 
 /// A curve of a panel: a column with or without interval, and its name.
 struct CauseCurve {
@@ -47,35 +48,40 @@ FigurePanel cause_panel(const FigureRows& rows, const std::vector<CauseCurve>& c
   return panel;
 }
 
-/// Returns the name of the causes of a row: the verdict.
-std::string cause_of(const FigureRow& row) {
-  const std::string& verdict = row.text(col::kVerdict);
-  return verdict == "none" ? "no cause" : verdict;
-}
+/// The layer before which the participation ratio changes most.
+struct Cliff {
+  std::size_t at = 0;  ///< index of its row
+  bool falls = false;
+  std::string cause;
+};
 
-/// Marks the layer before which the participation ratio changes most with what causes it.
-/// @return a note on it; empty if there is no cliff
-std::string mark_cliff(const FigureRows& rows, int layer_base, Curve& curve) {
+std::optional<Cliff> cliff_of(const FigureRows& rows) {
   double largest = std::log(kSmallestCliff);
-  std::optional<std::size_t> cliff;
+  std::optional<Cliff> cliff;
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    const double change = std::abs(
-        std::log(rows[i].number(col::kParticipation) / rows[i - 1].number(col::kParticipation)));
+    const double before = rows[i - 1].number(col::kParticipation);
+    const double after = rows[i].number(col::kParticipation);
+    const double change = std::abs(std::log(after / before));
     if (!(change > largest)) continue;
     largest = change;
-    cliff = i;
+    const bool falls = after < before;
+    const std::string& verdict = rows[falls ? i : i - 1].text(col::kVerdict);
+    cliff = {i, falls, verdict == kNoCause ? "no cause" : verdict};
   }
+  return cliff;
+}
+
+/// Marks the cliff with what causes it. @return a note on it; empty if there is none
+std::string mark_cliff(const FigureRows& rows, int layer_base, Curve& curve) {
+  const std::optional<Cliff> cliff = cliff_of(rows);
   if (!cliff) return "";
-  const bool falls =
-      rows[*cliff].number(col::kParticipation) < rows[*cliff - 1].number(col::kParticipation);
-  const FigureRow& low = falls ? rows[*cliff] : rows[*cliff - 1];
-  const double layer = rows[*cliff].number(col::kLayer) + layer_base;
+  const double layer = rows[cliff->at].number(col::kLayer) + layer_base;
   curve.stars.assign(curve.x.size(), "");
   for (std::size_t i = 0; i < curve.x.size(); ++i) {
     if (curve.x[i] == layer) curve.stars[i] = kCliff;
   }
   return fmt::format("{} at layer {:.0f}, the participation ratio {}: {}", kCliff, layer,
-                     falls ? "falls" : "rises", cause_of(low));
+                     cliff->falls ? "falls" : "rises", cliff->cause);
 }
 
 }  // namespace
@@ -138,6 +144,28 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
   add_note(figure, site_note(sites));
   add_note(figure, intervals_note(figure, sources, "", "intervals over sequences"));
   return figure;
+}
+
+std::vector<RangeMark> collapse_marks(const Results& results, const std::string& label,
+                                      const std::string& site, int layer_base) {
+  const std::filesystem::path file = "collapse";
+  std::vector<RangeMark> marks;
+  FigureRows layers;
+  for (const ResultRow& row : results.rows) {
+    if (row.text(col::kLabel) != label || row.text(col::kSite) != site) continue;
+    if (!row.has(col::kLastLayer)) {
+      layers.push_back({.row = &row, .file = &file});
+    } else if (row.text(col::kVerdict) != kNoCause) {
+      marks.push_back({.low = static_cast<double>(row.integer(col::kLayer) + layer_base) - 0.5,
+                       .high = static_cast<double>(row.integer(col::kLastLayer) + layer_base) + 0.5,
+                       .label = row.text(col::kVerdict)});
+    }
+  }
+  if (const std::optional<Cliff> cliff = cliff_of(layers)) {
+    const double at = layers[cliff->at].number(col::kLayer) + layer_base - 0.5;
+    marks.push_back({.low = at, .high = at, .label = fmt::format("{}: {}", kCliff, cliff->cause)});
+  }
+  return marks;
 }
 
 }  // namespace lime

@@ -4,6 +4,7 @@
 #include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QTableView>
 #include <QTest>
 #include <QUndoStack>
@@ -33,7 +34,19 @@ class CollapseViewTest : public WorkspaceTest {
   FigureView& spectrum() {
     return childCalled<FigureView>(view_, "spectrum of the selected layer");
   }
-  QTableView& table() { return *view_.findChild<QTableView*>(); }
+  QTableView& table() {
+    return childCalled<QTableView>(view_, "sequences of lowest and highest entropy");
+  }
+  QTableView& verdicts() { return childCalled<QTableView>(view_, "verdicts on ranges of layers"); }
+  QString verdict(int row, int column) {
+    return verdicts().model()->index(row, column).data().toString();
+  }
+  QString evidence() {
+    return childCalled<QPlainTextEdit>(view_, "evidence of the selected verdict").toPlainText();
+  }
+  const CurvePanel& shownPanel() {
+    return std::get<CurvePanel>(plot().figure()->panels.at(0).content);
+  }
   QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
   /// Returns the position of a curve at `layer`.
   QPoint place(int layer, std::size_t curve = 0) {
@@ -47,6 +60,21 @@ class CollapseViewTest : public WorkspaceTest {
     lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
     open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
     ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
+  }
+  /// Writes a capture whose layer 1 has a massive token in each sequence.
+  void massiveCapture(const std::string& name) {
+    constexpr std::int64_t kTokens = 24;
+    lime::testing::SmallCapture capture;
+    capture.lengths.assign(20, kTokens);
+    for (const int layer : {0, 1}) {
+      capture.activations.push_back(
+          {"hidden", layer, lime::testing::random_matrix(20 * kTokens, 16, 7)});
+    }
+    MatrixF& rows = capture.activations.back().rows;
+    for (Eigen::Index first = 0; first < rows.rows(); first += kTokens) {
+      rows(first, 3) = 500.0F;
+    }
+    lime::testing::write_capture(folder_ / name, capture);
   }
   std::size_t shownCurves() {
     if (plot().figure() == nullptr) return 0;
@@ -173,7 +201,7 @@ TEST_F(CollapseViewTest, MeasuresGeometryWhenItIsAskedFor) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   ASSERT_TRUE(view_.figure());
   EXPECT_EQ(view_.figure()->panels.at(0).y.label, "effective rank");
-  EXPECT_TRUE(view_.commandLines().at(1).contains("--measure effective_rank"));
+  EXPECT_TRUE(view_.commandLines().last().contains("--measure effective_rank"));
 }
 
 TEST_F(CollapseViewTest, ClickingALayerShowsItsSpectrumAndTheSequencesAtTheExtremes) {
@@ -377,6 +405,65 @@ TEST_F(CollapseViewTest, StateComesBack) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_EQ(view_.state(), state);
   EXPECT_EQ(view_.figure()->panels.at(0).y.label, "curvature (degrees)");
+}
+
+TEST_F(CollapseViewTest, ListsTheVerdictsOfTheProgramAndMarksTheirRanges) {
+  massiveCapture("m.h5");
+  open({toQString(folder_ / "m.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
+  CollapseAnalysisOptions options;
+  options.captures.captures = {folder_ / "m.h5"};
+  options.captures.site = {"hidden"};
+  const CollapseVerdicts expected = compute_collapse(options, {});
+  ASSERT_EQ(expected.ranges.size(), 2U);
+  ASSERT_EQ(verdicts().model()->rowCount(), 2);
+  EXPECT_EQ(verdict(0, VerdictModel::kVerdict), "no collapse");
+  for (int row = 0; row < 2; ++row) {
+    const RangeSentence& sentence = expected.ranges.at(static_cast<std::size_t>(row)).sentence;
+    EXPECT_EQ(verdict(row, VerdictModel::kLayers), QString::number(row));
+    EXPECT_EQ(verdict(row, VerdictModel::kVerdict), toQString(sentence.verdict));
+    const QModelIndex index = verdicts().model()->index(row, VerdictModel::kVerdict);
+    EXPECT_TRUE(index.data(Qt::ToolTipRole).toString().contains(toQString(sentence.evidence)));
+  }
+  const std::vector<RangeMark>& marks = shownPanel().ranges;
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[0].label, "massive tokens");
+  EXPECT_EQ(marks[0].low, 0.5);
+  EXPECT_EQ(marks[0].high, 1.5);
+  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
+  EXPECT_TRUE(marks[1].is_line());
+  EXPECT_EQ(marks[1].low, 0.5);
+  EXPECT_TRUE(view_.commandLines().front().startsWith("lime-metrics collapse "));
+}
+
+TEST_F(CollapseViewTest, AVerdictSelectsItsLayersAndShowsTheEvidence) {
+  massiveCapture("m.h5");
+  open({captureFile("a.h5"), toQString(folder_ / "m.h5")});
+  box("Site").setCurrentIndex(box("Site").findData("hidden"));
+  Q_EMIT box("Site").activated(box("Site").currentIndex());
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
+  const int last = verdicts().model()->rowCount() - 1;
+  ASSERT_EQ(verdict(last, VerdictModel::kCapture), "m");
+  verdicts().setCurrentIndex(verdicts().model()->index(last, 0));
+  EXPECT_EQ(workspace_.selection().layer, verdict(last, VerdictModel::kLayers).toInt());
+  EXPECT_EQ(undo_.undoText(), "Select a verdict");
+  EXPECT_TRUE(evidence().contains("massive tokens carry")) << evidence().toStdString();
+  EXPECT_TRUE(evidence().contains("What this cannot say:\n- one checkpoint"));
+  EXPECT_EQ(view_.findChild<FigurePane*>("curves over layers")->caption(), "Ranges: verdicts on m");
+  undo_.undo();
+  EXPECT_FALSE(workspace_.selection().layer);
+  EXPECT_FALSE(verdicts().currentIndex().isValid());
+  EXPECT_FALSE(evidence().contains("massive tokens carry"));
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+}
+
+TEST(VerdictModelTest, IsAProperModel) {
+  VerdictModel model;
+  const QAbstractItemModelTester tester(&model,
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setRows({{.document = 1, .layers = "2 to 3", .verdict = "no collapse", .evidence = "a<b"}});
+  EXPECT_EQ(model.index(0, VerdictModel::kVerdict).data(Qt::ToolTipRole), "<p>a&lt;b</p>");
+  model.setRows({});
 }
 
 TEST(ExtremesModelTest, IsAProperModel) {

@@ -158,15 +158,17 @@ TEST(CollapseSentencesTest, GroupLayersWithTheSameFindings) {
   EXPECT_EQ(ranges[1].first, 1U);
   EXPECT_EQ(ranges[1].last, 2U);
   const std::string sentence =
-      sentence_of(std::span(layers).subspan(1, 2), {}, {}, [](std::int32_t) { return "The"; });
+      sentence_of(std::span(layers).subspan(1, 2), {}, {}, [](std::int32_t) {
+        return "The";
+      }).text();
   EXPECT_THAT(sentence, HasSubstr("layers 1 to 2: massive tokens; the rest does not collapse: "));
   EXPECT_THAT(sentence, HasSubstr("24 of 1152 tokens"));
   EXPECT_THAT(sentence, HasSubstr("mostly in dimension 7"));
   const std::string against =
-      sentence_of(std::span(layers).subspan(1, 2), std::span(layers).subspan(1, 2), {}, {});
+      sentence_of(std::span(layers).subspan(1, 2), std::span(layers).subspan(1, 2), {}, {}).text();
   EXPECT_THAT(against, HasSubstr("random weights show massive tokens too: architecture"));
   const std::string removed =
-      sentence_of(std::span(layers).first(1), std::span(layers).subspan(1, 1), {}, {});
+      sentence_of(std::span(layers).first(1), std::span(layers).subspan(1, 1), {}, {}).text();
   EXPECT_THAT(removed, HasSubstr("random weights show massive tokens, which training removed"));
 }
 
