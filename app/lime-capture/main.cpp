@@ -345,6 +345,9 @@ int info(const FileCommand& command) {
   }
   print_fact("warning", missing_prefix(about, summary.num_sequences));
   print_fact("first ids", first_ids(about));
+  if (is_set(about.options, "random_weights")) {
+    print_fact("weights", fmt::format("random, seed {}", about.seed));
+  }
   print_fact("checkpoint sha256", about.checkpoint_sha256);
   print_fact("tokenizer sha256", about.tokenizer_sha256);
   print_fact("input sha256", about.input_sha256);

@@ -48,8 +48,10 @@ void CaptureOptions::describe_input(OptionList& list) {
   list.add("views", views,
            "UTF-8 text files, a text per line, its augmented views separated by tabs, one sequence "
            "per view");
-  list.add("tokens", tokens,
-           "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len");
+  list.add(
+      "tokens", tokens,
+      "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len; or a capture, "
+      "whose sequences are used");
   list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence");
   list.add(
       "bos", bos,
@@ -66,6 +68,9 @@ void CaptureOptions::describe_input(OptionList& list) {
 
 void CaptureOptions::describe(OptionList& list) {
   describe_input(list);
+  list.add("random_weights", random_weights,
+           "draw the weights with --seed, as a training run starts, and do not read those of the "
+           "checkpoint: shows what is due to the architecture");
   list.group("Stored data");
   list.add("sites", sites,
            "values, routed_values, hidden, keys, logit_lens, or another hook of a layer, e.g. "
@@ -105,7 +110,9 @@ void CaptureOptions::describe(OptionList& list) {
            "nothing fits");
   list.add("threads", threads,
            "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
-  list.add("seed", seed, "stored with the capture; with --measure, seed of all random numbers");
+  list.add("seed", seed,
+           "stored with the capture; seed of --random-weights, and of all random numbers of "
+           "--measure");
   list.add("quiet", quiet, "print errors only");
 }
 

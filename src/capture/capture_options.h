@@ -100,6 +100,8 @@ void describe_edits(OptionList& list, std::vector<std::string>& edit);
 /// Options of a capture; describe() explains every field.
 struct CaptureOptions {
   std::filesystem::path checkpoint = {};
+  /// Weights drawn with `seed` as for training, in place of the checkpoint's.
+  bool random_weights = false;
   // The input: exactly one of the five.
   std::vector<std::filesystem::path> text = {};
   std::vector<std::filesystem::path> lines = {};

@@ -5,6 +5,7 @@
 
 #include "capture/capture_sizes.h"
 #include "capture/input/input_prefix.h"
+#include "core/files/sha256.h"
 #include "core/program/program.h"
 
 namespace lime {
@@ -92,7 +93,10 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.created_utc = utc_timestamp();
   info.config = setup.config.raw;
   info.options = resolved_options(options, setup);
-  info.checkpoint_sha256 = checkpoint.sha256();
+  info.checkpoint_sha256 = options.random_weights
+                               ? sha256_of(fmt::format("random weights, seed {}\n{}", options.seed,
+                                                       dump_json(setup.config.raw)))
+                               : checkpoint.sha256();
   if (tokenizer != nullptr) info.tokenizer_sha256 = tokenizer->sha256();
   info.input_sha256 = setup.input.sha256();
   info.compute_dtype = enum_name(options.dtype);
@@ -170,6 +174,7 @@ Json content_options(const CaptureOptions& options, const ModelEdits& edits) {
   // resumed.
   if (!options.packing) content["packing"] = enum_name(Packing::kEosBetween);
   // The content of files, not their paths.
+  if (!options.random_weights) content.erase("random_weights");  // as captures made before it
   content.erase("edit");
   if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
   if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
@@ -221,7 +226,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                               setup->windows.batch_size, tuning.shard);
   set_preview(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
-  read_routers(checkpoint, setup->edits.routes, setup->plan);
+  if (!options.random_weights) read_routers(checkpoint, setup->edits.routes, setup->plan);
   setup->plan.info = describe_capture(options, *setup, checkpoint, tokenizer.get());
   return setup;
 }

@@ -13,6 +13,7 @@ LoadedModel::LoadedModel(const CaptureOptions& options, const Checkpoint& checkp
     : checkpoint_(checkpoint),
       on_load_(std::move(on_load)),
       options_{.devices = parse_devices(options.device, tuning.neighbour), .dtype = options.dtype},
+      random_seed_(options.random_weights ? std::optional(options.seed) : std::nullopt),
       tries_batches_(!options_.devices.front().is_cpu() || tuning.tries_batches) {
   plan_stages(decoder_sizes(checkpoint.config()), static_cast<int>(options_.devices.size()));
 }
@@ -20,7 +21,8 @@ LoadedModel::LoadedModel(const CaptureOptions& options, const Checkpoint& checkp
 const Decoder& LoadedModel::decoder(const CaptureSetup& setup) {
   if (decoder_) return *decoder_;
   try {
-    decoder_.emplace(load_decoder(checkpoint_, options_, on_load_));
+    decoder_.emplace(random_seed_ ? Decoder(checkpoint_.config(), *random_seed_, options_)
+                                  : load_decoder(checkpoint_, options_, on_load_));
   } catch (const c10::OutOfMemoryError&) {
     throw InvalidArgument(
         OptionName("device"),

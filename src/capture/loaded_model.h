@@ -19,7 +19,7 @@ class LoadedModel {
   LoadedModel(const CaptureOptions& options, const Checkpoint& checkpoint,
               const CaptureTuning& tuning, ProgressFn on_load);
 
-  /// Returns the decoder with the router edits of `setup`.
+  /// Returns the decoder with the router edits of `setup`, or with random weights.
   /// @throws InvalidArgument  if the device has too little memory for the weights.
   const Decoder& decoder(const CaptureSetup& setup);
 
@@ -30,6 +30,7 @@ class LoadedModel {
   const Checkpoint& checkpoint_;
   const ProgressFn on_load_;
   const DecoderOptions options_;
+  const std::optional<std::uint64_t> random_seed_;  ///< draws the weights
   const bool tries_batches_;
   std::optional<Decoder> decoder_;
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/collapse/collapse_analysis.h"
 
+#include "analysis/collapse/collapse_report.h"
+#include "analysis/collapse/collapse_rows.h"
+#include "analysis/collapse/random_capture.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/run_analysis.h"
 #include "core/utf8.h"
@@ -97,7 +100,8 @@ std::vector<RangeVerdict> verdicts_of(const CollapseShared& shared,
 
 std::vector<std::string> caveats_of_units(const CollapseShared& shared,
                                           std::span<const UnitResult> units) {
-  return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random);
+  return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random,
+                    "--against-random, or --random FILE");
 }
 
 bool has_site(const CaptureReader& reader, const std::string& site) {
@@ -105,20 +109,33 @@ bool has_site(const CaptureReader& reader, const std::string& site) {
   return std::ranges::find(sites, site) != sites.end();
 }
 
-/// Opens the captures; without --site the residual stream, if all have it.
+/// Returns the captures with that of random weights, whose label is optional: results that are
+/// rerun name all of them.
+CaptureSetOptions all_captures(const CollapseAnalysisOptions& options) {
+  CaptureSetOptions all = options.captures;
+  if (options.random.empty() && !options.against_random) return all;
+  if (!all.label.empty() && all.label.size() == all.captures.size()) {
+    all.label.emplace_back("random weights");
+  }
+  all.captures.push_back(options.random);
+  return all;
+}
+
+/// Returns --site; without it the residual stream, if all captures have it.
+std::vector<std::string> sites_of_collapse(const CollapseAnalysisOptions& options) {
+  if (!options.captures.site.empty()) return options.captures.site;
+  std::vector<std::filesystem::path> captures = options.captures.captures;
+  if (!options.random.empty()) captures.push_back(options.random);
+  const bool all_have = std::ranges::all_of(captures, [](const auto& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored) && has_site(CaptureReader(path), kDefaultSite);
+  });
+  return all_have ? std::vector<std::string>{kDefaultSite} : std::vector<std::string>();
+}
+
 std::vector<ChosenCapture> open_for_collapse(const CollapseAnalysisOptions& options) {
-  CaptureSetOptions chosen = options.captures;
-  if (!options.random.empty()) {
-    if (!chosen.label.empty()) chosen.label.emplace_back("random weights");
-    chosen.captures.push_back(options.random);
-  }
-  if (chosen.site.empty()) {
-    const bool all_have = std::ranges::all_of(chosen.captures, [](const auto& path) {
-      std::error_code ignored;
-      return std::filesystem::exists(path, ignored) && has_site(CaptureReader(path), kDefaultSite);
-    });
-    if (all_have) chosen.site = {kDefaultSite};
-  }
+  CaptureSetOptions chosen = all_captures(options);
+  chosen.site = sites_of_collapse(options);
   std::vector<ChosenCapture> captures = open_captures(chosen);
   for (const ChosenCapture& capture : captures) {
     check_token_sequences(capture.reader, capture.num_sequences, "collapse");
@@ -140,6 +157,14 @@ void check_random(const std::vector<ChosenCapture>& captures) {
                "{} lacks site '{}', or some of its layers; capture it with the same --sites and "
                "--layers",
                quoted_path(random.reader), part.site);
+      for (const int layer : part.layers) {
+        const std::int64_t dim = captures[i].reader.dim(part.site, layer);
+        const std::int64_t other = random.reader.dim(part.site, layer);
+        throw_if(dim != other, OptionName("random"),
+                 "{} has {} dimensions in layer {} of site '{}', expected {}; capture the same "
+                 "config",
+                 quoted_path(random.reader), other, layer, part.site, dim);
+      }
     }
   }
 }
@@ -156,6 +181,19 @@ void complete_unit(Unit& unit, const std::shared_ptr<CollapseShared>& shared,
   unit.measure = [shared = std::shared_ptr<const CollapseShared>(shared), place](
                      const UnitContext& context) { return measure_layer(*shared, place, context); };
   shared->places.push_back(place);
+}
+
+/// Returns the options with the capture that --against-random asks for.
+CollapseAnalysisOptions with_random_capture(const CollapseAnalysisOptions& given,
+                                            const RunOptions& run) {
+  given.validate();
+  CollapseAnalysisOptions options = given;
+  if (options.against_random) {
+    options.random = random_capture(options.captures.captures.front(), sites_of_collapse(options),
+                                    options.checkpoint, run);
+    options.against_random = false;
+  }
+  return options;
 }
 
 std::shared_ptr<CollapseShared> share(const CollapseAnalysisOptions& options,
@@ -213,24 +251,35 @@ void CollapseAnalysisOptions::describe(OptionList& list) {
   list.add("random", random,
            "capture of the same text by the same config with random weights: shows what is due to "
            "the architecture");
+  list.add("against_random", against_random,
+           "captures --checkpoint with random weights, drawn with --seed, on the same tokens, as "
+           "--random: CAPTURE.random-SEED.h5, which is kept and used again")
+      .is_output = true;  // results store it as --random
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
+           "checkpoint folder whose tokenizer decodes the tokens, and whose config random weights "
+           "have; default: token ids only");
   collapse.describe(list);
 }
 
 void CollapseAnalysisOptions::validate() const {
-  captures.validate();
+  all_captures(*this).validate();
   collapse.validate();
+  throw_if(against_random && !random.empty(), OptionName("against_random"),
+           "makes the capture that --random names; omit one of them");
+  throw_if(against_random && checkpoint.empty(), OptionName("against_random"),
+           "needs the checkpoint whose config random weights have; add --checkpoint");
 }
 
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run) {
-  return analysis_of_collapse(options, share(options, run), run);
+  const CollapseAnalysisOptions completed = with_random_capture(options, run);
+  return analysis_of_collapse(completed, share(completed, run), run);
 }
 
 CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
                                   const ProgressFn& on_progress, const std::stop_token& stop) {
-  const auto shared = share(options, run);
-  const Analysis analysis = analysis_of_collapse(options, shared, run);
+  const CollapseAnalysisOptions completed = with_random_capture(options, run);
+  const auto shared = share(completed, run);
+  const Analysis analysis = analysis_of_collapse(completed, shared, run);
   const AnalysisResult result = compute(analysis, run, on_progress, stop);
   return {result.table(), verdicts_of(*shared, result.units),
           caveats_of_units(*shared, result.units)};

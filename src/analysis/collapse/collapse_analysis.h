@@ -11,6 +11,8 @@ struct CollapseAnalysisOptions {
   CaptureSetOptions captures;
   /// Capture of the same text and config with random weights; empty: none.
   std::filesystem::path random;
+  /// Makes such a capture of `checkpoint` beside the first one; see make_random_capture().
+  bool against_random = false;
   std::filesystem::path checkpoint;  ///< whose tokenizer decodes token ids; empty: ids only
   CollapseOptions collapse;
 
@@ -23,8 +25,7 @@ struct CollapseAnalysisOptions {
 /// and without the others, and one sentence for each range of layers with the same causes
 /// (docs/collapse.md). One unit per capture, site and layer; the layers are read once.
 /// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, or a sequence of
-/// one
-///                          token; or if the random capture has another text or other layers.
+///         one token; or if the random capture has another text or other layers.
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run);
 
 /// The results of a collapse analysis, and its verdicts.

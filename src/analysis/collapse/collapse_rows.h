@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/results_output.h"
 #include "metrics/collapse/collapse_sentences.h"
+#include "store/results/result_row.h"
 
 namespace lime {
 
@@ -35,10 +35,5 @@ std::vector<RangeVerdict> range_verdicts(const std::string& label, const std::st
                                          std::span<const LayerFacts> random,
                                          const CollapseOptions& options,
                                          const TokenText& token_text);
-
-/// Fills notes and table of the report. @param inputs  describes the captures, a line each
-void fill_collapse_report(Report& report, const std::vector<std::string>& inputs,
-                          const std::vector<RangeVerdict>& verdicts,
-                          const std::vector<std::string>& caveats, const CollapseOptions& options);
 
 }  // namespace lime

@@ -8,6 +8,7 @@
 #include "capture/input/input_prefix.h"
 #include "core/files/input_file.h"
 #include "core/utf8.h"
+#include "store/capture_reader.h"
 
 namespace lime {
 namespace {
@@ -92,8 +93,44 @@ void cut_stream(std::vector<std::int32_t> ids, const CaptureOptions& options,
 
 }  // namespace
 
+namespace {
+
+bool is_hdf5(const std::filesystem::path& path) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  return MappedFile(path).text().starts_with(kSignature);
+}
+
+/// Reads the sequences of a capture: the tokens that its model read, prepended ones included.
+CaptureInput read_captured_tokens(const CaptureOptions& options, const Tokenizer* tokenizer) {
+  const std::string name = options.tokens.string();
+  throw_if(
+      options.bos == BosPolicy::kAlways || options.packing == Packing::kBosEach, OptionName("bos"),
+      "'{}' is a capture, whose sequences have their first tokens; omit --bos and --packing", name);
+  const CaptureReader capture(options.tokens);
+  throw_if(capture.info().rows != RowKind::kTokens || !capture.info().class_names.empty(),
+           OptionName("tokens"),
+           "'{}' contains some rows of its sequences only; use a capture with a row per token",
+           name);
+  const std::vector<std::int32_t>& ids = capture.rows().token;
+  throw_if(ids.empty() || std::ranges::any_of(ids, [](std::int32_t id) { return id < 0; }),
+           OptionName("tokens"), "'{}' has no token ids; use a capture with tokens", name);
+  CaptureInput input;
+  const std::int64_t count =
+      std::min(capture.num_sequences(), options.max_sequences.value_or(capture.num_sequences()));
+  for (std::int64_t s = 0; s < count; ++s) {
+    const auto first = static_cast<std::size_t>(capture.offsets()[static_cast<std::size_t>(s)]);
+    const auto end = static_cast<std::size_t>(capture.offsets()[static_cast<std::size_t>(s) + 1]);
+    const auto own = std::span(ids).subspan(first, end - first);
+    input.add({}, own, {.text = text_of(own, tokenizer)});
+  }
+  return input;
+}
+
+}  // namespace
+
 CaptureInput read_token_input(const CaptureOptions& options, const ModelConfig& config,
                               const Tokenizer* tokenizer) {
+  if (is_hdf5(options.tokens)) return read_captured_tokens(options, tokenizer);
   const std::string name = options.tokens.string();
   const NpyIntegers numbers = read_npy_integers(options.tokens);
   throw_if<FormatError>(numbers.values.empty(), "'{}': contains no token ids", name);

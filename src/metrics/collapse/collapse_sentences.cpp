@@ -298,7 +298,7 @@ RangeSentence sentence_of(Range range, Range random, const CollapseOptions& opti
   return sentence;
 }
 
-std::vector<std::string> caveats_of(Range layers, bool has_random) {
+std::vector<std::string> caveats_of(Range layers, bool has_random, std::string_view random_option) {
   std::vector<std::string> lines = {
       "one checkpoint and one text: other training seeds and other texts may differ"};
   if (layers.empty()) return lines;
@@ -317,9 +317,10 @@ std::vector<std::string> caveats_of(Range layers, bool has_random) {
   }
   if (layers.size() == 1) lines.emplace_back("one layer: no change over depth can be seen");
   if (!has_random) {
-    lines.emplace_back(
-        "architecture or training: add --random with a capture of the same text and config with "
-        "random weights");
+    lines.push_back(
+        fmt::format("architecture or training: compare with the same config with random weights on "
+                    "the same text ({})",
+                    random_option));
   }
   return lines;
 }

@@ -28,6 +28,8 @@ RangeSentence sentence_of(std::span<const LayerFacts> range, std::span<const Lay
                           const CollapseOptions& options, const TokenText& token_text);
 
 /// Returns what the measurement cannot decide, one line each.
-std::vector<std::string> caveats_of(std::span<const LayerFacts> layers, bool has_random);
+/// @param random_option  name of the option that compares with random weights
+std::vector<std::string> caveats_of(std::span<const LayerFacts> layers, bool has_random,
+                                    std::string_view random_option);
 
 }  // namespace lime

@@ -176,10 +176,13 @@ TEST(CollapseSentencesTest, SayWhatCannotBeDecided) {
   CollapseLayer one{.sequences = 1};
   one.set_plain(9);
   const std::vector<LayerFacts> layers = {facts_of(0, one)};
-  EXPECT_THAT(caveats_of(layers, false),
+  EXPECT_THAT(caveats_of(layers, false, "--random"),
               ::testing::Contains(HasSubstr("one sequence: a common direction")));
-  EXPECT_THAT(caveats_of(layers, false), ::testing::Contains(HasSubstr("one layer")));
-  EXPECT_THAT(caveats_of(layers, true), ::testing::Not(::testing::Contains(HasSubstr("--random"))));
+  EXPECT_THAT(caveats_of(layers, false, "--random"), ::testing::Contains(HasSubstr("one layer")));
+  EXPECT_THAT(caveats_of(layers, false, "--random"),
+              ::testing::Contains(HasSubstr("random weights on the same text (--random)")));
+  EXPECT_THAT(caveats_of(layers, true, "--random"),
+              ::testing::Not(::testing::Contains(HasSubstr("--random"))));
 }
 
 }  // namespace
