@@ -9,6 +9,7 @@ from ._lime_toolkit import RunningStatistics
 from .activations import Activations
 from .caching import cache
 from .capture import Capture
+from .collapse import Collapse, collapse
 from .comparison import Jackknife, PairedComparison, Summary, compare, holm_adjusted, jackknife, summarize
 from .entropy import (
     Entropies,
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Activations",
     "Capture",
+    "Collapse",
     "Embeddings",
     "Entropies",
     "Geometry",
@@ -69,6 +71,7 @@ __all__ = [
     "TokenProfile",
     "cache",
     "cka",
+    "collapse",
     "compare",
     "edit",
     "effective_rank",

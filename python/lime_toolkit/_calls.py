@@ -17,7 +17,7 @@ _LARGE_BYTES = 1 << 20
 _STOP_SECONDS = 0.5
 
 _SLOW = (
-    "change_of", "comparable_rows", "compare_neighborhoods", "compare_paired", "cross_validate", "cross_validate_adam",
+    "change_of", "collapse_layer", "comparable_rows", "compare_neighborhoods", "compare_paired", "cross_validate", "cross_validate_adam",
     "double_entropies", "entropies", "fit_logistic", "geometry", "intrinsic_dimension", "neighborhood_of", "spectrum",
     "summarize", "token_contributions", "trustworthiness", "tsne", "views",
 )

@@ -112,10 +112,19 @@ class LayerResults(Table, Mapping[tuple[str, int], Result], Generic[Result]):
 
 def each_layer(capture: Any, sites: Any, measure: Callable[[Any], Result]) -> LayerResults[Result]:
     """Measures every layer of the sites of a capture; default: all that have a row of values per token."""
+    return LayerResults({(site, layer): measure(capture[site, layer]) for site, layer in layers_of(capture, sites)})
+
+
+def layers_of(capture: Any, sites: Any = None, layers: Any = None) -> list[tuple[str, int]]:
+    """Returns (site, layer) of the sites of a capture, by default of all that have a row of values per token.
+
+    layers: only these. Raises KeyError if a site, or one of its layers, does not exist.
+    """
     chosen = [sites] if isinstance(sites, str) else sites
     if chosen is None:
         chosen = [one for one in capture.sites if one not in ("attn.hook_pattern", "attn.hook_profile", "logit_lens")]
-    return LayerResults({(site, layer): measure(capture[site, layer]) for site in chosen for layer in capture.layers(site)})
+    return [(site, layer) for site in chosen for layer in (capture.layers(site) if layers is None else layers)
+            if capture[site, layer] is not None]
 
 
 def where_of(rows: Any) -> dict[str, Any]:
