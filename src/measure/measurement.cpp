@@ -22,13 +22,21 @@ std::vector<std::int64_t> MeasuredSequences::offsets(std::int64_t skip) const {
 
 void LayerMeter::set_statistics(const RunningStatistics&) {}
 
+namespace {
+
+constexpr std::string_view kAfterPasses =
+    "which rows and dimensions are outliers is known after the passes: store a capture, and use "
+    "lime-metrics";
+
+}  // namespace
+
 std::vector<ReservedOption> with_run_options(std::vector<ReservedOption> options) {
   options.insert(options.begin(), {{"layer", "pass --layers to lime-capture"},
                                    {"site", "pass --sites to lime-capture"},
                                    {"max_sequences", "pass --max-sequences to lime-capture"},
                                    {"device", "pass --device to lime-capture"},
-                                   {"skip_massive", "measure a capture with lime-metrics"},
-                                   {"skip_dims", "measure a capture with lime-metrics"}});
+                                   {"skip_massive", kAfterPasses},
+                                   {"skip_dims", kAfterPasses}});
   return options;
 }
 

@@ -172,6 +172,63 @@ TEST_F(LimeMetricsCollapseTest, SkipMassiveOmitsTheRowsInEveryMeasurement) {
               HasSubstr("--skip-massive: must leave every sequence at least 2 rows"));
 }
 
+/// The same with a logit lens of random measures.
+SmallCapture massive_lens() {
+  SmallCapture capture = massive_capture();
+  for (const int layer : {0, 1, 2}) {
+    const MatrixF rows = random_matrix(kCollapseSequences * kCollapseTokens, 5,
+                                       100 + static_cast<std::uint64_t>(layer));
+    capture.activations.push_back({"logit_lens", layer, rows.cwiseAbs()});
+  }
+  return capture;
+}
+
+TEST_F(LimeMetricsCollapseTest, SkipMassiveOmitsTokensOfTheLens) {
+  write("capture.h5", massive_lens());
+  // Of every sequence the first token is massive.
+  EXPECT_EQ(difference(rows("lens --skip-massive 4"), rows("lens --skip-tokens 1")), "");
+  EXPECT_NE(difference(rows("lens --skip-massive 4"), rows("lens")), "");
+  EXPECT_THAT(run("lens --skip-massive 4").output, HasSubstr(": 8 of 96 rows omitted, norm >= 4"));
+  SmallCapture alone = massive_lens();
+  alone.activations.erase(alone.activations.begin(), alone.activations.begin() + 3);
+  write("alone.h5", alone);
+  EXPECT_THAT(run("lens alone.h5 --skip-massive 4").errors,
+              HasSubstr("--skip-massive: 'alone.h5' has no site hidden in the selected layers"));
+  EXPECT_THAT(run("lens --skip-dims 3").errors, HasSubstr("--skip-dims"));
+}
+
+TEST_F(LimeMetricsCollapseTest, SkipMassiveAndSkipDimsApplyToSeries) {
+  write("m-step-1.h5", massive_lens());
+  SmallCapture other = massive_lens();
+  other.activations[0].rows *= 2.0F;
+  write("m-step-2.h5", other);
+  for (const std::string skip : {" --skip-massive 4", " --skip-dims 5-5"}) {
+    const Json series = rows("series m-step-1.h5 m-step-2.h5 --metric entropy,drift" + skip);
+    const Json entropies = rows("entropy m-step-1.h5" + skip);
+    ASSERT_EQ(entropies.size(), 3U);
+    for (const Json& row : entropies) {
+      const auto found =
+          rows_with(series, {{"quantity", "entropy"}, {"step", 1}, {"layer", row.at("layer")}});
+      ASSERT_EQ(found.size(), 1U);
+      EXPECT_EQ(found[0].at("mean"), row.at("mean")) << skip;
+    }
+    const Json map = rows("similarity m-step-1.h5 m-step-2.h5 --maps between --measure cka" + skip);
+    const auto drift =
+        rows_with(series, {{"reference", "first"}, {"layer", 0}, {"measure", "cka"}});
+    ASSERT_EQ(drift.size(), 1U);
+    EXPECT_EQ(drift[0].at("mean"), map[0].at("cka")) << skip;
+  }
+  EXPECT_THAT(run("series m-step-1.h5 m-step-2.h5 --skip-massive 4").output,
+              HasSubstr(": 8 of 96 rows omitted"));
+  EXPECT_THAT(run("series m-step-1.h5 m-step-2.h5 --metric lens --skip-dims 3").errors,
+              HasSubstr("--skip-dims: does not apply to --metric lens"));
+  EXPECT_THAT(run("series m-step-1.h5 m-step-2.h5 --metric attention --skip-massive 4").errors,
+              HasSubstr("--skip-massive: does not apply to --metric attention"));
+  ASSERT_EQ(run("entropy m-step-1.h5 m-step-2.h5 -o m-step-3.json").status, 0);
+  EXPECT_THAT(run("series m-step-3.json --skip-massive 4").errors,
+              HasSubstr("--skip-massive: applies to captures"));
+}
+
 TEST_F(LimeMetricsCollapseTest, SkipDimsOmitsDimensions) {
   SmallCapture capture = massive_capture();
   write("capture.h5", capture);

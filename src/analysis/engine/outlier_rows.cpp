@@ -273,8 +273,11 @@ std::vector<std::string> names_of_massive_tokens(std::span<const ChosenCapture> 
   return lines;
 }
 
-void skip_massive_rows(std::vector<ChosenCapture>& captures, double ratio) {
-  const std::vector<Place> places = places_of(captures);
+namespace {
+
+/// Returns the rows of each capture that are massive in one of the places, and adds the notes.
+std::vector<Marks> massive_in(const std::vector<Place>& places,
+                              std::vector<ChosenCapture>& captures, double ratio) {
   std::vector<Marks> found(places.size());
   ThreadPool pool(available_threads());
   pool.parallel_for(std::ssize(places), [&](std::int64_t i) {
@@ -287,13 +290,42 @@ void skip_massive_rows(std::vector<ChosenCapture>& captures, double ratio) {
     if (marks.empty()) marks.assign(found[i].size(), false);
     for (std::size_t r = 0; r < found[i].size(); ++r) marks[r] = marks[r] || found[i][r];
   }
+  std::vector<Marks> massive;
   for (ChosenCapture& capture : captures) {
-    Marks marks = by_text[capture.identity];
-    check_rows_left(capture, marks, ratio);
-    capture.notes.push_back(note_on_rows(capture, marks, ratio));
-    marks.resize(static_cast<std::size_t>(capture.reader.num_rows()), false);
-    capture.reader.hide_rows(marks);
+    massive.push_back(by_text[capture.identity]);
+    massive.back().resize(static_cast<std::size_t>(rows_used(capture)), false);
+    check_rows_left(capture, massive.back(), ratio);
+    capture.notes.push_back(note_on_rows(capture, massive.back(), ratio));
   }
+  return massive;
+}
+
+}  // namespace
+
+void skip_massive_rows(std::vector<ChosenCapture>& captures, double ratio) {
+  std::vector<Marks> massive = massive_in(places_of(captures), captures, ratio);
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    massive[i].resize(static_cast<std::size_t>(captures[i].reader.num_rows()), false);
+    captures[i].reader.hide_rows(massive[i]);
+  }
+}
+
+std::vector<std::vector<bool>> massive_rows_by(const std::string& site,
+                                               std::vector<ChosenCapture>& captures, double ratio) {
+  std::vector<Place> places;
+  for (const ChosenCapture& capture : captures) {
+    const std::size_t before = places.size();
+    for (const ChosenCapture::Part& part : capture.parts) {
+      for (const int layer : part.layers) {
+        if (capture.reader.has(site, layer)) places.push_back({&capture, site, layer});
+      }
+    }
+    throw_if(places.size() == before, OptionName("skip_massive"),
+             "'{}' has no site {} in the selected layers, whose norms tell massive tokens; capture "
+             "with --sites {} too",
+             capture.reader.path().string(), site, site);
+  }
+  return massive_in(places, captures, ratio);
 }
 
 void skip_dimensions(std::vector<ChosenCapture>& captures, const SkippedDimensions& dimensions) {

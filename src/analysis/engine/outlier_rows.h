@@ -11,6 +11,12 @@ namespace lime {
 /// @throws InvalidArgument  if fewer than two rows of a sequence remain.
 void skip_massive_rows(std::vector<ChosenCapture>& captures, double ratio);
 
+/// Returns which rows of each capture skip_massive_rows() would hide, by the norms of `site` in the
+/// selected layers that have it. Adds the same notes.
+/// @throws InvalidArgument  as it, or if a capture has `site` in no selected layer.
+std::vector<std::vector<bool>> massive_rows_by(const std::string& site,
+                                               std::vector<ChosenCapture>& captures, double ratio);
+
 /// Hides dimensions of the selected layers, and adds to the notes which.
 /// @throws InvalidArgument  if a dimension does not exist, or none remains.
 void skip_dimensions(std::vector<ChosenCapture>& captures, const SkippedDimensions& dimensions);

@@ -2,6 +2,7 @@
 #include "analysis/lens/lens_analysis.h"
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/outlier_rows.h"
 #include "analysis/lens/lens_results.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"
@@ -60,6 +61,29 @@ OutputHead head_of(const std::filesystem::path& folder,
   return head;
 }
 
+/// Rows of one capture that are not measured.
+class SkippedRows {
+ public:
+  SkippedRows(const CaptureReader& capture, const std::vector<bool>& skipped)
+      : offsets_(capture.offsets()), skipped_(skipped) {}
+
+  /// Returns the rows of a sequence that are measured, of the first rows of it.
+  template <typename Matrix> Matrix without(Matrix rows, std::int64_t sequence) const {
+    if (skipped_.empty()) return rows;
+    Eigen::Index kept = 0;
+    for (Eigen::Index r = 0; r < rows.rows(); ++r) {
+      const auto at = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(sequence)] + r);
+      if (!skipped_[at]) rows.row(kept++) = rows.row(r);
+    }
+    rows.conservativeResize(kept, Eigen::NoChange);
+    return rows;
+  }
+
+ private:
+  const std::vector<std::int64_t>& offsets_;
+  const std::vector<bool>& skipped_;  ///< of each row; empty: none
+};
+
 /// Reads the first five measures of each token of a sequence.
 using RowsOf = std::function<MatrixD(std::int64_t sequence)>;
 
@@ -74,7 +98,7 @@ constexpr Eigen::Index kBlockRows = 32;
 /// the last layer is the identity.
 /// Source: Belrose et al. (2023), arXiv:2303.08112, who train the maps with the KL divergence.
 RowsOf tuned_lens(const ChosenCapture& capture, int layer, const OutputHead& head, double ridge,
-                  const UnitContext& context) {
+                  const SkippedRows& skipped, const UnitContext& context) {
   const std::int64_t count = capture.num_sequences;
   const int last = capture.reader.layers("hidden").back();
   const SequenceSource from = token_sequences(capture.reader, "hidden", layer, count);
@@ -86,7 +110,7 @@ RowsOf tuned_lens(const ChosenCapture& capture, int layer, const OutputHead& hea
       throw_if_stopped(context.stop);
       from.read(i, x);
       to.read(i, y);
-      others[static_cast<std::size_t>(parity)].add(x, y);
+      others[static_cast<std::size_t>(parity)].add(skipped.without(x, i), skipped.without(y, i));
     }
   });
   const std::array maps = {AffineMap(others[0], ridge), AffineMap(others[1], ridge)};
@@ -131,7 +155,8 @@ constexpr const char* kTunedSite = "tuned_lens";
 struct LensShared {
   LensOptions options;
   std::vector<ChosenCapture> captures;
-  std::optional<OutputHead> head;  ///< of the tuned lens
+  std::optional<OutputHead> head;          ///< of the tuned lens
+  std::vector<std::vector<bool>> skipped;  ///< rows of each capture that are not measured
 };
 
 std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
@@ -159,20 +184,22 @@ std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
   return captures;
 }
 
-LensItems measure_sequences(std::int64_t count, const RowsOf& rows_of, const UnitContext& context) {
+LensItems measure_sequences(std::int64_t count, const RowsOf& rows_of, const SkippedRows& skipped,
+                            const UnitContext& context) {
   LensItems items(count);
   context.pool.parallel_for(
-      count, [&](std::int64_t i) { items.set(i, rows_of(i)); }, context.stop);
+      count, [&](std::int64_t i) { items.set(i, skipped.without(rows_of(i), i)); }, context.stop);
   return items;
 }
 
 UnitResult measure_layer(const LensShared& shared, const LayerPlace& place,
                          const UnitContext& context) {
   const ChosenCapture& capture = shared.captures[place.capture];
-  const RowsOf rows_of =
-      shared.head ? tuned_lens(capture, place.layer, *shared.head, shared.options.ridge, context)
-                  : stored_lens(capture, place.layer);
-  return lens_result(measure_sequences(capture.num_sequences, rows_of, context),
+  const SkippedRows skipped(capture.reader, shared.skipped[place.capture]);
+  const RowsOf rows_of = shared.head ? tuned_lens(capture, place.layer, *shared.head,
+                                                  shared.options.ridge, skipped, context)
+                                     : stored_lens(capture, place.layer);
+  return lens_result(measure_sequences(capture.num_sequences, rows_of, skipped, context),
                      shared.options.summary);
 }
 
@@ -194,6 +221,9 @@ void fill_report(Report& report, const LensShared& shared) {
 void LensOptions::describe(OptionList& list) {
   captures.describe_layers(list);
   captures.describe_skip_tokens(list);
+  list.add("skip_massive", captures.skip_massive,
+           "measure, and fit the tuned lens, without the tokens whose hidden states have at least "
+           "this multiple of the median norm in a selected layer, > 1; needs the site hidden");
   captures.describe_max_sequences(list);
   list.add("tuned", tuned,
            "checkpoint folder: tuned lens of the site hidden, affine maps to the final hidden "
@@ -218,6 +248,10 @@ Analysis prepare_lens(const LensOptions& options, const RunOptions& run) {
   if (!options.tuned.empty()) shared->head = head_of(options.tuned, shared->captures);
   for (const ChosenCapture& capture : shared->captures) {
     check_token_sequences(capture.reader, capture.num_sequences, "the logit lens");
+  }
+  shared->skipped.resize(shared->captures.size());
+  if (options.captures.skip_massive) {
+    shared->skipped = massive_rows_by("hidden", shared->captures, *options.captures.skip_massive);
   }
   Analysis analysis = analysis_of("lens", options, shared->captures);
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {

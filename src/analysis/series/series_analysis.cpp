@@ -218,7 +218,9 @@ void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, cons
     Analysis own;
     own.metric = kDrift;
     if (metric == SeriesMetric::kDrift) {
-      own.units = drift_units(open_similarity(drift, run.seed), places);
+      const std::shared_ptr<const SimilarityTask> task = open_similarity(drift, run.seed);
+      own.units = drift_units(task, places);
+      own.notes = notes_on_rows(task->captures);
     } else {
       own = prepare_metric(metric, drift.captures, run);
     }
@@ -241,6 +243,11 @@ void add_captures(const SeriesOptions& options, const SeriesInputs& inputs, cons
       analysis.units.push_back(std::move(unit));
     }
     std::ranges::move(own.warnings, std::back_inserter(analysis.warnings));
+    for (std::string& note : own.notes) {
+      if (std::ranges::find(analysis.notes, note) == analysis.notes.end()) {
+        analysis.notes.push_back(std::move(note));
+      }
+    }
   }
 }
 
@@ -409,7 +416,7 @@ void SeriesOptions::describe(OptionList& list) {
   list.add("site", drift.captures.site,
            "sites of captures, e.g. values,hidden; default: all except those of attention and the "
            "logit lens");
-  drift.captures.describe_skip_tokens(list);
+  drift.captures.describe_skip(list);
   list.group("Drift");
   list.add("drift", drift.measure, "groups of measures; default: all except neighbors");
   list.add("show", drift.show,
@@ -431,9 +438,31 @@ void SeriesOptions::validate() const {
   }
 }
 
+namespace {
+
+/// Refuses options that omit rows or dimensions where a measurement has no such rows.
+void check_skipped(const SeriesOptions& options, bool has_captures) {
+  const CaptureSetOptions& captures = options.drift.captures;
+  for (const auto& [name, is_given] : {std::pair("skip_massive", captures.skip_massive.has_value()),
+                                       std::pair("skip_dims", !captures.skip_dims.is_none())}) {
+    if (!is_given) continue;
+    throw_if(!has_captures, OptionName(name),
+             "applies to captures; results are as they were measured, with or without it");
+    for (const SeriesMetric metric : options.metric) {
+      const bool is_lens = metric == SeriesMetric::kLens && name == std::string_view("skip_dims");
+      throw_if(metric == SeriesMetric::kAttention || is_lens, OptionName(name),
+               "does not apply to --metric {}; measure it in a series of its own",
+               enum_name(metric));
+    }
+  }
+}
+
+}  // namespace
+
 Analysis prepare_series(const SeriesOptions& options, const RunOptions& run) {
   options.validate();
   SeriesInputs inputs = read_inputs(options);
+  check_skipped(options, !inputs.captures.empty());
   Analysis analysis = analysis_of("series", options);
   if (!inputs.captures.empty()) add_captures(options, inputs, run, analysis);
   for (const fs::path& path : options.inputs) {
