@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -94,8 +95,20 @@ void print_result(const EvalTask& task, const EvaluatedTask& result) {
   }
 }
 
+/// Reads the chat template of the checkpoint if the prompts are written with it.
+void read_chat_template(EvalCommand& command) {
+  if (!command.tasks.chat) return;
+  const auto chat = std::make_shared<const ChatTemplate>(ChatTemplate::read(command.checkpoint));
+  if (chat->uses_date()) {
+    print_warnings(std::array{std::string(
+        "the chat template writes today's date, so prompts have other tokens tomorrow")});
+  }
+  command.tasks.items.prompts.chat = chat;
+}
+
 int run_eval(EvalCommand command) {
   use_threads(command.threads);
+  read_chat_template(command);
   const std::vector<EvalTask> tasks = read_tasks(command.tasks);
   for (const EvalTask& task : tasks) print_warnings(task.warnings);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
@@ -127,6 +140,11 @@ int run_eval(EvalCommand command) {
                           {"batch_size", options.batch_size},
                           {"layers", options.layers},
                           {"probes", options.probes}}}};
+  if (command.tasks.chat) {
+    options.provenance["settings"]["chat"] = true;
+    options.provenance["settings"]["fewshot_as_multiturn"] =
+        command.tasks.items.prompts.fewshot_as_multiturn.value_or(true);
+  }
   for (const EvalTask& task : tasks) {
     ProgressLine progress({.label = task.name, .unit = "items", .quiet = command.quiet});
     EvaluatedTask result;
@@ -165,6 +183,8 @@ int main(int argc, char** argv) {
       "ARC-Easy-Train.jsonl --shots 3 -o arc.jsonl\n"
       "lime-eval --checkpoint DIR --tasks arc_easy copa multirc --data benchmarks -o "
       "samples.jsonl\n"
+      "lime-eval --checkpoint DIR --tasks hellaswag gsm8k --data benchmarks --shots 3 --chat "
+      "--system-instruction 'Answer briefly.'\n"
       "lime-eval --checkpoint DIR --samples samples_arc_easy_2026-11-23.jsonl --layers all");
   line.on_run([&] { return lime::run_eval(command); });
   return lime::run_program(line, argc, argv);

@@ -130,15 +130,15 @@ Question checked_question(const TaskRule& rule, const TaskDocument& document) {
   return question;
 }
 
-std::string example_text(const Question& question) {
+PromptTurn example_of(const Question& question) {
   const std::size_t context = std::min(question.gold, question.contexts.size() - 1);
-  return question.contexts[context] + " " + question.continuations[question.gold] + "\n\n";
+  return {question.contexts[context], question.continuations[question.gold]};
 }
 
 /// Returns the few-shot examples of the next item.
-std::string examples_before(const TaskDocument& item, const TaskRule& rule,
-                            const std::vector<TaskDocument>& pool, std::size_t shots,
-                            PythonRandom& random) {
+std::vector<PromptTurn> examples_before(const TaskDocument& item, const TaskRule& rule,
+                                        const std::vector<TaskDocument>& pool, std::size_t shots,
+                                        PythonRandom& random) {
   const bool drops_item = rule.shots == Shots::kPoolButItem;
   std::vector<std::size_t> selected(shots > 0 && drops_item ? shots + 1 : shots);
   throw_if(pool.size() < selected.size(),
@@ -149,14 +149,14 @@ std::string examples_before(const TaskDocument& item, const TaskRule& rule,
   } else {
     selected = random.sample(pool.size(), selected.size());
   }
-  std::string text;
+  std::vector<PromptTurn> examples;
   for (const std::size_t i : selected) {
     if (shots == 0) break;
     if (drops_item && pool[i].json == item.json) continue;
-    text += example_text(checked_question(rule, pool[i]));
+    examples.push_back(example_of(checked_question(rule, pool[i])));
     --shots;
   }
-  if (shots == 0) return text;
+  if (shots == 0) return examples;
   throw InvalidArgument("{}: the few-shot pool repeats the item; remove it there", item.where);
 }
 
@@ -195,18 +195,25 @@ void warn_of_equal_choices(EvalTask& task) {
                   task.name, count, task.items.size(), first));
 }
 
-EvalSample item_of(const TaskRule& rule, const Question& question, const std::string& before) {
+/// @param examples  few-shot examples
+EvalSample item_of(const TaskRule& rule, const Question& question, const PromptOptions& prompts,
+                   std::span<const PromptTurn> examples) {
   EvalSample item;
   item.gold = static_cast<std::int64_t>(question.gold);
-  for (const std::string& context : question.contexts) item.contexts.push_back(before + context);
+  const std::string description = task_description(rule.name);
+  for (const std::string& context : question.contexts) {
+    item.contexts.push_back(prompt_text(prompts, description, examples, context));
+  }
   if (rule.answer == Answer::kText) {
     item.target = question.continuations[0];
     item.stop_strings = {"Question:", "</s>", "<|im_end|>"};
     return item;
   }
   item.contexts.resize(question.continuations.size(), item.contexts.front());
+  item.is_delimited = !prompts.chat;
+  const char* const delimiter = rule.answer == Answer::kChoice ? prompts.target_delimiter() : "";
   for (const std::string& text : question.continuations) {
-    item.continuations.push_back((rule.answer == Answer::kChoice ? " " : "") + text);
+    item.continuations.push_back(delimiter + text);
   }
   return item;
 }
@@ -263,14 +270,13 @@ EvalTask read_task(const std::string& name, const std::filesystem::path& data,
         rule.name));
   }
   PythonRandom random(options.fewshot_seed);
-  const std::string description = task_description(rule.name);
   for (const TaskDocument& document : documents) {
     if (options.limit && std::ssize(task.items) == *options.limit) break;
     const Question question = checked_question(rule, document);
-    const std::string examples =
+    const std::vector<PromptTurn> examples =
         examples_before(document, rule, rule.shots == Shots::kItems ? documents : read_pool,
                         static_cast<std::size_t>(options.shots), random);
-    EvalSample item = item_of(rule, question, description + examples);
+    EvalSample item = item_of(rule, question, options.prompts, examples);
     item.task = rule.name;
     item.doc_id = std::ssize(task.items);
     item.document = document.json;
@@ -391,6 +397,14 @@ void TaskOptions::describe(OptionList& list) {
       .takes_several = true;
   list.add("shots", items.shots, "few-shot examples before each item");
   list.add("fewshot_seed", items.fewshot_seed, "seed of the few-shot examples");
+  list.add("chat", chat,
+           "write prompts with the chat template of the checkpoint, as --apply_chat_template of "
+           "lm-eval");
+  list.add("fewshot_as_multiturn", items.prompts.fewshot_as_multiturn,
+           "with --chat: few-shot examples are turns of user and assistant, or with false one "
+           "message; default: true, as lm-eval");
+  list.add("system_instruction", items.prompts.system_instruction,
+           "text before the description of the task; with --chat the message of the system");
   list.add("limit", items.limit, "evaluate only the first N items of each task");
 }
 
@@ -403,6 +417,13 @@ void TaskOptions::validate() const {
   constexpr std::int64_t kMostShots = 1000;
   throw_if(items.shots < 0 || items.shots > kMostShots, OptionName("shots"),
            "must be from 0 to {}, got {}", kMostShots, items.shots);
+  throw_if(!samples.empty() && chat, OptionName("chat"),
+           "prompts of --samples are used as they are; omit --chat");
+  throw_if(!samples.empty() && !items.prompts.system_instruction.empty(),
+           OptionName("system_instruction"),
+           "prompts of --samples are used as they are; omit --system-instruction");
+  throw_if(items.prompts.fewshot_as_multiturn && !chat, OptionName("fewshot_as_multiturn"),
+           "applies to --chat only; add --chat, or omit it");
   if (items.limit && *items.limit < 1) {
     throw InvalidArgument(OptionName("limit"), "must be >= 1, got {}", *items.limit);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/options.h"
+#include "evaluation/prompts.h"
 #include "evaluation/task_rules.h"
 #include "store/samples_file.h"
 
@@ -27,6 +28,7 @@ struct ItemOptions {
   std::int64_t shots = 0;
   std::uint32_t fewshot_seed = 1234;
   std::optional<std::int64_t> limit;  ///< the first items of each task
+  PromptOptions prompts = {};
 };
 
 /// Reads the rows of a benchmark: JSON Lines, a JSON array, or BIG-bench's task.json. SuperGLUE's
@@ -61,6 +63,7 @@ struct TaskOptions {
   /// Files of `lm-eval --log_samples` or of lime-eval, instead of tasks.
   std::vector<std::filesystem::path> samples;
   ItemOptions items;
+  bool chat = false;  ///< the caller sets items.prompts.chat
 
   void describe(OptionList& list);
   /// @throws InvalidArgument

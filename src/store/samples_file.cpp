@@ -183,7 +183,7 @@ EvalSample sample_of(const Json& line, const std::filesystem::path& file,
 
 std::string EvalSample::choice(std::size_t index) const {
   const std::string& text = continuations[index];
-  return text.starts_with(' ') ? text.substr(1) : text;
+  return is_delimited && text.starts_with(' ') ? text.substr(1) : text;
 }
 
 std::pair<std::string, std::string> EvalSample::paragraph_and_question() const {

@@ -22,8 +22,9 @@ struct EvalSample {
   std::string target;
   std::vector<std::string> contexts;       ///< one per continuation; one for generated text
   std::vector<std::string> continuations;  ///< empty for generated text
-  std::vector<std::string> stop_strings;   ///< of generated text
-  std::int64_t gold = 0;                   ///< index of the correct continuation
+  bool is_delimited = true;  ///< a space before a continuation is none of it, but a delimiter
+  std::vector<std::string> stop_strings;  ///< of generated text
+  std::int64_t gold = 0;                  ///< index of the correct continuation
   /// Log-likelihood of each continuation, nats, and whether greedy decoding yields it; or empty.
   std::vector<double> log_likelihoods;
   std::vector<bool> is_greedy;
