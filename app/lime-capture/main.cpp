@@ -102,7 +102,18 @@ void print_stages(const CapturePreview& preview) {
   fmt::print("Devices   {} of weights\n", text);
 }
 
+/// Prints what the logit lens costs, which is more than the forward pass for most models.
+void print_lens(const CapturePreview& preview) {
+  if (preview.lens_layers == 0) return;
+  fmt::print(
+      "Lens      logits of {} tokens in {} layers: about {:.2g} times the operations of the "
+      "forward pass{}\n",
+      preview.lens_tokens, preview.lens_layers, preview.lens_cost,
+      preview.lens_cost > 1.0 ? "; --lens-tokens N computes a sample" : "");
+}
+
 void print_run(const CapturePreview& preview) {
+  print_lens(preview);
   print_stages(preview);
   fmt::print(
       "Run       {} sequences per pass, stops after layer {}, {} of {} shards left, up to about {} "
@@ -218,6 +229,7 @@ int measure(const CaptureOptions& options, const MeasureOptions& measurements) {
             print_warnings(preview.warnings);
             if (options.quiet) return;
             print_input(options, preview);
+            print_lens(preview);
             print_stages(preview);
             fmt::print(
                 "Measure   {} in {} datasets, {} sequences per pass, activations not stored\n",

@@ -21,6 +21,7 @@ namespace {
 struct SweepOptions {
   CaptureOptions input;
   SweepOver over = SweepOver::kEdits;
+  LayerSelection layers;  ///< whose components are ablated
   std::string ablation = "zero";
   std::string label;
   std::int64_t batch_size = 8;
@@ -35,6 +36,8 @@ struct SweepOptions {
     list.add("over", over,
              "edits: all of --edit together; else each component alone: layers, sublayers, heads, "
              "routes of a LIMe, routes between heads, or positions");
+    list.add("layers", layers,
+             "with --over: layers whose components are ablated, from 0: all, or e.g. 0,3,8-15");
     list.add("ablation", ablation,
              "replacement of a component: zero, mean, mean=CAPTURE.h5, resample, scale=F");
     list.add("label", label,
@@ -53,6 +56,8 @@ struct SweepOptions {
              "is missing; pass --edit, or e.g. --over heads");
     throw_if(!is_edits && !input.edit.empty(), OptionName("edit"),
              "--over {} edits each component in turn; omit --edit", enum_name(over));
+    throw_if(is_edits && !layers.is_all(), OptionName("layers"),
+             "selects components of --over; name the layers of an edit in --edit");
     const bool is_routes = over == SweepOver::kRoutes || over == SweepOver::kHeadRoutes;
     throw_if(is_routes && ablation != "zero", OptionName("ablation"),
              "routes are set to zero, got '{}'", ablation);
@@ -174,6 +179,22 @@ void present(const SweepRun& run, Report& report) {
   }
 }
 
+/// Keeps the components of the selected layers.
+/// @throws InvalidArgument  if a layer does not exist, or has no component
+void select_layers(std::vector<SweepItem>& items, const LayerSelection& layers) {
+  if (layers.is_all()) return;
+  std::vector<int> there;
+  for (const SweepItem& item : items) {
+    const auto layer = static_cast<int>(item.key.integer(col::kLayer));
+    if (there.empty() || there.back() != layer) there.push_back(layer);
+  }
+  const std::vector<int> chosen = layers.choose_from(there, OptionName("layers"));
+  std::erase_if(items, [&](const SweepItem& item) {
+    const auto layer = static_cast<int>(item.key.integer(col::kLayer));
+    return std::ranges::find(chosen, layer) == chosen.end();
+  });
+}
+
 Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_options) {
   options.validate();
   use_threads(run_options.num_threads());
@@ -189,11 +210,14 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
   for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
     shortest = std::min(shortest, input.length(s));
   }
+  std::vector<SweepItem> items =
+      sweep_items(options.over, edits, options.ablation, config, shortest);
+  select_layers(items, options.layers);
   const auto run = std::make_shared<SweepRun>(
       options.label.empty() ? checkpoint_label(checkpoint.path()) : options.label, options.summary,
       std::move(input),
       load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}),
-      sweep_items(options.over, edits, options.ablation, config, shortest));
+      std::move(items));
   run->summary.seed = run_options.seed;
   Analysis analysis = analysis_of("sweep", options);
   analysis.options["edit"] = edits_to_json(edits);

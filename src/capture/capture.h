@@ -41,6 +41,10 @@ struct CapturePreview {
     std::int64_t rows = 0;
   };
   std::vector<ClassRows> classes;
+  /// Layers and tokens of the logit lens, and its operations over those of the forward pass.
+  std::int64_t lens_layers = 0;
+  std::int64_t lens_tokens = 0;
+  double lens_cost = 0.0;
   struct Stage {
     std::string device;
     int first_layer = 0;

@@ -76,6 +76,9 @@ void CaptureOptions::describe(OptionList& list) {
            "values, routed_values, hidden, keys, logit_lens, or another hook of a layer, e.g. "
            "attn.hook_z, attn.hook_profile or attn.hook_pattern; values,hidden if not given");
   list.add("layers", layers, "all, or layers and ranges from 0, e.g. 0,3,8-15");
+  list.add("lens_tokens", lens_tokens,
+           "tokens of each sequence for which logit_lens is computed, drawn with --seed; default: "
+           "all");
   list.add("rows", rows, "one row per token, or one per sequence: the mean or the last token");
   list.add("only", only,
            "store only the rows of these tokens, spaces included, e.g. ' is, are, was, were'");
@@ -111,8 +114,8 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("threads", threads,
            "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
   list.add("seed", seed,
-           "stored with the capture; seed of --random-weights, and of all random numbers of "
-           "--measure");
+           "stored with the capture; seed of --random-weights and --lens-tokens, and of all random "
+           "numbers of --measure");
   list.add("quiet", quiet, "print errors only");
 }
 
@@ -171,6 +174,7 @@ void CaptureOptions::validate() const {
            "auto depends on the memory of one process, but processes that share a capture "
            "must use the same batch size; pass a number");
   at_least_one("max_per_class", max_per_class);
+  if (lens_tokens) at_least_one("lens_tokens", *lens_tokens);
   throw_if(!score.is_all() && !log_likelihood,
            "score: --score-after, --score-words and --score-positions select tokens of "
            "--log-likelihood; pass it too");

@@ -120,6 +120,8 @@ struct CaptureOptions {
 
   std::vector<std::string> sites = {};  ///< empty: values and hidden; none for log_likelihood alone
   LayerSelection layers = {};
+  /// Tokens of each sequence for which the logit lens is computed, >= 1; unset: all.
+  std::optional<std::int64_t> lens_tokens = std::nullopt;
   RowKind rows = RowKind::kTokens;
   std::vector<std::string> only = {};  ///< texts of one token each; their order numbers the classes
   std::int64_t max_per_class = 1668;

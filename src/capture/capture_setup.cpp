@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/capture_setup.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "capture/capture_sizes.h"
 #include "capture/input/input_prefix.h"
+#include "checkpoint/parameters.h"
 #include "core/files/sha256.h"
 #include "core/program/program.h"
 
@@ -133,6 +135,23 @@ int last_layer_of(const CaptureSetup& setup) {
   return last;
 }
 
+/// Sets layers, tokens and cost of the logit lens; multiply-accumulates per weight of a matrix.
+void set_lens_cost(CaptureSetup& setup) {
+  CapturePreview& preview = setup.preview;
+  for (const CapturePoint& point : setup.passes.points) {
+    preview.lens_layers += point.point.kind == HookKind::kLogitLens ? 1 : 0;
+  }
+  if (preview.lens_layers == 0) return;
+  const CaptureInput& input = setup.input;
+  preview.lens_tokens = input.in_lens.empty() ? input.num_tokens()
+                                              : std::ranges::count(input.in_lens, std::uint8_t{1});
+  const auto of_head = static_cast<double>(setup.config.hidden_size * setup.config.vocab_size);
+  const double of_pass = static_cast<double>(parameter_count(setup.config)) - of_head;
+  // The final distribution is computed too.
+  preview.lens_cost = static_cast<double>(preview.lens_tokens * (preview.lens_layers + 1)) *
+                      of_head / (static_cast<double>(input.num_tokens()) * of_pass);
+}
+
 void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& classes,
                  const Tokenizer* tokenizer, CaptureSetup& setup) {
   const CaptureInput& input = setup.input;
@@ -141,6 +160,7 @@ void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& c
   preview.num_sequences = input.num_sequences();
   preview.num_tokens = input.num_tokens();
   preview.dropped_tokens = input.dropped_tokens;
+  set_lens_cost(setup);
   preview.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
   preview.bytes = preview.num_rows * (setup.bytes_per_row + kTableBytesPerRow);
   std::error_code error;
@@ -175,6 +195,7 @@ Json content_options(const CaptureOptions& options, const ModelEdits& edits) {
   if (!options.packing) content["packing"] = enum_name(Packing::kEosBetween);
   // The content of files, not their paths.
   if (!options.random_weights) content.erase("random_weights");  // as captures made before it
+  if (!options.lens_tokens) content.erase("lens_tokens");
   content.erase("edit");
   if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
   if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
@@ -204,6 +225,11 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
   if (!options.only.empty()) classes = find_token_classes(options.only, *tokenizer);
   setup->input = read_input(options, setup->config, tokenizer.get());
   check_edited_positions(setup->edits, setup->config, setup->input.longest());
+  if (options.lens_tokens) {
+    throw_if(!has_lens(setup->sites), OptionName("lens_tokens"),
+             "selects tokens of the site logit_lens; add it to --sites, or omit --lens-tokens");
+    select_for_lens(setup->input, *options.lens_tokens, options.seed);
+  }
   setup->selection = select_rows(options, setup->input, classes);
   setup->input.truncate(setup->selection->num_sequences());
   widen_patterns(setup->plan.activations, setup->sites, setup->input.longest());

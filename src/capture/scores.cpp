@@ -27,13 +27,17 @@ std::vector<LensTokens> cut_tokens(const CaptureInput& input,
   std::vector<LensTokens> chunks(1);
   for (std::size_t s = 0; s < sequences.size(); ++s) {
     const auto ids = input.ids_of(sequences[s]);
+    const auto first =
+        static_cast<std::size_t>(input.offsets[static_cast<std::size_t>(sequences[s])]);
     for (std::size_t t = 0; t < ids.size(); ++t) {
+      if (!input.in_lens.empty() && input.in_lens[first + t] == 0) continue;
       if (chunks.back().rows.size() == size) chunks.emplace_back();
       chunks.back().rows.push_back(static_cast<std::int64_t>(s) * padded_length +
                                    static_cast<std::int64_t>(t));
       chunks.back().next.push_back(t + 1 < ids.size() ? ids[t + 1] : -1);
     }
   }
+  if (chunks.back().rows.empty()) chunks.pop_back();
   return chunks;
 }
 

@@ -28,6 +28,25 @@ TEST_F(LimeCaptureTest, SweepsOverComponentsAndRefusesUnknownEdits) {
   EXPECT_THAT(run(sweep).errors, HasSubstr("--edit: is missing"));
 }
 
+TEST_F(LimeCaptureTest, SweepsOverComponentsOfSelectedLayers) {
+  const std::string sweep = "sweep --checkpoint model --text text.txt --seq-len 20 --over heads ";
+  ASSERT_EQ(run(sweep + "-o all.json").status, 0);
+  ASSERT_EQ(run(sweep + "--layers 1 -o one.json").status, 0);
+  const Json all = read_json_file(folder_ / "all.json")["rows"];
+  const Json one = read_json_file(folder_ / "one.json")["rows"];
+  ASSERT_GT(one.size(), 1U);
+  for (const Json& row : one) {
+    EXPECT_THAT(all, ::testing::Contains(row)) << "as in the sweep over all";
+    if (row.contains("layer")) {
+      EXPECT_EQ(row["layer"], 1);
+    }
+  }
+  EXPECT_THAT(run(sweep + "--layers 9").errors, HasSubstr("--layers: "));
+  EXPECT_THAT(
+      run("sweep --checkpoint model --text text.txt --edit 'zero attn.hook_z' --layers 1").errors,
+      HasSubstr("--layers: selects components of --over"));
+}
+
 TEST_F(LimeCaptureTest, SweepsLeaveOutSequencesWithoutSelectedTokens) {
   testing::write_text(folder_ / "lines.txt", "the cat is here\nthe dogs were there\n");
   const std::string sweep = "sweep --checkpoint model --lines lines.txt --over layers ";

@@ -15,7 +15,16 @@ constexpr std::size_t kAccuracy = kMeasures.size() - 1;
 LensItems::LensItems(std::int64_t count)
     : values(kMeasures.size(), std::vector<double>(static_cast<std::size_t>(count))) {}
 
-void LensItems::set(std::int64_t index, const MatrixD& rows) {
+void LensItems::set(std::int64_t index, const MatrixD& all) {
+  MatrixD rows = all;
+  Eigen::Index kept = 0;
+  for (Eigen::Index r = 0; r < all.rows(); ++r) {
+    if (all(r, all.cols() - 1) != 0.0) rows.row(kept++) = all.row(r);
+  }
+  rows.conservativeResize(kept, Eigen::NoChange);
+  throw_if(kept == 0,
+           "lens: no token of sequence {} is left; capture with more --lens-tokens, or omit fewer",
+           index);
   const auto at = static_cast<std::size_t>(index);
   for (std::size_t m = 0; m < kAccuracy; ++m) {
     values[m][at] = rows.col(static_cast<Eigen::Index>(m)).mean();

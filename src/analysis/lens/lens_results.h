@@ -14,8 +14,10 @@ struct LensItems {
 
   explicit LensItems(std::int64_t count);
 
-  /// @param rows  the stored measures of the tokens that have a next one, [tokens, measures]
-  void set(std::int64_t index, const MatrixD& rows);
+  /// @param all  the stored measures of the tokens that have a next one, [tokens, measures]; those
+  ///              with rank 0 were not computed (--lens-tokens)
+  /// @throws InvalidArgument  if there are none
+  void set(std::int64_t index, const MatrixD& all);
 };
 
 /// Returns one row per measure, with the values of the sequences as samples.

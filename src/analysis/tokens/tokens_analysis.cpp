@@ -43,6 +43,7 @@ MatrixF read_lens(const CaptureReader& capture, int layer, std::int64_t sequence
 void set_lens(const MatrixF& lens, Eigen::Index token, ResultRow& row) {
   constexpr Eigen::Index kKl = 0, kLoss = 3, kRank = 4;
   if (token + 1 >= lens.rows() || lens.cols() <= kRank) return;
+  if (lens(token, kRank) == 0.0F) return;  // not computed (--lens-tokens)
   row.add({{col::kLensProbability, std::exp(-static_cast<double>(lens(token, kLoss)))},
            {col::kLensRank, lens(token, kRank)},
            {col::kLensKl, lens(token, kKl)}});

@@ -2,12 +2,14 @@
 #include "capture/input/input.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "capture/input/input_text.h"
 #include "capture/input/input_tokens.h"
 #include "capture/row_selection.h"
 #include "core/files/sha256.h"
+#include "core/random.h"
 
 namespace lime {
 namespace {
@@ -85,6 +87,7 @@ void CaptureInput::truncate(std::int64_t count) {
   ids.resize(static_cast<std::size_t>(offsets.back()));
   is_prepended.resize(ids.size());
   if (!is_selected.empty()) is_selected.resize(ids.size());
+  if (!in_lens.empty()) in_lens.resize(ids.size());
 }
 
 std::string CaptureInput::sha256() const {
@@ -123,6 +126,20 @@ CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config
   check_lengths(input, config);
   select_scored(input, options.score, tokenizer);
   return input;
+}
+
+void select_for_lens(CaptureInput& input, std::int64_t count, std::uint64_t seed) {
+  input.in_lens.assign(input.ids.size(), 0);
+  const Random base(seed);
+  for (std::int64_t s = 0; s < input.num_sequences(); ++s) {
+    const auto first = static_cast<std::size_t>(input.offsets[static_cast<std::size_t>(s)]);
+    std::vector<std::size_t> places(static_cast<std::size_t>(input.length(s) - 1));
+    std::iota(places.begin(), places.end(), first);
+    Random random = base.fork(static_cast<std::uint64_t>(s));
+    random.shuffle(std::span(places));
+    places.resize(std::min(places.size(), static_cast<std::size_t>(count)));
+    for (const std::size_t place : places) input.in_lens[place] = 1;
+  }
 }
 
 void select_scored(CaptureInput& input, const ScoreSelection& selection,

@@ -27,7 +27,8 @@ struct CaptureInput {
   std::vector<std::int32_t> prepended_ids;  ///< tokens before each sequence or document
   std::optional<Packing> packing;           ///< of sequences that were cut to one length
   std::vector<std::uint8_t> is_selected;    ///< per token: 1 if scores count it; empty: all
-  std::int64_t dropped_tokens = 0;          ///< in the last piece, too short for a sequence
+  std::vector<std::uint8_t> in_lens;  ///< per token: 1 if the logit lens is computed; empty: all
+  std::int64_t dropped_tokens = 0;    ///< in the last piece, too short for a sequence
 
   std::int64_t num_sequences() const { return static_cast<std::int64_t>(sequences.size()); }
   std::int64_t num_tokens() const { return static_cast<std::int64_t>(ids.size()); }
@@ -66,6 +67,9 @@ struct CaptureInput {
 ///         (reports the first).
 CaptureInput read_input(const CaptureOptions& options, const ModelConfig& config,
                         const Tokenizer* tokenizer);
+
+/// Draws `count` tokens of each sequence that have a next one, or all, for the logit lens.
+void select_for_lens(CaptureInput& input, std::int64_t count, std::uint64_t seed);
 
 /// Selects the tokens that scores count.
 /// @throws InvalidArgument  for a word that is not a single token
