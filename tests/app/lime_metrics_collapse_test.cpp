@@ -146,6 +146,28 @@ TEST_F(LimeMetricsCollapseTest, MeasuresOneSequenceAndOneLayer) {
   EXPECT_THAT(output, HasSubstr("one layer"));
 }
 
+TEST_F(LimeMetricsCollapseTest, MeasuresWithoutTokenIdsAndWithOtherLengths) {
+  SmallCapture capture = massive_capture();
+  capture.first_token = -1000000;  // unknown
+  capture.lengths = {2, 22, 12, 12, 9, 15, 3, 21};
+  capture.activations.resize(1);
+  write("capture.h5", capture);
+  const Json found = rows("collapse");
+  EXPECT_EQ(found[0].at("verdict"), "none");
+  EXPECT_EQ(found[0].at("sequences"), 8);
+  EXPECT_FALSE(found[0].contains("massive_token"));
+  capture.lengths.back() = 20;
+  capture.lengths.push_back(1);
+  write("single.h5", capture);
+  EXPECT_THAT(refusal("collapse single.h5", 1),
+              HasSubstr("'single.h5': sequence 8 has 1 token, but collapse needs at least 2"));
+  capture.lengths = {96};
+  capture.rows = RowKind::kTokens;
+  capture.activations[0].rows.setZero();
+  write("zero.h5", capture);
+  EXPECT_THAT(refusal("collapse zero.h5", 1), HasSubstr("layer 0: collapse: all rows are zero"));
+}
+
 TEST_F(LimeMetricsCollapseTest, SkipMassiveOmitsTheRowsInEveryMeasurement) {
   write("capture.h5", massive_capture());
   write("others.h5", others_of(massive_capture()));
@@ -259,8 +281,10 @@ TEST_F(LimeMetricsCollapseTest, EveryMeasurementNotesRowsThatCarryTheTrace) {
     EXPECT_THAT(run(metric).output, HasSubstr(note)) << metric;
   }
   EXPECT_THAT(run("entropy --preset raw --skip-massive 4").output, Not(HasSubstr(note)));
-  EXPECT_THAT(run("geometry --measure massive").output,
-              HasSubstr(", hidden, layers 1-2: massive tokens: 8 of 96 rows"));
+  EXPECT_THAT(
+      run("geometry --measure massive").output,
+      HasSubstr(", hidden, layers 1-2: massive tokens: 8 of 96 rows, 8 at position 0, 8 with "
+                "their largest magnitude in dimension 5 (up to 40"));
 }
 
 }  // namespace

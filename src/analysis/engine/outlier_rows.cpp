@@ -232,18 +232,21 @@ std::string line_of(std::span<const Place> places, std::span<const NamedLayer> l
   const MassiveSummary& massive = largest->massive;
   const int first = places.front().layer;
   const int last = places.back().layer;
+  std::string names;  // of what most of them share
+  if (2 * massive.token_count > massive.count) {
+    names += fmt::format(", {} of them token {}{}", massive.token_count, massive.token,
+                         name_text(at->capture->reader.info(), massive.token));
+  }
+  if (2 * massive.position_count > massive.count) {
+    names += fmt::format(", {} at position {}", massive.position_count, massive.position);
+  }
   return fmt::format(
-      "{}, {}, {}: massive tokens: {} of {} rows, {} of them token {}{}, {} at position {}, {} "
-      "with "
-      "their largest magnitude in dimension {} (up to {:.0f}, {:.1f} times the median norm, {:.0f} "
-      "% of "
-      "the trace, in layer {})",
+      "{}, {}, {}: massive tokens: {} of {} rows{}, {} with their largest magnitude in dimension "
+      "{} (up to {:.0f}, {:.1f} times the median norm, {:.0f} % of the trace, in layer {})",
       at->capture->label, at->site,
       first == last ? fmt::format("layer {}", first) : fmt::format("layers {}-{}", first, last),
-      massive.count, rows_used(*at->capture), massive.token_count, massive.token,
-      name_text(at->capture->reader.info(), massive.token), massive.position_count,
-      massive.position, massive.dimension_count, massive.dimension, massive.largest,
-      largest->largest_ratio, 100.0 * largest->share, at->layer);
+      massive.count, rows_used(*at->capture), names, massive.dimension_count, massive.dimension,
+      massive.largest, largest->largest_ratio, 100.0 * largest->share, at->layer);
 }
 
 }  // namespace
