@@ -111,11 +111,12 @@ void add_metrics(MetricCommands& commands) {
   commands.add(
       prepare_geometry,
       {.name = "geometry",
-       .description = "Geometry of the representations per layer: ranks, similarity, curvature, "
-                      "massive activations, intrinsic dimension, first token.\n"
-                      "Ranks: effective rank, RankMe, participation ratio, stable and numerical "
-                      "rank. Similarity: anisotropy, rank-one residual. Intrinsic dimension: "
-                      "TwoNN, maximum likelihood.",
+       .description =
+           "Geometry of the representations per layer: ranks, similarity, curvature, "
+           "massive activations, intrinsic dimension, first token, power law, augmented views.\n"
+           "Ranks: effective rank, RankMe, participation ratio, stable and numerical "
+           "rank. Similarity: anisotropy, rank-one residual. Intrinsic dimension: "
+           "TwoNN, maximum likelihood.",
        .progress_unit = "sequences",
        .examples = "lime-metrics geometry --layer all\n"
                    "lime-metrics geometry llama.h5 lime.h5 --site hidden --compare first\n"
@@ -123,7 +124,7 @@ void add_metrics(MetricCommands& commands) {
                    "lime-metrics geometry --measure dimension --neighbor-rows 20000 --k 10\n"
                    "lime-metrics geometry --measure first-token,rank --skip-tokens 1\n"
                    "lime-metrics geometry --measure power-law --jackknife 10\n"
-                   "lime-metrics geometry --measure lidar -o lidar.json"});
+                   "lime-metrics geometry views.h5 --measure views -o views.json"});
   commands.add(
       prepare_lens,
       {.name = "lens",
@@ -195,7 +196,7 @@ void add_metrics(MetricCommands& commands) {
            "Routed values under counterfactual routers, computed from one capture.\n"
            "Routing is linear, so the routed values under any router follow from the captured "
            "values of all layers, without running the model. With the capture of a plain "
-           "transformer, splits the gap between the two models into better projections and mixing.",
+           "transformer, splits the gap between the two models into projections and mixing.",
        .progress_unit = "sequences",
        .examples =
            "lime-metrics counterfactual lime.h5\n"

@@ -70,8 +70,8 @@ std::optional<int> LayerSelection::first_missing(const std::vector<int>& availab
 std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
                                              OptionName option) const {
   if (const std::optional<int> missing = first_missing(available)) {
-    throw InvalidArgument(option, "has no {} {} (available: {})", item_of(option.text), *missing,
-                          layers_to_string(available));
+    throw InvalidArgument(option, "{} {} does not exist (available: {})", item_of(option.text),
+                          *missing, layers_to_string(available));
   }
   std::vector<int> chosen;
   std::copy_if(available.begin(), available.end(), std::back_inserter(chosen),
@@ -82,7 +82,7 @@ std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
 std::vector<int> LayerSelection::choose_from(const std::vector<int>& available,
                                              std::string_view where) const {
   if (const std::optional<int> missing = first_missing(available)) {
-    throw InvalidArgument("{}: has no layer {} (available: {})", where, *missing,
+    throw InvalidArgument("{}: layer {} does not exist (available: {})", where, *missing,
                           layers_to_string(available));
   }
   return choose_from(available, OptionName("layers"));

@@ -237,7 +237,7 @@ TEST_F(AttentionAnalysisTest, TablesHaveALinePerLayerAndHead) {
   const std::string table = format_report(report, ResultsFormat::kTable);
   EXPECT_THAT(table, HasSubstr("layer  head"));
   EXPECT_THAT(table, HasSubstr("previous %"));
-  EXPECT_THAT(table, HasSubstr("\n even"));
+  EXPECT_THAT(table, HasSubstr("\nuniform"));
   EXPECT_THAT(format_report(report, ResultsFormat::kLatex), HasSubstr("toprule"));
   EXPECT_THAT(format_report(report, ResultsFormat::kCsv), HasSubstr("measure"));
   options_.sequence = 1;
@@ -271,7 +271,7 @@ TEST_F(AttentionAnalysisTest, RefusesWhatItCannotMeasure) {
   EXPECT_EQ(refusal(), "head: must be >= 0, got -1");
   options_.head.clear();
   options_.captures.layer = LayerSelection::parse("1,4");
-  EXPECT_THAT(refusal(), EndsWith("attn.hook_pattern: has no layer 4 (available: 0-1)"));
+  EXPECT_THAT(refusal(), EndsWith("attn.hook_pattern: layer 4 does not exist (available: 0-1)"));
 }
 
 TEST_F(AttentionAnalysisTest, RefusesPatternsThatAreNone) {

@@ -247,6 +247,16 @@ TEST_F(BlimpTest, SetsTheTableOfThePaper) {
   EXPECT_THAT(table, ::testing::ContainsRegex("blimp & hidden & [0-9.]+ .[0-9.]+. & "));
 }
 
+TEST_F(BlimpTest, SetsTableTwoOfThePaper) {
+  use(example_pairs());
+  options_.by = BlimpBreakdown::kLayer;
+  const std::string table = format_report(analyze(), ResultsFormat::kLatex);
+  EXPECT_THAT(table, HasSubstr("layer & blimp, hidden \\\\"));
+  EXPECT_THAT(table, ::testing::ContainsRegex("\n0 & .[0-9.]+ .pm [0-9.]+. "));
+  options_.zero_shot = true;
+  EXPECT_THAT(refusal(), HasSubstr("by: layer requires probes"));
+}
+
 TEST_F(BlimpTest, RefusesPairsThatLackAMember) {
   PairCapture capture = example_pairs();
   capture.lost = {27};

@@ -168,7 +168,8 @@ TEST(OpenCapturesTest, SaysWhatThereIsWhereAnythingIsMissing) {
   EXPECT_EQ(refusal(options), "'" + path + "': unknown site 'keys' (its sites: values, hidden)");
   options.site = {"hidden"};
   options.layer = LayerSelection::parse("0,5");
-  EXPECT_EQ(refusal(options), "'" + path + "': site 'hidden': has no layer 5 (available: 0-1)");
+  EXPECT_EQ(refusal(options),
+            "'" + path + "': site 'hidden': layer 5 does not exist (available: 0-1)");
   options.captures = {folder / "none.h5"};
   EXPECT_EQ(refusal(options),
             "'" + (folder / "none.h5").string() +

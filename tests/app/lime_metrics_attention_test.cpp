@@ -29,7 +29,7 @@ TEST_F(LimeMetricsAttentionTest, PrintsALinePerLayerAndHead) {
   ASSERT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("layer  head"));
   EXPECT_THAT(result.output, HasSubstr("\n    3  mean  "));
-  EXPECT_THAT(result.output, HasSubstr("\n even "));
+  EXPECT_THAT(result.output, HasSubstr("\nuniform "));
 }
 
 TEST_F(LimeMetricsAttentionTest, AResultIsRepeatedFromItsProvenance) {
@@ -114,7 +114,7 @@ TEST_F(LimeMetricsAttentionTest, RefusesWithOneLine) {
   EXPECT_THAT(refusal("attention " + capture_ + " --head 4", 1),
               HasSubstr("has heads 0 to 3, got 4"));
   EXPECT_THAT(refusal("attention " + capture_ + " --layer 4", 1),
-              HasSubstr("attn.hook_pattern: has no layer 4 (available: 0-3)"));
+              HasSubstr("attn.hook_pattern: layer 4 does not exist (available: 0-3)"));
   EXPECT_THAT(refusal("attention " + capture_ + " --query 4", 2),
               HasSubstr("--query: needs a sequence; add --sequence"));
 }

@@ -132,7 +132,7 @@ TEST_F(LimeMetricsErrorsTest, RefusesCapturesThatAreCutShortOrLackAShard) {
 TEST_F(LimeMetricsErrorsTest, SaysWhatTheCaptureHasWhereALayerOrSiteIsMissing) {
   write_capture(folder_ / "capture.h5", example_capture());
   EXPECT_EQ(refusal("entropy --layer 7", 1),
-            "lime-metrics: 'capture.h5': site 'values': has no layer 7 (available: 0-1)\n");
+            "lime-metrics: 'capture.h5': site 'values': layer 7 does not exist (available: 0-1)\n");
   EXPECT_EQ(refusal("entropy --site keys", 1),
             "lime-metrics: 'capture.h5': unknown site 'keys' (its sites: values, hidden)\n");
 }

@@ -259,12 +259,13 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
           "everything",
           false);
   refuses("zero hidden layer=3", "unknown key 'layer'; did you mean 'layers'?", false);
-  refuses("zero hidden layers=3", "layers: has no layer 3 (available: 0-2)", false);
-  refuses("zero attn.hook_z heads=4", "heads: has no head 4 (available: 0-3)", false);
-  refuses("zero head heads=4", "heads: has no head 4 (available: 0-3)", false);
-  refuses("zero values heads=2", "heads: has no head 2 (available: 0-1)", false);
-  refuses("zero hidden positions=64", "positions: has no position 64 (available: 0-63)", false);
-  refuses("zero hidden tokens=300", "tokens: has no token 300 (available: 0-279)", false);
+  refuses("zero hidden layers=3", "layers: layer 3 does not exist (available: 0-2)", false);
+  refuses("zero attn.hook_z heads=4", "heads: head 4 does not exist (available: 0-3)", false);
+  refuses("zero head heads=4", "heads: head 4 does not exist (available: 0-3)", false);
+  refuses("zero values heads=2", "heads: head 2 does not exist (available: 0-1)", false);
+  refuses("zero hidden positions=64", "positions: position 64 does not exist (available: 0-63)",
+          false);
+  refuses("zero hidden tokens=300", "tokens: token 300 does not exist (available: 0-279)", false);
   refuses("zero hidden heads=0",
           "only route has sources, and only q, k, v, z and pattern have heads", false);
   refuses("scale hidden",

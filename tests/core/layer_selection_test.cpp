@@ -47,7 +47,7 @@ TEST(LayerSelectionTest, SaysWhichLayersThereAreWhereOneIsMissing) {
     LayerSelection::parse("0,7").choose_from({0, 1, 2, 5}, "'c.h5'");
     FAIL();
   } catch (const InvalidArgument& error) {
-    EXPECT_STREQ(error.what(), "'c.h5': has no layer 7 (available: 0-2,5)");
+    EXPECT_STREQ(error.what(), "'c.h5': layer 7 does not exist (available: 0-2,5)");
   }
 }
 

@@ -170,24 +170,24 @@ constexpr std::array kColumns = {MeasureColumn{"entropy", "entropy", 1.0, 3},
                                  MeasureColumn{"own_share", "own %", kPercent, 1},
                                  MeasureColumn{"sink_rate", "sinks %", kPercent, 1}};
 
-constexpr const char* kEvenLine = "even";  // kind of the line below the layers of a label
+constexpr const char* kUniformLine = "uniform";  // kind of the line below the layers of a label
 
 /// Returns "1.234 ± 0.056", the measure `m` of a line; the value of uniform attention in the last.
 std::string cell_of(const Results& results, const ResultRow& line, std::size_t m, bool unicode) {
-  const bool is_even = line.text(col::kKind) == kEvenLine;
+  const bool is_uniform = line.text(col::kKind) == kUniformLine;
   const auto is_shown = [&](const ResultRow& row) {
     return row.matches(
                {{col::kLabel, line.text(col::kLabel)}, {col::kMeasure, kColumns[m].measure}}) &&
-           (is_even || (row.text(col::kKind) == line.text(col::kKind) &&
-                        row.cell(col::kLayer) == line.cell(col::kLayer) &&
-                        row.cell(col::kHead) == line.cell(col::kHead)));
+           (is_uniform || (row.text(col::kKind) == line.text(col::kKind) &&
+                           row.cell(col::kLayer) == line.cell(col::kLayer) &&
+                           row.cell(col::kHead) == line.cell(col::kHead)));
   };
   const auto row = std::ranges::find_if(results.rows, is_shown);
   if (row == results.rows.end()) return "";
   const auto number = [&](const Column& column) {
     return decimal_text(kColumns[m].scale * row->number(column), kColumns[m].digits);
   };
-  if (is_even) return number(col::kEven);
+  if (is_uniform) return number(col::kEven);
   return fmt::format("{} {} {}", number(col::kMean), unicode ? "\xC2\xB1" : "+-",
                      number(col::kStd));
 }
@@ -215,7 +215,7 @@ std::vector<ResultRow> table_lines(const Results& results) {
                                 : !has_heads || row->integer(col::kHeads) != 1;
       if (is_shown) lines.push_back(*row);
     }
-    lines.push_back({{col::kLabel, label}, {col::kKind, kEvenLine}});
+    lines.push_back({{col::kLabel, label}, {col::kKind, kUniformLine}});
   }
   return lines;
 }
@@ -224,7 +224,7 @@ std::vector<TableColumn> attention_columns(const Results& results, bool unicode)
   std::vector<TableColumn> columns;
   if (labels_of(results).size() > 1) columns.push_back(table_column(col::kLabel));
   columns.push_back({.header = "layer", .cell = [](const ResultRow& row) {
-                       return row.has(col::kLayer) ? row.shown(col::kLayer) : kEvenLine;
+                       return row.has(col::kLayer) ? row.shown(col::kLayer) : kUniformLine;
                      }});
   if (shows_heads(results)) {
     columns.push_back({.header = "head", .cell = [](const ResultRow& row) {

@@ -124,7 +124,10 @@ void BlimpOptions::describe(OptionList& list) {
   list.add("zero_shot", zero_shot,
            "compare the model's log-likelihoods instead of fitting probes; needs captures with "
            "--log-likelihood");
-  list.add("by", by, "grouping of the printed table and of LaTeX output");
+  list.add("by", by,
+           "grouping of the printed table and of LaTeX output; layer: probes only, a row per layer "
+           "and a "
+           "column per site and model");
   list.add("judgements", judgements, "write every single prediction to this file (JSON Lines)")
       .is_output = true;
   list.group("Probes");
@@ -148,6 +151,8 @@ void BlimpOptions::validate() const {
   if (!zero_shot) return;
   throw_if(!captures.layer.is_all() || !captures.site.empty(), OptionName("zero_shot"),
            "scores the whole model; omit --layer and --site");
+  throw_if(by == BlimpBreakdown::kLayer, OptionName("by"),
+           "layer requires probes; select another grouping or omit --zero-shot");
   if (control)
     throw InvalidArgument(OptionName("control"), "requires probes; omit --control or --zero-shot");
 }

@@ -6,10 +6,10 @@
 
 namespace lime {
 
-enum class BlimpBreakdown { kTerm, kField, kTask };
+enum class BlimpBreakdown { kTerm, kField, kTask, kLayer };
 
 constexpr auto names_of(BlimpBreakdown) {
-  return names_in_order<BlimpBreakdown>("linguistics_term", "field", "task");
+  return names_in_order<BlimpBreakdown>("linguistics_term", "field", "task", "layer");
 }
 
 struct BlimpOptions {

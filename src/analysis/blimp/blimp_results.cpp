@@ -138,6 +138,7 @@ std::string probe_text(const Results& results, const BlimpOptions& options,
                            .heading = [](const std::string& name, const RowPointers&) {
                              return name + ": accuracy by layer";
                            }};
+  if (options.by == BlimpBreakdown::kLayer) return text;
   return text + "\n" + results_to_text(breakdown(results, level_of(options)), groups, style);
 }
 
@@ -169,6 +170,19 @@ std::string latex(const Results& results, std::vector<std::string> notes, const 
   std::vector<std::pair<Column, std::string>> lines = {{col::kLabel, "Model"}};
   if (!zero_shot) lines.emplace_back(col::kSite, "Site");
   return names_to_latex(breakdown(results, level), lines, cell, heading, notes);
+}
+
+/// The layout of the paper's Table 2: a row per layer, a column per site and model.
+std::string layers_to_latex(const Results& results, const std::vector<std::string>& notes) {
+  Results cells = rows_of_level(results, "all");
+  for (ResultRow& row : cells.rows) {
+    row.set(col::kLabel, fmt::format("{}, {}", row.text(col::kLabel), row.text(col::kSite)));
+  }
+  const TableLayout layout{.block = {col::kLevel},
+                           .heading = [](const std::string&, const RowPointers&) {
+                             return "Accuracy, mean and standard deviation over tasks";
+                           }};
+  return results_to_latex(cells, layout, notes);
 }
 
 /// "67 tasks, 67000 pairs"; with the rows' kind for probes.
@@ -296,6 +310,10 @@ void fill_blimp_report(Report& report, const BlimpShared& shared) {
     report.text = [options](const Results& table, const TextStyle& style) {
       return probe_text(table, options, style);
     };
+  }
+  if (options.by == BlimpBreakdown::kLayer) {
+    report.latex = layers_to_latex;
+    return;
   }
   report.latex = [level, zero_shot = options.zero_shot](const Results& table,
                                                         const std::vector<std::string>& notes) {

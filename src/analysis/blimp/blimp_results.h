@@ -50,8 +50,8 @@ std::int64_t count_pairs(const std::vector<PairTask>& tasks);
 void write_judgements(AtomicFile& file, const BlimpShared& shared,
                       const std::vector<ResultRow>& keys, std::span<const UnitResult> units);
 
-/// Fills the report: in a terminal accuracies by layer and the breakdown, in LaTeX the layout of
-/// the paper's Table 2.
+/// Fills the report: in a terminal accuracies by layer and the breakdown; in LaTeX a row per model
+/// and site, or with `by` layer the layout of the paper's Table 2.
 void fill_blimp_report(Report& report, const BlimpShared& shared);
 
 }  // namespace lime

@@ -222,7 +222,7 @@ std::string mean_interval(const ResultRow& row, bool with_sign) {
 /// Parts of opposite signs have no shares in the whole.
 bool is_share(double share) { return share >= 0.0 && share <= 1.0; }
 
-/// "entropy: LIMe - LLaMA is +0.50 [...] = better projections +0.29 [...] (58%) + mixing ...".
+/// "entropy: LIMe - LLaMA is +0.50 [...] = projections +0.29 [...] (58%) + mixing ...".
 std::vector<std::string> gap_sentences(const Results& results) {
   std::vector<std::string> sentences;
   const bool orders = has_several_orders(quantities_of(results));
@@ -235,8 +235,7 @@ std::vector<std::string> gap_sentences(const Results& results) {
     for (const ResultRow& part : results.rows) {
       const std::string name = part.text(col::kPart);
       if (!is_mean(part) || name.empty() || name == "gap" || !same_quantity(part, row)) continue;
-      text += fmt::format("{} {} {}", joint, name == "projections" ? "better projections" : name,
-                          mean_interval(part, true));
+      text += fmt::format("{} {} {}", joint, name, mean_interval(part, true));
       if (part.has(col::kShare) && is_share(part.number(col::kShare))) {
         text += fmt::format(" ({:.0f}%)", part.number(col::kShare) * 100.0);
       }

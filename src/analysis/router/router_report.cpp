@@ -111,7 +111,7 @@ std::string maps_text(const Results& results, const RouterNotes& notes, const Te
 std::vector<TableColumn> with_numbers(const Rows& rows, std::vector<TableColumn> columns) {
   columns.insert(
       columns.end(),
-      {number_column(col::kEffectiveSources, 2, "number"), number_column(col::kEntropy, 3),
+      {number_column(col::kEffectiveSources, 2, "eff heads"), number_column(col::kEntropy, 3),
        number_column(col::kMeanDepth, 2, "depth"),
        number_column(col::kShareEmbedding, 1, "emb %", 100.0),
        number_column(col::kShareFirstTwo, 1, "first2 %", 100.0),
@@ -215,7 +215,8 @@ void fill_router_report(Report& report, const RouterNotes& notes) {
     }
   }
   report.legend =
-      "number: effective number of buffered heads; depth: mean number of layers back; emb, first2, "
+      "eff heads: effective number of buffered heads; depth: mean number of layers back; emb, "
+      "first2, "
       "prev, own: fraction of weight on layer 0, layers 0 and 1, the previous layer, the layer "
       "itself; neg: fraction of negative weights; own-I: distance of the own block from the "
       "identity; others: magnitude of the other weights relative to initialisation";

@@ -351,7 +351,7 @@ void fill_source_report(Report& report, const std::string& label, const ModelCon
         number_column(col::kStd, 3),
         number_column(col::kCiLow, 3),
         number_column(col::kCiHigh, 3),
-        number_column(col::kEffectiveSources, 2, "number"),
+        number_column(col::kEffectiveSources, 2, "eff sources"),
         number_column(col::kShareEmbedding, 1, "source 0 %", 100.0)};
     return text + columns_to_text(reads, columns, style);
   };

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kDrift = "drift";
 constexpr const char* kTurn = "turn";
+constexpr const char* kBend = "bend";
 
 std::string name_of(const SeriesOptions& options, std::size_t at) {
   std::string name = default_labels(options.inputs)[at];
@@ -318,6 +319,14 @@ Results printed_rows(Results results, std::string_view measure) {
   return results;
 }
 
+/// Files contain "bend"; tables print the term of the field.
+TableColumn turn_column() {
+  return {.header = "point", .cell = [](const ResultRow& row) {
+            const std::string& turn = row.text(col::kTurn);
+            return turn == kBend ? std::string("change point") : turn;
+          }};
+}
+
 void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
   TableLayout& layout = report.layout;
   layout.block = {col::kName};
@@ -337,9 +346,10 @@ void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
   };
   report.sections = {
       {.kind = kTurn,
-       .notes = {"turns: maxima and minima between steps with clearly different values (intervals "
-                 "apart); bend: the step with the clearest other change of slope"},
-       .columns = {table_column(col::kLayer), table_column(col::kTurn), table_column(col::kStep),
+       .notes =
+           {"extrema: maxima and minima between steps with clearly different values (intervals "
+            "apart); change point: the step with the clearest other change of slope"},
+       .columns = {table_column(col::kLayer), turn_column(), table_column(col::kStep),
                    table_column(col::kStepLow, "after"), table_column(col::kStepHigh, "before"),
                    number_column(col::kMean, 3)},
        .heading = heading_of}};
@@ -397,7 +407,7 @@ std::vector<Turn> find_turns(std::span<const SeriesPoint> points) {
     if (margin == 0.0 || std::abs(change) <= clearest * margin) continue;
     if (std::ranges::find(turns, i, &Turn::at) != turns.end()) continue;
     clearest = std::abs(change) / margin;
-    bend = {i, "bend", i - 1, i + 1};
+    bend = {i, kBend, i - 1, i + 1};
   }
   if (bend) turns.push_back(*bend);
   return turns;

@@ -231,7 +231,7 @@ FigurePanel gap_panel(const FigureRows& rows, const std::string& quantity, int l
   for (std::size_t i = 0; i < kGapParts.size(); ++i) {
     const FigureRows own = rows_with(rows, {{col::kPart, kGapParts[i]}});
     if (own.empty()) continue;
-    const char* const label = i == 0 ? "gap" : i == 1 ? "better projections" : "mixing";
+    const char* const label = i == 0 ? "gap" : i == 1 ? "projections" : "mixing";
     curves.curves.push_back(layer_curve(own, LayerCurves{}, layer_base, label, model_style(i)));
   }
   curves.references.push_back({.is_zero = true});
@@ -318,7 +318,7 @@ Figure counterfactual_gap_figure(FigureSources sources, const FigureOptions& opt
     return gap_panel(own, quantity, options.layer_base);
   });
   for (FigurePanel& panel : figure.panels) panel.title = with_minus(panel.title);
-  figure.note = fmt::format("{}gap = better projections + mixing",
+  figure.note = fmt::format("{}gap = projections + mixing",
                             labels.size() == 1 ? with_minus(labels.front()) + ": " : "");
   add_parts_note(figure, parts, sources);
   add_note(figure, intervals_note(figure, sources));

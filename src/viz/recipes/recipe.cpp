@@ -306,7 +306,7 @@ const std::vector<Recipe>& all_recipes() {
              "difference of each router from the trained one, with paired intervals",
              counterfactual_change_figure, {"measure", "router"}),
       recipe("counterfactual-gap", {"counterfactual"},
-             "gap to the plain transformer, split into better projections and mixing",
+             "gap to the plain transformer, split into projections and mixing",
              counterfactual_gap_figure, {"measure"}),
       recipe("blimp", {"blimp"},
              "accuracy on minimal pairs: probes over layers, or zero-shot as bars", blimp_figure,
