@@ -2,9 +2,13 @@
 # cpack -G DEB: lime with the programs, lime-dev with the libraries. scripts/package.sh builds the
 # programs for each level of processors and packs them together.
 set(CPACK_PACKAGE_NAME lime)
-set(CPACK_PACKAGE_VENDOR "the lime authors")
-set(CPACK_PACKAGE_CONTACT "the lime authors <lime@example.org>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "representation collapse in transformers, measured and seen")
+set(CPACK_PACKAGE_VENDOR "The LIMe toolkit contributors")
+# Who builds a package is its maintainer, by Debian's environment variables.
+set(CPACK_PACKAGE_CONTACT "The LIMe toolkit contributors <root@localhost>")
+if(DEFINED ENV{DEBEMAIL})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures representation collapse in transformers")
 set(CPACK_PACKAGE_INSTALL_DIRECTORY lime)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -25,9 +29,9 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_LIME_PACKAGE_NAME lime)
 set(CPACK_DEBIAN_LIME_DESCRIPTION
-  "Runs decoder-only language models, keeps what every layer thought of every
-token in HDF5, and turns that into entropies, ranks, probes, drawings and
-router maps with error bars, for papers or in a window.")
+  "Runs decoder-only language models, stores the activations of every layer in
+HDF5, and computes entropies, ranks, probes and router maps with confidence
+intervals, as tables, figures or in a GUI.")
 # LibTorch and the metrics are many times slower on the reference BLAS; figures need their font.
 set(CPACK_DEBIAN_LIME_PACKAGE_DEPENDS "libopenblas0-openmp, fonts-liberation")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME lime-dev)

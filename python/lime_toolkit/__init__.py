@@ -5,6 +5,8 @@ Guide: docs/python.md. The metrics run the C++ code of lime-metrics, with its na
 defaults; values are bit-identical.
 """
 
+from importlib.metadata import version
+
 from ._lime_toolkit import RunningStatistics
 from .activations import Activations
 from .caching import cache
@@ -43,7 +45,7 @@ from .sweeps import Sweep, sweep
 from .tables import LayerResults, Table
 from .tsne import TSNE, trustworthiness
 
-__version__ = "0.1.0"
+__version__ = version("lime-toolkit")
 __all__ = [
     "Activations",
     "Capture",
