@@ -14,7 +14,7 @@ runs in a folder of its own with a copy of them. The blocks of a page run in the
 - An HTML comment above a block states what it needs: <!-- check: real-model -->, gpu, cluster, long, install, or
   data. <!-- check-page: long --> does so for all blocks of a page. <!-- check: varies --> runs a block and compares
   nothing; <!-- check: fails --> expects an error.
-- Links to files and headings must exist.
+- Links to files and headings must exist. VERSION, CITATION.cff, README.md and CHANGELOG.md state one version.
 
 Numbers may differ by two units of their last digit; times, rates, memory and disk space are not compared.
 """
@@ -42,7 +42,7 @@ STARTS = PROGRAMS + ("scripts/", "bench/", "build/release/bin/", "mpirun", "srun
 NOT_RUN = re.compile(r"scripts/(?!agreement_pairs|arithmetic_pairs)|bench/|tests/|\b(pip|sudo|cmake|ssh|srun|torchrun|"
                      r"python3?) |lime-explorer (?!.*--(screenshot|help|version))|--device (cuda|auto)")
 NEEDS = ("real-model", "gpu", "cluster", "long", "install", "data")
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 300
 
 
 @dataclasses.dataclass
@@ -278,6 +278,23 @@ def check_links(page, text):
             yield f"{page.relative_to(ROOT)}: {target}: no such heading"
 
 
+def check_versions():
+    """Yields the files that state another version than VERSION; CMake and Python read it."""
+    version = (ROOT / "VERSION").read_text(encoding="utf-8").strip()
+    for name, pattern in (("CITATION.cff", r"^version: (.*)$"), ("README.md", r"^  version = \{(.*)\}"),
+                          ("CHANGELOG.md", r"^## (\d[\d.]*)")):
+        found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.M)
+        if not found or found[1] != version:
+            yield f"{name}: states version {found[1] if found else 'none'}, VERSION states {version}"
+
+
+def check_option_files():
+    """Yields the options in docs/configs that lime-train does not have."""
+    for file in sorted((ROOT / "docs/configs").glob("*.options")):
+        text = re.sub(r"^#.*$", "", file.read_text(encoding="utf-8"), flags=re.M).replace("\n", " ")
+        yield from (f"{file.relative_to(ROOT)}: {fault}" for fault in unknown_options("lime-train " + text))
+
+
 def check_page(page):
     text = page.read_text(encoding="utf-8")
     count = Count()
@@ -290,13 +307,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="*", type=pathlib.Path, help="default: all pages")
     parser.add_argument("--times", action="store_true", help="print the seconds of every page")
+    parser.add_argument("--version-only", action="store_true", help="check only that all files state one version")
     arguments = parser.parse_args()
+    faults = [*check_versions()]
+    if arguments.version_only:
+        sys.exit("\n".join(faults) or 0)
     if not (ROOT / "out/entropy.json").exists() or not (BIN / "lime-metrics").exists():
         sys.exit("check_docs: out/entropy.json or the programs are missing; run scripts/demo.sh first")
     pages = [page.resolve() for page in arguments.pages] or sorted(
         [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data/README.md", *ROOT.glob("docs/**/*.md")])
+    faults += check_option_files()
+    print("".join(fault + "\n" for fault in faults), end="")
     total = Count()
-    failed = False
+    failed = bool(faults)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for page, faults, count, seconds in pool.map(check_page, pages):
             for fault in faults:
