@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh
-scripts/build.sh lime-capture lime-explorer lime-figure lime-generate lime-metrics lime-train
+scripts/build.sh lime-capture lime-metrics lime-train  # what the first results need
 
 bin=build/release/bin
 out=out
@@ -33,6 +33,9 @@ echo
 "$bin/lime-metrics" entropy "$out/aet-llama.h5" "$out/aet-lime.h5" --label LLaMA,LIMe \
   --layer all --site values,hidden \
   -o "$out/entropy.json" -o "$out/entropy.csv" -o "$out/entropy.tex"
+
+# Everything else that this script and the explorer run.
+scripts/build.sh lime-explorer lime-figure lime-generate
 
 echo
 echo "4. Plot the figures of these two checkpoints"
