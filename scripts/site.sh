@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 venv=build/site-venv
 mkdir -p build
-if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'mkdocs-material<10'; } >build/site.log 2>&1; then
+if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet 'mkdocs-material<10' 'mkdocstrings[python]<2'; } >build/site.log 2>&1; then
   echo "site: MkDocs cannot be installed (see build/site.log); the site was not built" >&2
   exit 3
 fi

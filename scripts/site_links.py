@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hook of mkdocs.yml: links of pages to files outside docs/ become copies of these files in the site."""
+"""Hook of mkdocs.yml: links of pages to files outside docs/ become copies of these files in the site.
+
+Also adds a page with the functions and classes of the Python package, from their docstrings.
+"""
 
 import pathlib
 import posixpath
@@ -28,6 +31,12 @@ def on_files(files, config):
         if name.endswith(".md"):  # its links are relative to another folder
             text = re.sub(r"\]\((?!\w+:|#)[^)]*\)", "]", text)
         files.append(File.generated(config, f"repository/{name}", content=text))
+    names = re.search(r"__all__ = \[(.*?)\]", (ROOT / "python/lime_toolkit/__init__.py").read_text(), re.S)[1]
+    api = "# Python API\n\nGuide: [python.md](python.md).\n"
+    for name in re.findall(r'"(\w+)"', names):
+        if not name.startswith("_") and name != "RunningStatistics":  # compiled, has no source in Python
+            api += f"\n::: lime_toolkit.{name}\n"
+    files.append(File.generated(config, "python_api.md", content=api))
     return files
 
 
