@@ -5,9 +5,10 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "analysis/entropy/layer_exploration.h"
+#include "analysis/engine/run_analysis.h"
+#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/entropy/layer_spectra.h"
 #include "analysis/tsne/embedding_exploration.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
@@ -29,12 +30,11 @@ class ExplorationTest : public ::testing::Test {
   }
 
   testing::TemporaryFolder folder_;
-  ThreadPool pool_{2};
 };
 
 TEST_F(ExplorationTest, ALayersSpectrumIsThatOfTheCovarianceOfItsStandardizedRows) {
   const CaptureReader reader = capture(testing::example_capture());
-  const LayerExploration layer = explore_layer(reader, "hidden", 1, {}, pool_);
+  const LayerSpectra layer = layer_spectra(reader, "hidden", 1, std::vector<double>(3, 1.0));
   const MatrixF rows = reader.read_all("hidden", 1);
   const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(rows)));
   const Eigen::SelfAdjointEigenSolver<MatrixD> solver(z.transpose() * z);
@@ -43,14 +43,16 @@ TEST_F(ExplorationTest, ALayersSpectrumIsThatOfTheCovarianceOfItsStandardizedRow
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_NEAR(layer.spectrum[i], expected(static_cast<Eigen::Index>(i)), 1e-12);
   }
-  EXPECT_EQ(layer.num_rows, 16);
-  EXPECT_EQ(layer.num_sequences, 3);
 }
 
 TEST_F(ExplorationTest, ExtremesAreTheSequencesOfLowestAndHighestEntropy) {
   const CaptureReader reader = capture(testing::example_capture());
-  const LayerExploration layer =
-      explore_layer(reader, "values", 0, {.max_sequences = 0, .extremes = 2}, pool_);
+  EntropyAnalysisOptions options;
+  options.captures.captures = {folder_ / "run.h5"};
+  const AnalysisResult measured = compute(prepare_entropy(options, {}), {});
+  EXPECT_TRUE(entropies_of_layer(measured, "values", 2).empty());
+  const LayerSpectra layer =
+      layer_spectra(reader, "values", 0, entropies_of_layer(measured, "values", 0), 2);
   const MatrixF rows = reader.read_all("values", 0);
   const MatrixD z = standardize(rows, make_standardization(testing::statistics_of(rows)));
   std::vector<double> entropies;
@@ -64,8 +66,6 @@ TEST_F(ExplorationTest, ExtremesAreTheSequencesOfLowestAndHighestEntropy) {
   EXPECT_EQ(layer.lowest[0].sequence, low - entropies.begin());
   EXPECT_NEAR(layer.lowest[0].entropy, *low, 1e-12);
   EXPECT_EQ(layer.highest[0].sequence, high - entropies.begin());
-  EXPECT_NEAR(layer.mean_entropy, std::accumulate(entropies.begin(), entropies.end(), 0.0) / 3.0,
-              1e-12);
   // exp of the entropy of order 1/2 of its spectrum is (sum sqrt p)^2.
   double root = 0.0;
   for (const double share : layer.lowest[0].spectrum) root += std::sqrt(share);
@@ -78,7 +78,7 @@ TEST_F(ExplorationTest, RefusesCapturesOfSomeTokens) {
   small.class_names = {" is"};
   const CaptureReader reader = capture(small);
   try {
-    explore_layer(reader, "values", 0, {}, pool_);
+    layer_spectra(reader, "values", 0, std::vector<double>(3, 1.0));
     FAIL();
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("needs every token of a sequence"));

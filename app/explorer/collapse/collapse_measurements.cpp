@@ -25,6 +25,8 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
   return prepare_geometry(options, run);
 }
 
+constexpr std::int64_t kExtremes = 8;  // sequences at each end of a layer's entropies
+
 const QString kNeedsTwo = u"A difference needs two captures: open or tick another one."_s;
 
 bool hasRows(const Results& results, const std::string& site) {
@@ -105,8 +107,20 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
                   [kind, set, most = max_sequences_, run, pairs](const JobContext& context) {
                     Analysis analysis = prepared(kind, set, most, run);
                     analysis.compare.compare = pairs;
-                    return compute(analysis, run, context.on_progress, context.stop).table();
+                    return compute(analysis, run, context.on_progress, context.stop);
                   });
+}
+
+std::vector<double> CollapseMeasurements::measuredEntropies(const LayerKey& key,
+                                                            const RunOptions& run,
+                                                            const JobContext& context) {
+  CaptureSetOptions set;
+  set.captures = {key.capture->path()};
+  set.site = {key.site};
+  set.layer = LayerSelection::parse(std::to_string(key.layer));
+  const Analysis analysis = prepared(Kind::kEntropy, set, key.max_sequences, run);
+  return entropies_of_layer(compute(analysis, run, context.on_progress, context.stop), key.site,
+                            key.layer);
 }
 
 CollapseMeasurements::LayerKey CollapseMeasurements::layerKey(const Document& document) const {
@@ -119,19 +133,22 @@ void CollapseMeasurements::measureLayer(const std::string& site, std::optional<i
   layers_.dropIf(
       [&](const LayerKey& key) { return key.site != site || std::optional(key.layer) != layer; });
   if (!layer) return;
-  const int threads = RunOptions{.threads = preferences_.threads}.num_threads();
-  const LayerExplorationOptions options{.max_sequences = max_sequences_};
+  RunOptions run;
+  run.threads = preferences_.threads;
   for (const Document* const document : captures()) {
     if (!document->capture->has(site, *layer)) continue;
     const LayerKey key = layerKey(*document);
+    const std::optional<AnalysisResult>& known = curves(*document, Kind::kEntropy).result;
     layers_.request(
         key,
         {.title = u"Layer %1 of %2"_s.arg(*layer).arg(workspace_.uniqueLabel(*document)),
          .key = u"collapse/layer/%1"_s.arg(document->id),
          .lane = JobLane::kLong},
-        [key, options, threads](const JobContext& context) {
-          ThreadPool pool(threads);
-          return explore_layer(*key.capture, key.site, key.layer, options, pool,
+        [key, run,
+         entropies = known ? entropies_of_layer(*known, site, *layer)
+                           : std::vector<double>()](const JobContext& context) mutable {
+          if (entropies.empty()) entropies = measuredEntropies(key, run, context);
+          return layer_spectra(*key.capture, key.site, key.layer, entropies, kExtremes,
                                context.on_progress, context.stop);
         });
   }
@@ -174,17 +191,18 @@ void CollapseMeasurements::dropClosed() {
   verdicts_.dropIf([&](const VerdictKey& key) { return is_closed(key.capture); });
 }
 
-const Answer<Results>& CollapseMeasurements::curves(const Document& document, Kind kind) const {
+const Answer<AnalysisResult>& CollapseMeasurements::curves(const Document& document,
+                                                           Kind kind) const {
   return curves_.at({{document.capture}, kind, max_sequences_});
 }
 
-const Answer<Results>& CollapseMeasurements::differences(Kind kind) const {
+const Answer<AnalysisResult>& CollapseMeasurements::differences(Kind kind) const {
   CurveKey key{.captures = {}, .kind = kind, .max_sequences = max_sequences_};
   for (const Document* const document : captures()) key.captures.push_back(document->capture);
   return curves_.at(key);
 }
 
-const Answer<LayerExploration>& CollapseMeasurements::layerOf(const Document& document) const {
+const Answer<LayerSpectra>& CollapseMeasurements::layerOf(const Document& document) const {
   return layers_.at(layerKey(document));
 }
 
@@ -224,8 +242,8 @@ std::vector<const Document*> drawnCaptures(const CollapseMeasurements& measureme
                                            CollapseMeasurements::Kind kind) {
   std::vector<const Document*> drawn = measurements.captures();
   std::erase_if(drawn, [&](const Document* document) {
-    const Answer<Results>& answer = measurements.curves(*document, kind);
-    return !answer.result || !hasRows(*answer.result, site);
+    const Answer<AnalysisResult>& answer = measurements.curves(*document, kind);
+    return !answer.result || !hasRows(answer.result->results, site);
   });
   return drawn;
 }
@@ -238,13 +256,14 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   FigureOptions options;
   if (compares) {
     if (measurements.captures().size() < 2) return {.message = kNeedsTwo};
-    const Answer<Results>& answer = measurements.differences(kind);
+    const Answer<AnalysisResult>& answer = measurements.differences(kind);
     if (!answer.problem.isEmpty()) return {.message = answer.problem};
-    if (answer.result) sources.push_back({measurements.captures().front()->path, *answer.result});
+    if (answer.result)
+      sources.push_back({measurements.captures().front()->path, answer.result->table()});
     options.kind = "comparison";
   } else {
     for (const Document* const document : drawnCaptures(measurements, site, kind)) {
-      sources.push_back({document->path, *measurements.curves(*document, kind).result});
+      sources.push_back({document->path, measurements.curves(*document, kind).result->table()});
     }
   }
   options.site = {site};
@@ -309,13 +328,13 @@ std::optional<FigurePanel> spectrumPanel(const CollapseMeasurements& measurement
                                          const std::optional<Extreme>& extreme) {
   CurvePanel panel;
   for (const Document* const document : measurements.captures()) {
-    const Answer<LayerExploration>& answer = measurements.layerOf(*document);
+    const Answer<LayerSpectra>& answer = measurements.layerOf(*document);
     if (!answer.result) continue;
-    const LayerExploration& layer = *answer.result;
+    const LayerSpectra& layer = *answer.result;
     const std::string label = workspace.uniqueLabel(*document).toStdString();
     panel.curves.push_back(spectrumCurve(label, layer.spectrum));
     if (!extreme || extreme->document != document->id) continue;
-    for (const ExploredSequence& one : extreme->is_lowest ? layer.lowest : layer.highest) {
+    for (const SequenceSpectrum& one : extreme->is_lowest ? layer.lowest : layer.highest) {
       if (one.sequence != extreme->sequence) continue;
       panel.curves.push_back(spectrumCurve(label + ", sequence " + std::to_string(one.sequence),
                                            one.spectrum, LinePattern::kDotted));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/collapse/collapse_analysis.h"
-#include "analysis/entropy/layer_exploration.h"
+#include "analysis/entropy/layer_spectra.h"
 #include "explorer/models/figures.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/preferences.h"
@@ -46,10 +46,10 @@ class CollapseMeasurements : public QObject {
   /// Drops all values.
   void recompute();
 
-  const Answer<Results>& curves(const Document& document, Kind kind) const;
+  const Answer<AnalysisResult>& curves(const Document& document, Kind kind) const;
   /// Returns the differences of all shown captures to the first.
-  const Answer<Results>& differences(Kind kind) const;
-  const Answer<LayerExploration>& layerOf(const Document& document) const;
+  const Answer<AnalysisResult>& differences(Kind kind) const;
+  const Answer<LayerSpectra>& layerOf(const Document& document) const;
   /// Returns the verdicts on the site of measureVerdicts().
   const Answer<CollapseVerdicts>& verdictsOf(const Document& document) const;
   bool isMeasuring(Kind kind) const;
@@ -84,6 +84,9 @@ class CollapseMeasurements : public QObject {
     bool operator==(const VerdictKey&) const = default;
   };
   void request(const std::vector<const Document*>& documents, Kind kind);
+  /// Returns the entropies of the sequences of a layer. Runs in a job.
+  static std::vector<double> measuredEntropies(const LayerKey& key, const RunOptions& run,
+                                               const JobContext& context);
   LayerKey layerKey(const Document& document) const;
   void dropClosed();
 
@@ -93,8 +96,8 @@ class CollapseMeasurements : public QObject {
   std::string site_;  ///< of the layer
   std::optional<int> layer_;
   std::string verdict_site_;
-  JobCache<CurveKey, Results> curves_;
-  JobCache<LayerKey, LayerExploration> layers_;
+  JobCache<CurveKey, AnalysisResult> curves_;
+  JobCache<LayerKey, LayerSpectra> layers_;
   JobCache<VerdictKey, CollapseVerdicts> verdicts_;
 };
 

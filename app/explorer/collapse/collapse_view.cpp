@@ -78,9 +78,9 @@ void LayerDetail::listSequences() {
   std::vector<ExtremeSequence> rows;
   for (const bool is_lowest : {true, false}) {
     for (const Document* const document : measurements_.captures()) {
-      const Answer<LayerExploration>& answer = measurements_.layerOf(*document);
+      const Answer<LayerSpectra>& answer = measurements_.layerOf(*document);
       if (!answer.result) continue;
-      for (const ExploredSequence& one :
+      for (const SequenceSpectrum& one :
            is_lowest ? answer.result->lowest : answer.result->highest) {
         rows.push_back({.place = {document->id, is_lowest, one.sequence},
                         .label = workspace_.uniqueLabel(*document),

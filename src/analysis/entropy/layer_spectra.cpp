@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/entropy/layer_exploration.h"
+#include "analysis/entropy/layer_spectra.h"
 
 #include <fmt/ranges.h>
 
@@ -9,10 +9,8 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "metrics/entropy/entropy_calculator.h"
-#include "metrics/entropy/sequence_entropies.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -20,7 +18,7 @@ namespace {
 /// Eigenvalues below this times the largest are rounding.
 constexpr double kSmallestEigenvalue = 1e-12;
 
-struct ExploredLayer {
+struct StandardizedLayer {
   const CaptureReader& capture;
   SequenceSource sequences;
   std::int64_t dim;
@@ -47,7 +45,7 @@ std::vector<double> shares_of(std::span<const double> eigenvalues) {
   return shares;
 }
 
-std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& num_rows,
+std::vector<double> spectrum_of_rows(const StandardizedLayer& layer, const ProgressFn& on_progress,
                                      const std::stop_token& stop) {
   linalg::SymmetricPanels gram;
   gram.resize(layer.dim);
@@ -55,16 +53,16 @@ std::vector<double> spectrum_of_rows(const ExploredLayer& layer, std::int64_t& n
   linalg::GramBuilder builder;
   MatrixF rows;
   for (std::int64_t s = 0; s < layer.sequences.count; ++s) {
-    if (stop.stop_requested()) throw Interrupted("explore_layer: interrupted");
+    if (stop.stop_requested()) throw Interrupted("layer_spectra: interrupted");
     layer.sequences.read(s, rows);
-    num_rows += rows.rows();
     builder.add_feature_gram(layer.standardized(rows), gram);
+    if (on_progress) on_progress({s + 1, layer.sequences.count, ""});
   }
   linalg::SymmetricEigenvalues eigenvalues;
   return shares_of(eigenvalues.compute(gram));
 }
 
-std::vector<double> spectrum_of_sequence(const ExploredLayer& layer, const MatrixF& rows) {
+std::vector<double> spectrum_of_sequence(const StandardizedLayer& layer, const MatrixF& rows) {
   linalg::SymmetricPanels gram;
   linalg::GramBuilder builder;
   builder.smaller_gram(layer.standardized(rows), gram);
@@ -82,7 +80,8 @@ std::string text_of(const CaptureReader& capture, std::int64_t sequence) {
   return fmt::format("ids {}", fmt::join(ids, " "));
 }
 
-ExploredSequence explored(const ExploredLayer& layer, std::int64_t sequence, double entropy) {
+SequenceSpectrum spectrum_of(const StandardizedLayer& layer, std::int64_t sequence,
+                             double entropy) {
   MatrixF rows;
   layer.sequences.read(sequence, rows);
   return {.sequence = sequence,
@@ -94,51 +93,46 @@ ExploredSequence explored(const ExploredLayer& layer, std::int64_t sequence, dou
 
 }  // namespace
 
-void LayerExplorationOptions::validate() const {
-  check_option(max_sequences >= 0, "max_sequences", ">= 0", max_sequences);
-  check_option(extremes >= 1, "extremes", ">= 1", extremes);
+std::vector<double> entropies_of_layer(const AnalysisResult& entropies, const std::string& site,
+                                       int layer) {
+  // One order: a row per unit.
+  const std::vector<ResultRow>& rows = entropies.results.rows;
+  for (std::size_t i = 0; i < std::min(rows.size(), entropies.units.size()); ++i) {
+    if (rows[i].text(col::kSite) == site && rows[i].cell(col::kLayer) == layer) {
+      return entropies.units[i].samples.front().values;
+    }
+  }
+  return {};
 }
 
-LayerExploration explore_layer(const CaptureReader& capture, const std::string& site, int layer,
-                               const LayerExplorationOptions& options, ThreadPool& pool,
-                               const ProgressFn& on_progress, const std::stop_token& stop) {
-  options.validate();
+LayerSpectra layer_spectra(const CaptureReader& capture, const std::string& site, int layer,
+                           std::span<const double> entropies, std::int64_t extremes,
+                           const ProgressFn& on_progress, const std::stop_token& stop) {
+  check_option(extremes >= 1, "extremes", ">= 1", extremes);
   check_whole_sequences(capture, "a layer's spectrum");
-  const std::optional<std::int64_t> most =
-      options.max_sequences > 0 ? std::optional(options.max_sequences) : std::nullopt;
-  const std::int64_t count = num_sequences_used(capture, most);
-  ExploredLayer explored_layer{
+  StandardizedLayer standardized{
       .capture = capture,
-      .sequences = token_sequences(capture, site, layer, count),
+      .sequences = token_sequences(capture, site, layer, std::ssize(entropies)),
       .dim = capture.dim(site, layer),
       .standardization = make_standardization(capture.statistics(site, layer)),
       .scale = {}};
-  explored_layer.scale = explored_layer.standardization.divisor.cwiseInverse();
-  const std::vector<double> entropies =
-      sequence_entropies(explored_layer.sequences, explored_layer.standardization, {}, pool,
-                         on_progress, stop)
-          .of_order(0);
+  standardized.scale = standardized.standardization.divisor.cwiseInverse();
   std::vector<std::int64_t> order(entropies.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int64_t sequence) {
+  const auto entropy_of = [&](std::int64_t sequence) {
     return entropies[static_cast<std::size_t>(sequence)];
-  });
-  LayerExploration result;
-  result.site = site;
-  result.layer = layer;
-  result.num_sequences = count;
-  result.mean_entropy = mean_of(entropies);
-  result.spectrum = spectrum_of_rows(explored_layer, result.num_rows, stop);
-  const auto shown =
-      std::min<std::size_t>(order.size(), static_cast<std::size_t>(options.extremes));
-  const auto explore = [&](std::int64_t sequence) {
-    return explored(explored_layer, sequence, entropies[static_cast<std::size_t>(sequence)]);
   };
+  std::ranges::stable_sort(order, {}, entropy_of);
+  LayerSpectra spectra;
+  spectra.spectrum = spectrum_of_rows(standardized, on_progress, stop);
+  const std::size_t shown = std::min(order.size(), static_cast<std::size_t>(extremes));
   for (std::size_t i = 0; i < shown; ++i) {
-    result.lowest.push_back(explore(order[i]));
-    result.highest.push_back(explore(order[order.size() - 1 - i]));
+    const std::int64_t low = order[i];
+    const std::int64_t high = order[order.size() - 1 - i];
+    spectra.lowest.push_back(spectrum_of(standardized, low, entropy_of(low)));
+    spectra.highest.push_back(spectrum_of(standardized, high, entropy_of(high)));
   }
-  return result;
+  return spectra;
 }
 
 }  // namespace lime
