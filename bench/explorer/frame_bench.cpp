@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/checkpoint_routers.h"
 #include "core/random.h"
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/figure_view.h"
@@ -30,13 +30,13 @@ namespace {
 constexpr int kWarmUp = 10;
 constexpr double kNotch = 120.0;  // one wheel step
 
-RouterExploration randomRouters(std::int64_t layers, std::int64_t heads) {
+CheckpointRouters randomRouters(std::int64_t layers, std::int64_t heads) {
   Random random(1);
   Routers routers = Routers::identity(layers, heads);
   for (MatrixD& router : routers.weights) {
     router = router.unaryExpr([&](double) { return random.normal(); });
   }
-  return RouterExploration(std::move(routers));
+  return CheckpointRouters(std::move(routers));
 }
 
 void sendMouse(FigureView& view, QEvent::Type type, const QPointF& at, Qt::MouseButton button) {
@@ -103,7 +103,7 @@ void show(FigureView& view, const std::string& name, const std::function<Figure(
 }
 
 int run(int layers, int heads, int frames, const QSize& size) {
-  const RouterExploration routers = randomRouters(layers, heads);
+  const CheckpointRouters routers = randomRouters(layers, heads);
   const RouterSubject subject{&routers, nullptr};
   FigureView view;
   view.setFigureStyle(screenStyle(view, {}));

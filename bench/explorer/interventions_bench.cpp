@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/checkpoint_routers.h"
 #include "core/json.h"
 #include "core/random.h"
 #include "explorer/interventions/interventions_view.h"
@@ -117,7 +117,7 @@ class InterventionsBench {
 
   void run(int edits) {
     const Document& document = *workspace_.documentsOf(DocumentKind::kCheckpoint).front();
-    const RouterExploration routers(*document.checkpoint);
+    const CheckpointRouters routers(*document.checkpoint);
     const int layers = static_cast<int>(routers.num_layers());
     const int heads = static_cast<int>(routers.num_heads());
     fmt::print("{} layers, {} heads, {} edits, {} x {} pixels\n", layers, heads, edits,

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "analysis/attention/attention_results.h"
 #include "measure/device_rows.h"
 #include "measure/measurement.h"

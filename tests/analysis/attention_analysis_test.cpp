@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "checkpoint/parse_model_config.h"
@@ -162,7 +162,7 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   options_.checkpoint = testing::source_file("data/aet-lime");
   const Report report = analyze();
   const CaptureReader reader(options_.captures.captures.front());
-  const AttentionExploration attention = PatternReader(reader).read(2, 1);
+  const AttentionPatterns attention = PatternReader(reader).read(2, 1);
   const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
   std::size_t weights = 0;
   for (const ResultRow& row : table_rows(report.results.rows)) {

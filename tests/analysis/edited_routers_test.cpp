@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "analysis/router/edited_routers.h"
 
-#include "analysis/router/router_exploration.h"
+#include <gtest/gtest.h>
 
 namespace lime {
 namespace {
@@ -98,7 +98,7 @@ TEST(EditedRoutersTest, AreKeptUpToDateEditByEdit) {
       routers.weights[layer].data()[i] = 1.0 + 0.7 * static_cast<double>(i);
     }
   }
-  const auto trained = std::make_shared<const RouterExploration>(routers);
+  const auto trained = std::make_shared<const CheckpointRouters>(routers);
   EditedRouters edited(trained);
   expect_whole(edited);
   std::vector<RouterEdit> edits;

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "analysis/engine/run_analysis.h"
 #include "analysis/write_capture.h"
 #include "checkpoint/tokenizer.h"

@@ -3,7 +3,8 @@
 
 #include <qrgb.h>
 
-#include "analysis/tsne/embedding_exploration.h"
+#include "analysis/tsne/embedding_alignment.h"
+#include "analysis/tsne/nearest_rows.h"
 #include "analysis/tsne/tsne_analysis.h"
 #include "explorer/models/document.h"
 #include "explorer/models/selection.h"

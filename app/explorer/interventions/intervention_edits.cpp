@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/edited_routers.h"
 
 namespace lime::explorer {
 

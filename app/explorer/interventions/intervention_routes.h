@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/router/edited_routers.h"
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/models/preferences.h"
 #include "explorer/router/router_figures.h"

@@ -185,7 +185,7 @@ void InterventionsView::readRouters() {
   const Document* const selected = document();
   // A hidden view reads nothing.
   if (selected == nullptr || !isVisible()) return;
-  using Routers = std::shared_ptr<const RouterExploration>;
+  using Routers = std::shared_ptr<const CheckpointRouters>;
   shown_ = selected->id;
   jobs().start<Routers>(
       this,
@@ -193,7 +193,7 @@ void InterventionsView::readRouters() {
        .key = u"interventions/routers"_s,
        .is_shown = false},
       [checkpoint = selected->checkpoint](const JobContext&) -> Routers {
-        return std::make_shared<const RouterExploration>(*checkpoint);
+        return std::make_shared<const CheckpointRouters>(*checkpoint);
       },
       [this](Routers routers) {
         clearRouters();
@@ -217,7 +217,7 @@ void InterventionsView::applyEdits() {
     problem_ = u"%1; the edits were discarded"_s.arg(toQString(error));
     edits_.setEdits({});
   }
-  const RouterExploration& trained = routers_->trained();
+  const CheckpointRouters& trained = routers_->trained();
   edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
   routers_->set_edits(edits_.edits());
   draw();

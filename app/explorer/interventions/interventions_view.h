@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/edited_routers.h"
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/interventions/intervention_run.h"
 #include "explorer/widgets/view.h"

@@ -6,7 +6,7 @@
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/run_analysis.h"
-#include "analysis/separability/probe_exploration.h"
+#include "analysis/separability/layer_probes.h"
 #include "analysis/separability/separability_analysis.h"
 #include "store/capture_reader.h"
 
@@ -69,8 +69,8 @@ void addTokens(const ProbeDetailRequest& request, const CaptureReader& capture, 
                const std::stop_token& stop, ProbeDetail& detail) {
   SeparabilityOptions options;
   assign_stored_options(options, request.source.options);
-  const SeparabilityExploration explored =
-      explore_separability(capture, request.place.site, request.place.layer, options, pool, stop);
+  const TokenProbe explored =
+      probe_tokens_of_layer(capture, request.place.site, request.place.layer, options, pool, stop);
   detail.classes = explored.class_names;
   detail.confusion = explored.confusion;
   for (const TokenPrediction& one : explored.predictions) {
@@ -88,8 +88,8 @@ void addPairs(const ProbeDetailRequest& request, const CaptureReader& capture, T
   assign_stored_options(options, request.source.options);
   options.probe.seed = request.source.options.value("seed", std::uint64_t{0});
   if (!request.place.task.empty()) options.task = {request.place.task};
-  const BlimpExploration explored = explore_blimp(capture, request.place.site, request.place.layer,
-                                                  options, pool, on_progress, stop);
+  const PairProbes explored = probe_pairs_of_layer(capture, request.place.site, request.place.layer,
+                                                   options, pool, on_progress, stop);
   detail.classes = {"bad", "good"};
   detail.tasks = explored.tasks;
   detail.confusion = explored.confusion;

@@ -90,7 +90,7 @@ struct ProbeDetailRequest {
 
 /// Fits the probe again, with the options of the results. Runs in a job.
 /// @throws IoError  if the capture no longer exists
-/// @throws as explore_separability() and explore_blimp()
+/// @throws as probe_tokens_of_layer() and probe_pairs_of_layer()
 ProbeDetail exploreProbe(const ProbeDetailRequest& request, const ProgressFn& on_progress,
                          std::stop_token stop);
 

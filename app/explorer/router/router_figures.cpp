@@ -257,7 +257,7 @@ int RouterMap::placeOf(const std::vector<int>& numbers, int number) {
 
 RouterMap layerMap(const RouterSubject& subject, const RouterDisplay& display,
                    std::optional<double> largest) {
-  MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
+  MapParts parts = partsOf(subject, display, [&](const CheckpointRouters& routers) {
     return routers.layer_values(display.quantity());
   });
   parts.largest = largest;
@@ -277,7 +277,7 @@ RouterMap signedMap(const MatrixD& values, bool of_layers, int layer_base, doubl
 }
 
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display) {
-  MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
+  MapParts parts = partsOf(subject, display, [&](const CheckpointRouters& routers) {
     return router_head_values(routers.routers(), layer, display.quantity());
   });
   if (display.is_uniform) parts.values *= layer + 1.0;
@@ -318,7 +318,7 @@ RouterOverview headOverview(const RouterSubject& subject, const RouterDisplay& d
 RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
                    const RouterDisplay& display) {
   const RouterQuantity quantity = withSign(display);
-  MapParts parts = partsOf(subject, display, [&](const RouterExploration& routers) {
+  MapParts parts = partsOf(subject, display, [&](const CheckpointRouters& routers) {
     return router_block_values(routers.routers(), layer, source_layer, quantity);
   });
   parts.is_signed = true;
@@ -333,11 +333,11 @@ RouterMap blockMap(const RouterSubject& subject, int layer, int source_layer,
 
 QString describeSource(const RouterSubject& subject, const RouterDisplay& display, int layer,
                        std::optional<int> head, int source_layer) {
-  const auto valuesIn = [&](const RouterExploration& routers, RouterQuantity quantity) {
+  const auto valuesIn = [&](const CheckpointRouters& routers, RouterQuantity quantity) {
     const MatrixD values = router_head_values(routers.routers(), layer, quantity);
     return head ? MatrixD(values.row(*head)) : MatrixD(values.colwise().mean());
   };
-  const auto shareIn = [&](const RouterExploration& routers) {
+  const auto shareIn = [&](const CheckpointRouters& routers) {
     const MatrixD magnitudes = valuesIn(routers, RouterQuantity::kMagnitude);
     return magnitudes(0, source_layer) / std::max(magnitudes.sum(), 1e-300);
   };
@@ -379,7 +379,7 @@ QString describeWeight(const RouterSubject& subject, const RouterDisplay& displa
   return text;
 }
 
-Selection completed(const Selection& selection, const RouterExploration& routers) {
+Selection completed(const Selection& selection, const CheckpointRouters& routers) {
   Selection whole = selection;
   const int layers = static_cast<int>(routers.num_layers());
   const int heads = static_cast<int>(routers.num_heads());
@@ -423,7 +423,7 @@ Figure sourcesFigure(const MatrixD& shares, bool is_depth, int base) {
 
 Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& display) {
   CurvePanel panel;
-  const auto add = [&](const RouterExploration* routers, const std::string& label,
+  const auto add = [&](const CheckpointRouters* routers, const std::string& label,
                        std::size_t colour) {
     Curve curve;
     curve.label = label;
@@ -449,7 +449,7 @@ Figure embeddingsFigure(const RouterSubject& subject, const RouterDisplay& displ
   return figure;
 }
 
-RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int head,
+RouterFlowFigure flowFigure(const CheckpointRouters& routers, int layer, int head,
                             const RouterDisplay& display) {
   const RouterFlow flow = router_flow(routers.routers(), layer, head);
   const int heads = static_cast<int>(flow.direct.rows());

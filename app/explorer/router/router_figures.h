@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/checkpoint_routers.h"
 #include "explorer/models/selection.h"
 #include "viz/figure.h"
 
@@ -23,8 +23,8 @@ struct RouterDisplay {
 
 /// Routers, or their difference from others of the same shape.
 struct RouterSubject {
-  const RouterExploration* routers = nullptr;
-  const RouterExploration* minus = nullptr;
+  const CheckpointRouters* routers = nullptr;
+  const CheckpointRouters* minus = nullptr;
   std::string name = "router";
   std::string other_name = "other checkpoint";
 };
@@ -79,7 +79,7 @@ QString weightText(double value);
 
 /// Returns `selection` with every part set and within the shape of the routers. The defaults are
 /// the last layer, its first head, and the buffered layer with the largest weight.
-Selection completed(const Selection& selection, const RouterExploration& routers);
+Selection completed(const Selection& selection, const CheckpointRouters& routers);
 
 /// Returns the number of parts that part `row` reads, those that are not NaN in its row.
 int numSources(const MatrixD& shares, Eigen::Index row);
@@ -99,7 +99,7 @@ struct RouterFlowFigure {
 };
 
 /// Draws the flow into a routed head.
-RouterFlowFigure flowFigure(const RouterExploration& routers, int layer, int head,
+RouterFlowFigure flowFigure(const CheckpointRouters& routers, int layer, int head,
                             const RouterDisplay& display);
 
 }  // namespace lime::explorer

@@ -5,6 +5,7 @@
 #include <QSlider>
 
 #include "analysis/router/source_maps.h"
+#include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
@@ -387,7 +388,7 @@ void RouterPanes::click(const FigurePane* pane, const FigureHit& hit) {
 }
 
 QString RouterPanes::describeFlow(const FigureHit& hit) const {
-  const RouterExploration& routers = *subject_->routers;
+  const CheckpointRouters& routers = *subject_->routers;
   if (hit.panel == 1 && hit.cell) {
     const auto& map = std::get<HeatmapPanel>(flow_.figure.panels[1].content);
     return u"indirect: %1 passes through head %2 of layer %3"_s

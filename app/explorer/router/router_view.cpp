@@ -5,6 +5,7 @@
 
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers.h"
+#include "checkpoint/checkpoint.h"
 #include "explorer/router/router_panes.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
@@ -75,8 +76,8 @@ void RouterLibrary::update() {
                    [key = keyOf(*document)](const JobContext&) -> Routers {
                      const auto& [checkpoint, site, captures] = key;
                      if (site.empty())
-                       return std::make_shared<const RouterExploration>(*checkpoint);
-                     return std::make_shared<const RouterExploration>(
+                       return std::make_shared<const CheckpointRouters>(*checkpoint);
+                     return std::make_shared<const CheckpointRouters>(
                          weightedRouters(*checkpoint, site, captures));
                    });
   }
@@ -103,16 +104,16 @@ const Answer<RouterLibrary::Routers>& RouterLibrary::find(int id) const {
   return cache_.at(document == nullptr ? Key() : keyOf(*document));
 }
 
-const RouterExploration* RouterLibrary::routersOf(int id) const {
+const CheckpointRouters* RouterLibrary::routersOf(int id) const {
   return find(id).result.value_or(nullptr).get();
 }
 
 std::vector<int> RouterLibrary::seriesOf(int id) const {
-  const RouterExploration* const routers = routersOf(id);
+  const CheckpointRouters* const routers = routersOf(id);
   if (routers == nullptr) return {};
   std::vector<const Document*> documents = workspace_.documentsOf(DocumentKind::kCheckpoint);
   std::erase_if(documents, [&](const Document* document) {
-    const RouterExploration* const other = routersOf(document->id);
+    const CheckpointRouters* const other = routersOf(document->id);
     return other == nullptr || !other->has_shape_of(*routers) ||
            other->is_routed() != routers->is_routed();
   });
@@ -206,7 +207,7 @@ std::optional<RouterSubject> RouterView::subject() const {
   RouterSubject subject{library_.routersOf(controls_->checkpoint())};
   if (subject.routers == nullptr) return std::nullopt;
   subject.name = workspace().uniqueLabel(*workspace().find(controls_->checkpoint())).toStdString();
-  const RouterExploration* const other = library_.routersOf(controls_->other());
+  const CheckpointRouters* const other = library_.routersOf(controls_->other());
   if (other != nullptr && other->has_shape_of(*subject.routers)) {
     subject.minus = other;
     subject.other_name =

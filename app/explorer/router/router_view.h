@@ -15,7 +15,7 @@ class RouterLibrary : public QObject {
   Q_OBJECT
 
  public:
-  using Routers = std::shared_ptr<const RouterExploration>;
+  using Routers = std::shared_ptr<const CheckpointRouters>;
 
   RouterLibrary(Workspace& workspace, JobRunner& jobs);
 
@@ -26,7 +26,7 @@ class RouterLibrary : public QObject {
   /// Returns the routers of an open checkpoint; an empty answer for other documents.
   const Answer<Routers>& find(int id) const;
   /// Returns the routers of an open checkpoint, null where they are not known.
-  const RouterExploration* routersOf(int id) const;
+  const CheckpointRouters* routersOf(int id) const;
   /// Returns the open checkpoints whose routers have the shape of those of `id`, itself included,
   /// in the order of a training run: by the numbers in their labels. Plain transformers and routed
   /// models are not mixed.

@@ -84,13 +84,13 @@ std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
   return values;
 }
 
-Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
+Figure patternFigure(const AttentionPatterns& attention, std::int64_t head,
                      const std::vector<QString>& texts) {
   const MatrixF& pattern = attention.patterns[static_cast<std::size_t>(head)];
   return figure_of_attention({attention_panel(pattern.cast<double>(), utf8Of(texts))});
 }
 
-Figure patternsFigure(const AttentionExploration& attention, const std::vector<QString>& texts,
+Figure patternsFigure(const AttentionPatterns& attention, const std::vector<QString>& texts,
                       int layer_base) {
   std::vector<FigurePanel> panels;
   for (std::int64_t head = 0; head < attention.num_heads(); ++head) {
@@ -127,7 +127,7 @@ QString describeToken(const SequenceTokens& tokens, int token, int layer, int la
   return text;
 }
 
-QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base) {
+QString headSummary(const AttentionPatterns& attention, std::int64_t head, int layer_base) {
   const Eigen::RowVectorXd mean = summarize_head(attention, head);
   const auto percent = [](double fraction) { return QString::number(100.0 * fraction, 'f', 0); };
   return u"Head %1: entropy %2 nats (%3 keys), %4 tokens back; first %5%, previous %6%, own %7 "
@@ -255,7 +255,7 @@ void TextMeasurements::measureAttention(const std::optional<AttentionKey>& key) 
   Q_EMIT attentionChanged();
 }
 
-const Answer<AttentionExploration>& TextMeasurements::attention() const {
+const Answer<AttentionPatterns>& TextMeasurements::attention() const {
   return attention_.at(attention_key_.value_or(AttentionKey()));
 }
 
@@ -271,8 +271,8 @@ void TextMeasurements::measureRouted(
   if (key) {
     routed_.request(*key, {.title = u"Routed attention"_s, .key = "text/routed", .is_shown = false},
                     [key = *key, attention = *attention().result](const JobContext&) {
-                      return explore_routed_attention(*key.attention.capture, attention, key.head,
-                                                      key.query);
+                      return routed_attention_of_query(*key.attention.capture, attention, key.head,
+                                                       key.query);
                     });
   }
   Q_EMIT routedChanged();

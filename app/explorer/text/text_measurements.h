@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/preferences.h"
 #include "store/results_file.h"
@@ -52,11 +52,11 @@ QString tokenName(const std::vector<QString>& texts, int token);
 QString describeToken(const SequenceTokens& tokens, int token, int layer, int layer_base);
 
 /// Draws a pattern as a heatmap: queries from top to bottom, keys from left to right.
-Figure patternFigure(const AttentionExploration& attention, std::int64_t head,
+Figure patternFigure(const AttentionPatterns& attention, std::int64_t head,
                      const std::vector<QString>& texts);
 
 /// Draws the patterns of all heads, a panel each.
-Figure patternsFigure(const AttentionExploration& attention, const std::vector<QString>& texts,
+Figure patternsFigure(const AttentionPatterns& attention, const std::vector<QString>& texts,
                       int layer_base);
 
 /// Draws the fractions of the buffered layers, the oldest at the bottom, and of the keys.
@@ -64,7 +64,7 @@ Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
                              const std::vector<QString>& texts, int layer_base);
 
 /// Summarises the mean attention of a head in a line, and explains its numbers.
-QString headSummary(const AttentionExploration& attention, std::int64_t head, int layer_base = 0);
+QString headSummary(const AttentionPatterns& attention, std::int64_t head, int layer_base = 0);
 
 /// Attention pattern on display, for the copied commands.
 struct AttentionCommand {
@@ -114,7 +114,7 @@ class TextMeasurements : public QObject {
   void recompute();
 
   void measureAttention(const std::optional<AttentionKey>& key);
-  const Answer<AttentionExploration>& attention() const;
+  const Answer<AttentionPatterns>& attention() const;
   /// Follows a query of that attention through the router.
   void measureRouted(std::optional<std::pair<std::int64_t, std::int64_t>> head_and_query);
   const Answer<RoutedAttention>& routed() const;
@@ -141,7 +141,7 @@ class TextMeasurements : public QObject {
   std::vector<int> documents_;
   JobCache<TokensKey, SequenceTokens> tokens_;
   std::optional<AttentionKey> attention_key_;
-  JobCache<AttentionKey, AttentionExploration> attention_;
+  JobCache<AttentionKey, AttentionPatterns> attention_;
   std::optional<RoutedKey> routed_key_;
   JobCache<RoutedKey, RoutedAttention> routed_;
 };

@@ -128,7 +128,7 @@ AttentionPanes::AttentionPanes(const TextMeasurements& measurements)
 }
 
 void AttentionPanes::listHeads(bool is_shown) {
-  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const Answer<AttentionPatterns>& answer = measurements_.attention();
   const int count = answer.result ? static_cast<int>(answer.result->num_heads()) : 0;
   heads_->setEnabled(count > 0 && is_shown);
   if (count == 0) return;
@@ -152,7 +152,7 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
     pattern_->show(std::nullopt, message);
     return;
   }
-  const AttentionExploration& attention = *measurements_.attention().result;
+  const AttentionPatterns& attention = *measurements_.attention().result;
   if (head_ == kAllHeads) {
     pattern_->show(patternsFigure(attention, texts, layer_base), {},
                    u"Attention of all heads in layer %1. Click a head to enlarge it"_s.arg(
@@ -170,7 +170,7 @@ void AttentionPanes::drawPattern(const std::vector<QString>& texts, const QStrin
 
 void AttentionPanes::drawRouted() {
   const Answer<RoutedAttention>& answer = measurements_.routed();
-  const Answer<AttentionExploration>& attention = measurements_.attention();
+  const Answer<AttentionPatterns>& attention = measurements_.attention();
   routed_->setVisible(head_ != kAllHeads);
   if (!answer.result || !attention.result || texts_.empty() || head_ == kAllHeads) {
     routed_->show(std::nullopt,
@@ -185,7 +185,7 @@ void AttentionPanes::drawRouted() {
 }
 
 QString AttentionPanes::describePattern(const FigureHit& hit) const {
-  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const Answer<AttentionPatterns>& answer = measurements_.attention();
   if (!answer.result || !hit.cell) return {};
   const std::size_t head = head_ == kAllHeads ? hit.panel : static_cast<std::size_t>(head_);
   if (head_ == kAllHeads)

@@ -329,7 +329,7 @@ void TextView::drawText() {
 void TextView::drawAttention() {
   attention_->listHeads(showsAttention());
   const Document* const document = capture();
-  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const Answer<AttentionPatterns>& answer = measurements_.attention();
   const bool is_known = showsAttention() && answer.result && tokens() != nullptr;
   const bool lacks =
       document != nullptr && layer() && !document->capture->has(kPatternSite, *layer());
@@ -409,7 +409,7 @@ int TextView::token() const {
 
 int TextView::query() const {
   if (token() >= 0) return token();
-  const Answer<AttentionExploration>& answer = measurements_.attention();
+  const Answer<AttentionPatterns>& answer = measurements_.attention();
   return answer.result ? static_cast<int>(answer.result->patterns.front().rows()) - 1 : 0;
 }
 
@@ -429,7 +429,7 @@ QStringList TextView::commandLines() const {
                                  : toQString(tokens()->checkpoint);
   if (showsAttention()) {
     const Document* const document = capture();
-    const Answer<AttentionExploration>& attention = measurements_.attention();
+    const Answer<AttentionPatterns>& attention = measurements_.attention();
     if (document == nullptr || !attention.result) return {};
     AttentionCommand command{.capture = document->path,
                              .label = document->label,

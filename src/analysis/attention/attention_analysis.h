@@ -24,7 +24,7 @@ struct AttentionOptions {
 /// Prepares the attention analysis, with one unit per capture and layer. docs/attention.md
 /// describes the kinds of rows: `head` and `layer` with the measures of attention_profile(),
 /// averaged over queries, then over sequences; with a sequence `weight`, `routed`
-/// (explore_routed_attention()) and `token`. `sink_rate` of layers: Gu et al. (2024),
+/// (routed_attention_of_query()) and `token`. `sink_rate` of layers: Gu et al. (2024),
 /// arXiv:2410.10781.
 /// @throws InvalidArgument  if a capture lacks patterns or what was selected, or if there would be
 ///                          more than a million weights.

@@ -127,7 +127,7 @@ std::vector<ResultRow> query_summaries(const std::vector<MatrixD>& profiles,
 }
 
 /// Returns the weights of one head; a query does not attend to the keys after it.
-ResultRow weights_row(const AttentionExploration& attention, int head) {
+ResultRow weights_row(const AttentionPatterns& attention, int head) {
   MatrixD pattern = attention.patterns[static_cast<std::size_t>(head)].cast<double>();
   for (Eigen::Index q = 0; q < pattern.rows(); ++q) {
     pattern.row(q).tail(pattern.cols() - q - 1).setConstant(NAN);
@@ -136,9 +136,9 @@ ResultRow weights_row(const AttentionExploration& attention, int head) {
                     {pattern.data(), pattern.data() + pattern.size()});
 }
 
-ResultRow routed_row(const CaptureReader& capture, const AttentionExploration& attention, int head,
+ResultRow routed_row(const CaptureReader& capture, const AttentionPatterns& attention, int head,
                      std::int64_t query) {
-  const RoutedAttention routed = explore_routed_attention(capture, attention, head, query);
+  const RoutedAttention routed = routed_attention_of_query(capture, attention, head, query);
   const MatrixD shares = routed.shares.leftCols(query + 1);
   ResultRow row = matrix_row(
       "attention", "routed",
@@ -312,7 +312,7 @@ UnitResult attention_result(const AttentionItems& items, const std::vector<int>&
 
 UnitResult describe_sequence(const SelectedPatterns& selected, int layer,
                              const AttentionOptions& options) {
-  const AttentionExploration attention = selected.patterns.read(layer, *options.sequence);
+  const AttentionPatterns attention = selected.patterns.read(layer, *options.sequence);
   UnitResult result;
   result.rows =
       query_summaries(selected.patterns.profiles(layer, *options.sequence, selected.heads),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/attention/attention_analysis.h"
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "analysis/report/results_output.h"
 
 namespace lime {

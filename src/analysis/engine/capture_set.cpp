@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/outlier_rows.h"
 #include "analysis/lens/lens_analysis.h"

@@ -4,7 +4,7 @@
 #include <QTest>
 #include <QUndoStack>
 
-#include "analysis/tsne/embedding_exploration.h"
+#include "analysis/tsne/embedding_alignment.h"
 #include "analysis/write_capture.h"
 #include "explorer/embeddings/embedding_canvas.h"
 #include "explorer/embeddings/embeddings_view.h"

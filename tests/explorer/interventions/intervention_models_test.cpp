@@ -6,7 +6,7 @@
 #include <QSignalSpy>
 #include <cmath>
 
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/edited_routers.h"
 #include "core/errors.h"
 #include "core/json.h"
 #include "explorer/interventions/intervention_edits.h"
@@ -91,7 +91,7 @@ TEST(InterventionEditsTest, IsAModelWhoseScalesCanBeTyped) {
 }
 
 TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
-  EditedRouters subject(std::make_shared<const RouterExploration>(someRouters()));
+  EditedRouters subject(std::make_shared<const CheckpointRouters>(someRouters()));
   const RouterMap before = editedLayerMap(subject, 0);
   RouterEdit off = routesOf(RouteScope::kLayerSource, kSelection);
   off.scale = 0.0;
@@ -116,7 +116,7 @@ TEST(InterventionFiguresTest, ShowEditedWeightsAndMarkThem) {
   EXPECT_EQ(panel.values(weights.rowOf(1), 1), 0.0);
   EXPECT_EQ(panel.col_borders, (std::vector<int>{2, 4}));
   EXPECT_TRUE(panel.shows_numbers);
-  const EditedRouters wide(std::make_shared<const RouterExploration>(Routers::identity(4, 4)));
+  const EditedRouters wide(std::make_shared<const CheckpointRouters>(Routers::identity(4, 4)));
   EXPECT_FALSE(
       std::get<HeatmapPanel>(editedWeightMap(wide, 3, 0).figure.panels[0].content).shows_numbers)
       << "numbers would overlap";

@@ -12,13 +12,13 @@
 namespace lime::explorer::testing {
 namespace {
 
-RouterExploration randomRouters(std::int64_t layers, std::int64_t heads, std::uint64_t seed = 3) {
+CheckpointRouters randomRouters(std::int64_t layers, std::int64_t heads, std::uint64_t seed = 3) {
   Random random(seed);
   Routers routers = Routers::identity(layers, heads);
   for (MatrixD& router : routers.weights) {
     router = router.unaryExpr([&](double) { return random.normal(); });
   }
-  return RouterExploration(std::move(routers));
+  return CheckpointRouters(std::move(routers));
 }
 
 const MatrixD& drawn(const RouterMap& map) {
@@ -26,7 +26,7 @@ const MatrixD& drawn(const RouterMap& map) {
 }
 
 TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
-  const RouterExploration routers = randomRouters(5, 3);
+  const CheckpointRouters routers = randomRouters(5, 3);
   const RouterMap map = layerMap({&routers, nullptr}, {});
   const MatrixD& values = routers.layer_values(RouterQuantity::kShare);
   // The first layer is omitted, the second is at the top.
@@ -37,7 +37,7 @@ TEST(RouterFiguresTest, MapsShowTheValuesWhereTheirTicksSay) {
 }
 
 TEST(RouterFiguresTest, MapsKnowWhatStandsAtAPlaceOfTheirAxes) {
-  const RouterExploration routers = randomRouters(5, 3);
+  const CheckpointRouters routers = randomRouters(5, 3);
   const RouterMap map = layerMap({&routers, nullptr}, {});
   ASSERT_EQ(map.rows, (std::vector<int>{4, 3, 2, 1}));
   const auto cellAt = [&map](double x, double y) {
@@ -58,7 +58,7 @@ TEST(RouterFiguresTest, MapsKnowWhatStandsAtAPlaceOfTheirAxes) {
 }
 
 TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
-  const RouterExploration routers = randomRouters(6, 4);
+  const CheckpointRouters routers = randomRouters(6, 4);
   RouterDisplay display;
   display.is_sorted = true;
   const RouterMap map = headMap({&routers, nullptr}, 5, display);
@@ -72,7 +72,7 @@ TEST(RouterFiguresTest, SortedMapsBeginWithTheStrongest) {
 }
 
 TEST(RouterFiguresTest, ThresholdLeavesOutTheWeakButKeepsTheirNumbers) {
-  const RouterExploration routers = randomRouters(4, 3);
+  const CheckpointRouters routers = randomRouters(4, 3);
   RouterDisplay display;
   display.threshold = 0.5;
   const RouterMap map = blockMap({&routers, nullptr}, 3, 1, display);
@@ -84,7 +84,7 @@ TEST(RouterFiguresTest, ThresholdLeavesOutTheWeakButKeepsTheirNumbers) {
 }
 
 TEST(RouterFiguresTest, DifferenceOfARouterWithItselfIsZeroEverywhere) {
-  const RouterExploration routers = randomRouters(4, 2);
+  const CheckpointRouters routers = randomRouters(4, 2);
   const RouterSubject both{&routers, &routers};
   EXPECT_EQ(headMap(both, 3, {}).values.cwiseAbs().maxCoeff(), 0.0);
   EXPECT_EQ(blockMap(both, 3, 0, {}).values.cwiseAbs().maxCoeff(), 0.0);
@@ -95,7 +95,7 @@ TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
   Routers weights = Routers::identity(2, 2);
   weights.weights[1] << 0.1, -0.7, 0.2, 0.0,  //
       1.0, 0.0, 0.0, 0.0;
-  const RouterExploration routers(weights);
+  const CheckpointRouters routers(weights);
   const RouterSubject subject{&routers, nullptr};
   EXPECT_EQ(describeWeight(subject, {}, 1, 0, 0, 1).toStdString(),
             "layer 1, head 0 reads layer 0 (embeddings), head 1: weight -0.7000, fraction 0.7000, "
@@ -113,7 +113,7 @@ TEST(RouterFiguresTest, HoverNamesLayerHeadSourceSignedWeightAndRank) {
 }
 
 TEST(RouterFiguresTest, FractionsAreComparedWithThoseOfAUniformRouter) {
-  const RouterExploration routers = randomRouters(5, 3);
+  const CheckpointRouters routers = randomRouters(5, 3);
   const RouterSubject subject{&routers, nullptr};
   RouterDisplay display;
   const RouterMap shares = layerMap(subject, display);
@@ -133,7 +133,7 @@ TEST(RouterFiguresTest, FractionsAreComparedWithThoseOfAUniformRouter) {
 }
 
 TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {
-  const RouterExploration routers = randomRouters(4, 2);
+  const CheckpointRouters routers = randomRouters(4, 2);
   const Selection all = completed({}, routers);
   EXPECT_EQ(all.layer, 3);
   EXPECT_EQ(all.head, 0);
@@ -145,7 +145,7 @@ TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {
 }
 
 TEST(RouterFiguresTest, FlowHasANodeForEachBufferedHead) {
-  const RouterExploration routers = randomRouters(5, 3);
+  const CheckpointRouters routers = randomRouters(5, 3);
   const RouterFlowFigure flow = flowFigure(routers, 3, 1, {});
   EXPECT_EQ(flow.nodes.size(), 12U);
   const auto& curves = std::get<CurvePanel>(flow.figure.panels[0].content).curves;

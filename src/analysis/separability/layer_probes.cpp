@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/separability/probe_exploration.h"
+#include "analysis/separability/layer_probes.h"
 
 #include <cmath>
 #include <iterator>
@@ -39,9 +39,9 @@ std::vector<PairPrediction> predictions_of(const PairTask& task, std::size_t num
 
 }  // namespace
 
-SeparabilityExploration explore_separability(const CaptureReader& capture, const std::string& site,
-                                             int layer, const SeparabilityOptions& options,
-                                             ThreadPool& pool, std::stop_token stop) {
+TokenProbe probe_tokens_of_layer(const CaptureReader& capture, const std::string& site, int layer,
+                                 const SeparabilityOptions& options, ThreadPool& pool,
+                                 std::stop_token stop) {
   SeparabilityOptions words = options;
   words.control.clear();
   words.validate();
@@ -51,7 +51,7 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
   ProbeData data{rows, task.classes, task.num_classes};
   if (words.group == ProbeGroup::kSequence) data.groups = task.sequences;
   const ProbeResult probe = cross_validate(data, task.folds, words.probe, pool, stop);
-  SeparabilityExploration result;
+  TokenProbe result;
   result.site = site;
   result.layer = layer;
   result.class_names = names_of(task);
@@ -68,9 +68,9 @@ SeparabilityExploration explore_separability(const CaptureReader& capture, const
   return result;
 }
 
-BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& site, int layer,
-                               const BlimpOptions& options, ThreadPool& pool,
-                               const ProgressFn& on_progress, std::stop_token stop) {
+PairProbes probe_pairs_of_layer(const CaptureReader& capture, const std::string& site, int layer,
+                                const BlimpOptions& options, ThreadPool& pool,
+                                const ProgressFn& on_progress, std::stop_token stop) {
   options.validate();
   const std::vector<PairTask> tasks = read_pair_tasks(capture, options.task);
   check_probed_pairs(capture, tasks, options.folds);
@@ -78,7 +78,7 @@ BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& 
   real.control = false;
   const std::vector<TaskProbe> probes =
       probe_pairs(capture, site, layer, tasks, real, {pool, on_progress, std::move(stop)});
-  BlimpExploration result;
+  PairProbes result;
   result.site = site;
   result.layer = layer;
   result.confusion = Eigen::MatrixXi::Zero(2, 2);

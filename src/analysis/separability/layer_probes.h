@@ -16,7 +16,7 @@ namespace lime {
 
 struct TokenPrediction {
   std::int64_t row = 0;  ///< of the capture
-  int truth = 0;         ///< number into SeparabilityExploration::class_names
+  int truth = 0;         ///< number into TokenProbe::class_names
   int predicted = 0;
   double truth_probability = 0.0;
   double predicted_probability = 0.0;
@@ -24,7 +24,7 @@ struct TokenPrediction {
   bool is_correct() const { return truth == predicted; }
 };
 
-struct SeparabilityExploration {
+struct TokenProbe {
   std::string site;
   int layer = 0;
   std::vector<std::string> class_names;  ///< those that occur
@@ -36,13 +36,13 @@ struct SeparabilityExploration {
 /// Fits the converged probe of one layer as prepare_separability() does, with the same folds.
 /// @param options  captures, controls and method are not used.
 /// @throws InvalidArgument  as make_separability_task() and read_class_rows(). @throws Interrupted
-SeparabilityExploration explore_separability(const CaptureReader& capture, const std::string& site,
-                                             int layer, const SeparabilityOptions& options,
-                                             ThreadPool& pool, std::stop_token stop = {});
+TokenProbe probe_tokens_of_layer(const CaptureReader& capture, const std::string& site, int layer,
+                                 const SeparabilityOptions& options, ThreadPool& pool,
+                                 std::stop_token stop = {});
 
 /// A minimal pair and the predictions for its sentences.
 struct PairPrediction {
-  std::size_t task = 0;  ///< number into BlimpExploration::tasks
+  std::size_t task = 0;  ///< number into PairProbes::tasks
   SentencePair pair;
   double good_probability = 0.0;  ///< that the good sentence is good
   double bad_probability = 0.0;   ///< that the bad sentence is good
@@ -52,7 +52,7 @@ struct PairPrediction {
   bool is_correct() const { return good_is_correct && bad_is_correct; }
 };
 
-struct BlimpExploration {
+struct PairProbes {
   std::string site;
   int layer = 0;
   std::vector<std::string> tasks;
@@ -64,9 +64,9 @@ struct BlimpExploration {
 /// Fits the probes of the selected tasks in one layer as prepare_blimp() does.
 /// @param options  `task` selects; the seed of the folds is `probe.seed`.
 /// @throws InvalidArgument  as prepare_blimp(). @throws Interrupted
-BlimpExploration explore_blimp(const CaptureReader& capture, const std::string& site, int layer,
-                               const BlimpOptions& options, ThreadPool& pool,
-                               const ProgressFn& on_progress = {}, std::stop_token stop = {});
+PairProbes probe_pairs_of_layer(const CaptureReader& capture, const std::string& site, int layer,
+                                const BlimpOptions& options, ThreadPool& pool,
+                                const ProgressFn& on_progress = {}, std::stop_token stop = {});
 
 /// Sets the fields of `options` from `stored` of stored_options(), except captures and labels.
 /// @throws InvalidArgument  if a value does not fit its field.

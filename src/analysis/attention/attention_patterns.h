@@ -11,7 +11,7 @@ inline constexpr const char* kPatternSite = "attn.hook_pattern";
 /// Site of attention_profile() of every query and head, which a capture computes without patterns.
 inline constexpr const char* kProfileSite = "attn.hook_profile";
 
-struct AttentionExploration {
+struct AttentionPatterns {
   int layer = 0;
   std::int64_t sequence = 0;
   std::int64_t num_key_value_heads = 0;
@@ -43,7 +43,7 @@ class PatternReader {
                                 const std::vector<int>& heads) const;
   /// Reads the patterns of one sequence in one layer.
   /// @throws InvalidArgument  if there are none; lists those that exist.
-  AttentionExploration read(int layer, std::int64_t sequence) const;
+  AttentionPatterns read(int layer, std::int64_t sequence) const;
   /// Checks the arguments of read() without reading. @throws InvalidArgument
   void check_sequence(std::int64_t sequence) const;
 
@@ -59,7 +59,7 @@ class PatternReader {
 /// Averages attention_profile() over the queries from the second on, because the first attends only
 /// to itself. A single token is averaged alone.
 /// @throws InvalidArgument  if the head does not exist, or as attention_profile().
-Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head);
+Eigen::RowVectorXd summarize_head(const AttentionPatterns& attention, std::int64_t head);
 
 /// Attention of one query by buffered layer and key.
 struct RoutedAttention {
@@ -70,8 +70,8 @@ struct RoutedAttention {
 /// Follows one row of a pattern through the layer's router: with the values of all layers up to
 /// this one if the capture has them, else with the root mean squares in its statistics.
 /// @throws InvalidArgument  if the model has no routers, or head or query do not exist.
-RoutedAttention explore_routed_attention(const CaptureReader& capture,
-                                         const AttentionExploration& attention, std::int64_t head,
-                                         std::int64_t query);
+RoutedAttention routed_attention_of_query(const CaptureReader& capture,
+                                          const AttentionPatterns& attention, std::int64_t head,
+                                          std::int64_t query);
 
 }  // namespace lime

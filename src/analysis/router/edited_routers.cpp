@@ -1,48 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/router/router_exploration.h"
+#include "analysis/router/edited_routers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
-#include "analysis/router/routers.h"
-
 namespace lime {
-
-RouterExploration::RouterExploration(const Checkpoint& checkpoint)
-    : RouterExploration(routers_of(checkpoint)) {}
-
-RouterExploration::RouterExploration(Routers routers) : routers_(std::move(routers)) {
-  routers_.validate();
-  is_routed_ = routers_.weights != Routers::identity(num_layers(), num_heads()).weights;
-  for (const RouterQuantity quantity : {RouterQuantity::kShare, RouterQuantity::kMagnitude,
-                                        RouterQuantity::kSignedShare, RouterQuantity::kSigned}) {
-    layer_values_[static_cast<std::size_t>(quantity)] = router_layer_values(routers_, quantity);
-  }
-}
-
-bool RouterExploration::has_shape_of(const RouterExploration& other) const {
-  return num_layers() == other.num_layers() && num_heads() == other.num_heads();
-}
-
-RouterWeight RouterExploration::weight(std::int64_t layer, std::int64_t head,
-                                       std::int64_t source_layer, std::int64_t source_head) const {
-  const std::int64_t heads = num_heads();
-  throw_if(layer < 0 || layer >= num_layers() || source_layer < 0 || source_layer > layer ||
-               head < 0 || head >= heads || source_head < 0 || source_head >= heads,
-           "router: head {} of layer {} does not read head {} of layer {}", head, layer,
-           source_head, source_layer);
-  const MatrixD& router = routers_.weights[static_cast<std::size_t>(layer)];
-  RouterWeight found;
-  found.weight = router(head, source_layer * heads + source_head);
-  found.num_sources = router.cols();
-  const double sum = router.row(head).cwiseAbs().sum();
-  found.share = sum > 0.0 ? std::abs(found.weight) / sum : 0.0;
-  for (Eigen::Index j = 0; j < router.cols(); ++j) {
-    if (std::abs(router(head, j)) > std::abs(found.weight)) ++found.rank;
-  }
-  return found;
-}
 
 MatrixD edit_scales(const RouteScales& edits, std::int64_t layer,
                     std::int64_t num_key_value_heads) {
@@ -68,7 +30,7 @@ std::int64_t num_edited_weights(const RouterEdit& edit, std::int64_t num_layers,
   return count;
 }
 
-EditedRouters::EditedRouters(std::shared_ptr<const RouterExploration> trained)
+EditedRouters::EditedRouters(std::shared_ptr<const CheckpointRouters> trained)
     : trained_(std::move(trained)),
       layer_values_(trained_->layer_values(RouterQuantity::kSigned)),
       states_(static_cast<std::size_t>(layer_values_.size()), RouteState::kOriginal),

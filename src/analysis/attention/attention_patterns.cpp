@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/attention/attention_exploration.h"
+#include "analysis/attention/attention_patterns.h"
 
 #include <algorithm>
 
@@ -54,7 +54,7 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
                                              const std::vector<int>& heads) const {
   std::vector<MatrixD> profiles;
   if (site_ == kPatternSite) {
-    const AttentionExploration attention = read(layer, sequence);
+    const AttentionPatterns attention = read(layer, sequence);
     for (const int head : heads) {
       try {
         profiles.push_back(attention_profile(attention.patterns[static_cast<std::size_t>(head)]));
@@ -78,7 +78,7 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
   return profiles;
 }
 
-AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const {
+AttentionPatterns PatternReader::read(int layer, std::int64_t sequence) const {
   const std::string path = capture_->path().string();
   throw_if(site_ != kPatternSite,
            "'{}': contains summaries of attention, but no patterns; capture again with --sites {}",
@@ -91,17 +91,17 @@ AttentionExploration PatternReader::read(int layer, std::int64_t sequence) const
       keys * num_heads_ != rows.cols() || keys < rows.rows(),
       "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
       num_heads_, rows.rows(), rows.cols());
-  AttentionExploration attention{.layer = layer,
-                                 .sequence = sequence,
-                                 .num_key_value_heads = num_key_value_heads_,
-                                 .patterns = {}};
+  AttentionPatterns attention{.layer = layer,
+                              .sequence = sequence,
+                              .num_key_value_heads = num_key_value_heads_,
+                              .patterns = {}};
   for (std::int64_t h = 0; h < num_heads_; ++h) {
     attention.patterns.emplace_back(rows.middleCols(h * keys, rows.rows()));
   }
   return attention;
 }
 
-Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::int64_t head) {
+Eigen::RowVectorXd summarize_head(const AttentionPatterns& attention, std::int64_t head) {
   throw_if(head < 0 || head >= attention.num_heads(), OptionName("head"),
            "must be in [0, {}), got {}", attention.num_heads(), head);
   const MatrixD profile = attention_profile(attention.patterns[static_cast<std::size_t>(head)]);
@@ -109,9 +109,9 @@ Eigen::RowVectorXd summarize_head(const AttentionExploration& attention, std::in
   return profile.bottomRows(profile.rows() - skipped).colwise().mean();
 }
 
-RoutedAttention explore_routed_attention(const CaptureReader& capture,
-                                         const AttentionExploration& attention, std::int64_t head,
-                                         std::int64_t query) {
+RoutedAttention routed_attention_of_query(const CaptureReader& capture,
+                                          const AttentionPatterns& attention, std::int64_t head,
+                                          std::int64_t query) {
   throw_if(capture.router_layers().empty(),
            "'{}': the model has no routers; all keys come from layer {}", capture.path().string(),
            attention.layer);

@@ -6,23 +6,8 @@
 #include <vector>
 
 #include "store/capture_reader.h"
-#include "store/embeddings_file.h"
 
 namespace lime {
-
-/// A layer whose optimisation diverged, as older versions could store it.
-struct LayerFault {
-  std::string site;
-  int layer = 0;
-  std::string what;  ///< from extent_fault() or radius_fault()
-};
-
-/// Aligns each layer of a site with the previous one as `lime-metrics tsne --align` does
-/// (aligned_embedding()), and scales it to the same radius, to follow points across layers.
-/// @return the layers that diverged. They are centred, and shrunk to that radius if they are
-/// larger;
-///         no other layer is aligned with them.
-std::vector<LayerFault> align_layers(CaptureEmbeddings& capture);
 
 /// A row of a capture and its distance from another.
 struct NearRow {

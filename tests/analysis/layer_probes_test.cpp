@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/separability/probe_exploration.h"
+#include "analysis/separability/layer_probes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ testing::SmallCapture words_capture() {
   return capture;
 }
 
-class ProbeExplorationTest : public ::testing::Test {
+class LayerProbesTest : public ::testing::Test {
  protected:
   CaptureReader words() const {
     testing::write_capture(folder_ / "words.h5", words_capture());
@@ -53,7 +53,7 @@ class ProbeExplorationTest : public ::testing::Test {
   ThreadPool pool_{2};
 };
 
-TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
+TEST_F(LayerProbesTest, SeparabilityHasTheNumbersOfTheAnalysis) {
   const CaptureReader reader = words();
   SeparabilityOptions options;
   options.captures.captures = {reader.path()};
@@ -62,7 +62,7 @@ TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
     options.group = group;
     const Report report = run_analysis(prepare_separability(options, {}), {});
     const ResultRow& row = report.results.rows.at(0);
-    const SeparabilityExploration layer = explore_separability(reader, "values", 0, options, pool_);
+    const TokenProbe layer = probe_tokens_of_layer(reader, "values", 0, options, pool_);
     EXPECT_EQ(row.cell(col::kConfusion), array_of(layer.confusion));
     double mean = 0.0;
     for (const double accuracy : layer.accuracies) mean += accuracy / 5.0;
@@ -70,8 +70,8 @@ TEST_F(ProbeExplorationTest, SeparabilityHasTheNumbersOfTheAnalysis) {
   }
 }
 
-TEST_F(ProbeExplorationTest, EveryTokenIsJudgedOnce) {
-  const SeparabilityExploration layer = explore_separability(words(), "values", 0, {}, pool_);
+TEST_F(LayerProbesTest, EveryTokenIsJudgedOnce) {
+  const TokenProbe layer = probe_tokens_of_layer(words(), "values", 0, {}, pool_);
   EXPECT_THAT(layer.class_names, ElementsAre(" is", " are", " was"));
   ASSERT_EQ(layer.predictions.size(), static_cast<std::size_t>(kRows));
   Eigen::MatrixXi confusion = Eigen::MatrixXi::Zero(3, 3);
@@ -89,7 +89,7 @@ TEST_F(ProbeExplorationTest, EveryTokenIsJudgedOnce) {
   EXPECT_GT(confusion.sum(), confusion.trace());
 }
 
-TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
+TEST_F(LayerProbesTest, BlimpHasTheNumbersOfTheAnalysis) {
   const CaptureReader reader = pairs();
   BlimpOptions options;
   options.captures.captures = {reader.path()};
@@ -98,7 +98,7 @@ TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
   const Report report = run_analysis(prepare_blimp(options, run), run);
   options.probe.seed = 7;
   for (const int layer : {0, 1}) {
-    const BlimpExploration explored = explore_blimp(reader, "hidden", layer, options, pool_);
+    const PairProbes explored = probe_pairs_of_layer(reader, "hidden", layer, options, pool_);
     ASSERT_EQ(explored.tasks.size(), 3U);
     for (std::size_t t = 0; t < 3; ++t) {
       for (const ResultRow& row : report.results.rows) {
@@ -118,15 +118,15 @@ TEST_F(ProbeExplorationTest, BlimpHasTheNumbersOfTheAnalysis) {
   }
 }
 
-TEST_F(ProbeExplorationTest, OneTaskIsTheSameAloneAndAmongOthers) {
+TEST_F(LayerProbesTest, OneTaskIsTheSameAloneAndAmongOthers) {
   const CaptureReader reader = pairs();
   BlimpOptions one;
-  one.task = {explore_blimp(reader, "hidden", 1, {}, pool_).tasks.at(1)};
-  EXPECT_EQ(explore_blimp(reader, "hidden", 1, one, pool_).accuracies.at(0),
-            explore_blimp(reader, "hidden", 1, {}, pool_).accuracies.at(1));
+  one.task = {probe_pairs_of_layer(reader, "hidden", 1, {}, pool_).tasks.at(1)};
+  EXPECT_EQ(probe_pairs_of_layer(reader, "hidden", 1, one, pool_).accuracies.at(0),
+            probe_pairs_of_layer(reader, "hidden", 1, {}, pool_).accuracies.at(1));
 }
 
-TEST_F(ProbeExplorationTest, StoredOptionsComeBack) {
+TEST_F(LayerProbesTest, StoredOptionsComeBack) {
   SeparabilityOptions before;
   before.words = {" is", " was"};
   before.folds = 3;
@@ -143,24 +143,25 @@ TEST_F(ProbeExplorationTest, StoredOptionsComeBack) {
   EXPECT_EQ(stored_options(after), stored);
 }
 
-TEST_F(ProbeExplorationTest, RefusesWhatItCannotProbe) {
+TEST_F(LayerProbesTest, RefusesWhatItCannotProbe) {
   testing::write_capture(folder_ / "plain.h5", testing::example_capture());
   const CaptureReader plain(folder_ / "plain.h5");
   const auto refusal = [&](const auto& explore) -> std::string {
     return testing::refusal_of<InvalidArgument>([&] { explore(); });
   };
-  EXPECT_THAT(refusal([&] { explore_separability(plain, "values", 0, {}, pool_); }),
+  EXPECT_THAT(refusal([&] { probe_tokens_of_layer(plain, "values", 0, {}, pool_); }),
               HasSubstr("has no classes to separate"));
-  EXPECT_THAT(refusal([&] { explore_blimp(plain, "values", 0, {}, pool_); }),
+  EXPECT_THAT(refusal([&] { probe_pairs_of_layer(plain, "values", 0, {}, pool_); }),
               HasSubstr("contains no minimal pairs"));
 }
 
-TEST_F(ProbeExplorationTest, CanBeStopped) {
+TEST_F(LayerProbesTest, CanBeStopped) {
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_THROW(explore_separability(words(), "values", 0, {}, pool_, stop.get_token()),
+  EXPECT_THROW(probe_tokens_of_layer(words(), "values", 0, {}, pool_, stop.get_token()),
                Interrupted);
-  EXPECT_THROW(explore_blimp(pairs(), "hidden", 0, {}, pool_, {}, stop.get_token()), Interrupted);
+  EXPECT_THROW(probe_pairs_of_layer(pairs(), "hidden", 0, {}, pool_, {}, stop.get_token()),
+               Interrupted);
 }
 
 }  // namespace

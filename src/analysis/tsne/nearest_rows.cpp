@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/tsne/embedding_exploration.h"
-
-#include <fmt/format.h>
+#include "analysis/tsne/nearest_rows.h"
 
 #include <algorithm>
-#include <map>
-
-#include "analysis/tsne/embedding_alignment.h"
-#include "metrics/tsne/embedding_checks.h"
 
 namespace lime {
 namespace {
@@ -22,50 +16,7 @@ VectorD unit_row(const CaptureReader& capture, const std::string& site, int laye
   return norm > 0.0 ? VectorD(values / norm) : values;
 }
 
-MatrixD centred(const MatrixD& points) { return points.rowwise() - points.colwise().mean(); }
-
-/// The last layer of a site that did not diverge.
-struct Previous {
-  MatrixD stored;
-  MatrixD aligned;
-};
-
-std::string fault_of(const MatrixD& points, const Previous* previous) {
-  std::string fault = extent_fault(points);
-  if (fault.empty() && previous != nullptr) fault = radius_fault(previous->stored, points);
-  return fault;
-}
-
 }  // namespace
-
-std::vector<LayerFault> align_layers(CaptureEmbeddings& capture) {
-  std::vector<LayerFault> faults;
-  std::vector<LayerEmbedding*> faulty;
-  std::map<std::string, Previous> of_site;
-  for (LayerEmbedding& layer : capture.layers) {
-    MatrixD points = layer.coordinates.cast<double>();
-    const auto found = of_site.find(layer.site);
-    const Previous* const previous = found == of_site.end() ? nullptr : &found->second;
-    if (std::string fault = fault_of(points, previous); !fault.empty()) {
-      faults.push_back({layer.site, layer.layer, std::move(fault)});
-      faulty.push_back(&layer);
-      continue;
-    }
-    MatrixD aligned =
-        previous == nullptr ? centred(points) : aligned_embedding(points, previous->aligned);
-    if (previous != nullptr) aligned *= previous->aligned.norm() / aligned.norm();
-    layer.coordinates = aligned.cast<float>();
-    of_site[layer.site] = {std::move(points), std::move(aligned)};
-  }
-  for (LayerEmbedding* const layer : faulty) {
-    const auto sound = of_site.find(layer->site);
-    if (sound == of_site.end()) continue;
-    MatrixD points = centred(layer->coordinates.cast<double>());
-    points *= std::min(1.0, sound->second.aligned.norm() / points.norm());
-    layer->coordinates = points.cast<float>();
-  }
-  return faults;
-}
 
 std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::string& site, int layer,
                                   std::int64_t row, std::span<const std::int64_t> candidates,
