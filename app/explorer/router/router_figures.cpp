@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "viz/recipes/recipe.h"
+#include "viz/recipes/router_figures.h"
 
 namespace lime::explorer {
 namespace {
@@ -27,21 +27,12 @@ std::vector<int> orderOf(const Eigen::Ref<const MatrixD>& values, bool is_sorted
   return order;
 }
 
-/// About ten ticks in the order of `numbers`; all of them where they are sorted and few.
-std::vector<AxisTick> ticksOf(const std::vector<int>& numbers, bool is_sorted, int base) {
+/// Returns ticks of numbers in any order: of all where they are few.
+std::vector<AxisTick> sortedTicks(const std::vector<int>& numbers, int base) {
   constexpr int kMostTicks = 16;
   const int count = static_cast<int>(numbers.size());
-  std::vector<AxisTick> ticks;
-  if (!is_sorted) {
-    const bool is_falling = count > 1 && numbers.front() > numbers.back();
-    const int first = is_falling ? numbers.back() : numbers.front();
-    for (AxisTick tick : layer_ticks(count, base + first)) {
-      if (is_falling) tick.at = count - 1 - tick.at;
-      ticks.push_back(std::move(tick));
-    }
-    return ticks;
-  }
   const int step = (count + kMostTicks - 1) / kMostTicks;
+  std::vector<AxisTick> ticks;
   for (int i = 0; i < count; i += step) {
     const int number = numbers[static_cast<std::size_t>(i)];
     ticks.push_back({static_cast<double>(i), std::to_string(number + base)});
@@ -76,26 +67,28 @@ RouterMap mapOf(const MapParts& parts, const RouterDisplay& display) {
   map.values.resize(static_cast<Index>(map.rows.size()), static_cast<Index>(map.cols.size()));
   const double largest =
       largestMagnitude(parts.values.bottomRows(parts.values.rows() - parts.first_row));
-  HeatmapPanel panel;
-  panel.values = map.values;
-  panel.is_signed = parts.is_signed;
   for (Index r = 0; r < map.values.rows(); ++r) {
     for (Index c = 0; c < map.values.cols(); ++c) {
-      const double value = parts.values(map.rows[static_cast<std::size_t>(r)],
-                                        map.cols[static_cast<std::size_t>(c)]);
-      map.values(r, c) = value;
-      panel.values(r, c) = std::abs(value) >= display.threshold * largest ? value : kNoCell;
+      map.values(r, c) = parts.values(map.rows[static_cast<std::size_t>(r)],
+                                      map.cols[static_cast<std::size_t>(c)]);
     }
   }
   const double end = std::max(parts.largest.value_or(largest), 1e-12);
   map.figure.colour_range = std::pair(parts.is_signed ? -end : 0.0, end);
   map.figure.panel_aspect = static_cast<double>(map.rows.size()) /
                             static_cast<double>(std::max<std::size_t>(map.cols.size(), 1));
+  const MatrixD shown =
+      (map.values.array().abs() >= display.threshold * largest).select(map.values, kNoCell);
+  const int base = display.layer_base;
+  FigurePanel drawn = map_panel(
+      shown.colwise().reverse(), {.numbers = numbers_from(base, static_cast<int>(map.cols.size()))},
+      {.numbers = numbers_from(base + parts.first_row, static_cast<int>(map.rows.size())),
+       .is_downward = true});
+  if (display.is_sorted) drawn.x.ticks = sortedTicks(map.cols, base);
+  if (display.is_sorted && !parts.has_layer_rows) drawn.y.ticks = sortedTicks(map.rows, base);
+  auto& panel = std::get<HeatmapPanel>(drawn.content);
+  panel.is_signed = parts.is_signed;
   panel.shows_numbers = map.values.size() <= 64;
-  FigurePanel drawn;
-  drawn.x.ticks = ticksOf(map.cols, display.is_sorted, display.layer_base);
-  drawn.y.ticks = ticksOf(map.rows, display.is_sorted && !parts.has_layer_rows, display.layer_base);
-  drawn.content = std::move(panel);
   map.figure.panels = {std::move(drawn)};
   return map;
 }
@@ -406,12 +399,8 @@ int numSources(const MatrixD& shares, Eigen::Index row) {
 
 Figure sourcesFigure(const MatrixD& shares, bool is_depth, int base) {
   const auto count = static_cast<int>(shares.rows());
-  FigurePanel panel;
-  panel.x = {.label = is_depth ? "output read" : "layer read",
-             .ticks = layer_ticks(count, is_depth ? 0 : base)};
-  panel.y = {.label = is_depth ? "part" : "layer", .ticks = panel.x.ticks};
-  for (AxisTick& tick : panel.y.ticks) tick.at = count - 1 - tick.at;
-  panel.content = HeatmapPanel{.values = shares.colwise().reverse(), .shows_numbers = count <= 9};
+  FigurePanel panel = router_sources_panel(shares, is_depth, base);
+  std::get<HeatmapPanel>(panel.content).shows_numbers = count <= 9;
   Figure figure;
   figure.name = "router-sources";
   figure.panels = {std::move(panel)};

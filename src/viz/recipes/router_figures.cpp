@@ -241,12 +241,17 @@ FigurePanel sources_panel(const FigureRows& rows, int base) {
     double& cell = values(line, source);
     cell = (std::isnan(cell) ? 0.0 : cell) + row.number(col::kShare) / (is_split ? 3.0 : 1.0);
   }
-  const std::vector<int> numbers = numbers_from(is_depth ? 0 : base, sources);
-  return map_panel(values, {is_depth ? "output read" : "layer read", numbers},
-                   {is_depth ? "part" : "layer", numbers, true});
+  return router_sources_panel(values, is_depth, base);
 }
 
 }  // namespace
+
+FigurePanel router_sources_panel(const MatrixD& shares, bool is_depth, int layer_base) {
+  const std::vector<int> numbers =
+      numbers_from(is_depth ? 0 : layer_base, static_cast<int>(shares.rows()));
+  return map_panel(shares, {is_depth ? "output read" : "layer read", numbers},
+                   {is_depth ? "part" : "layer", numbers, true});
+}
 
 Figure router_sources_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, "source_map"}});
