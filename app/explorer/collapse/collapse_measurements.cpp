@@ -161,20 +161,21 @@ void CollapseMeasurements::measureVerdicts(const std::string& site) {
   CollapseAnalysisOptions options;
   options.captures.site = {site};
   if (max_sequences_ > 0) options.captures.max_sequences = max_sequences_;
+  const std::vector<std::filesystem::path> checkpoints = workspace_.openInputs().checkpoints;
   for (const Document* const document : captures()) {
     const QString label = workspace_.uniqueLabel(*document);
     options.captures.captures = {document->path};
     options.captures.label = {label.toStdString()};
-    verdicts_.request({document->capture, site, max_sequences_},
-                      {.title = u"Verdict on %1 of %2"_s.arg(toQString(site), label),
-                       .key = u"collapse/verdict/%1/%2"_s.arg(toQString(site)).arg(document->id),
-                       .lane = JobLane::kLong},
-                      [options, run, capture = document->capture,
-                       folders = workspace_.openInputs().checkpoints](const JobContext& context) {
-                        CollapseAnalysisOptions own = options;
-                        own.checkpoint = findTokenizer(*capture, folders).folder;
-                        return compute_collapse(own, run, context.on_progress, context.stop);
-                      });
+    verdicts_.request(
+        {document->capture, site, max_sequences_},
+        {.title = u"Verdict on %1 of %2"_s.arg(toQString(site), label),
+         .key = u"collapse/verdict/%1/%2"_s.arg(toQString(site)).arg(document->id),
+         .lane = JobLane::kLong},
+        [options, run, checkpoints, capture = document->capture](const JobContext& context) {
+          CollapseAnalysisOptions own = options;
+          own.checkpoint = findTokenizer(*capture, checkpoints).folder;
+          return compute_collapse(own, run, context.on_progress, context.stop);
+        });
   }
 }
 

@@ -42,7 +42,7 @@ VerdictList::VerdictList(const CollapseMeasurements& measurements, const Workspa
           });
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(caption_);
-  column->addWidget(makeSplitter(Qt::Horizontal, {table_, evidence_}, {2000, 3000}), 1);
+  column->addWidget(makeSplitter(Qt::Horizontal, {table_, evidence_}, {2300, 2700}), 1);
 }
 
 std::vector<VerdictRow> VerdictList::rows(int layer_base) const {

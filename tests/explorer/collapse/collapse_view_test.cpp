@@ -290,6 +290,7 @@ TEST_F(CollapseViewTest, ACancelledMeasurementSaysHowToGoOn) {
   QString all;
   for (const QLabel* const label : view_.findChildren<QLabel*>()) all += label->text();
   EXPECT_TRUE(all.contains("Recompute")) << all.toStdString();
+  EXPECT_TRUE(evidence().contains("Recompute")) << evidence().toStdString();
   for (QAction* const action : view_.actions()) {
     if (action->text() == "Recompute") action->trigger();
   }
