@@ -28,7 +28,7 @@ TEST_F(LimeMetricsAttentionTest, PrintsALinePerLayerAndHead) {
   const ProgramRun result = run("attention " + capture_ + " --label LIMe");
   ASSERT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("layer  head"));
-  EXPECT_THAT(result.output, HasSubstr("\n    3  mean  "));
+  EXPECT_THAT(result.output, HasSubstr("\n      3  mean  "));
   EXPECT_THAT(result.output, HasSubstr("\nuniform "));
 }
 

@@ -335,10 +335,10 @@ void fill_attention_report(Report& report, const AttentionOptions& options) {
                   options.sink_threshold)};
   if (options.skip_queries > 0) {
     report.notes.push_back(fmt::format(
-        "first {} of each sequence omitted; even: uniform attention over all keys",
+        "first {} of each sequence omitted; uniform: attention spread evenly over all keys",
         options.skip_queries == 1 ? "query" : fmt::format("{} queries", options.skip_queries)));
   } else {
-    report.notes.emplace_back("even: attention spread over all keys");
+    report.notes.emplace_back("uniform: attention spread evenly over all keys");
   }
   report.legend =
       options.sequence
