@@ -95,11 +95,10 @@ const std::vector<ViewKind>& allViews() {
        Need::kCapture,
        [](const Document& document) { return document.capture != nullptr; },
        makeView<CollapseView>,
-       {u"The table names the cause of each range of layers: a few massive tokens or outlier "
-        u"dimensions, a common direction, or a collapse of what remains without them. "
-        u"The matrix-based entropy of a sequence is near 0 if all its tokens lie on one line, and "
-        u"reaches the ceiling if they spread evenly over all directions. Bands are 95% bootstrap "
-        u"intervals over sequences."_s,
+       {u"The table names the cause of each range of layers: massive tokens, outlier dimensions, a "
+        u"common direction, or a collapse of what remains without them. The matrix-based entropy "
+        u"of a sequence is near 0 if all its tokens lie on one line, and reaches the ceiling if "
+        u"they spread evenly over all directions (bands: 95% bootstrap intervals over sequences)."_s,
         u"K = Z Z<sup>T</sup> / tr(Z Z<sup>T</sup>), S<sub>&alpha;</sub> = log(&Sigma;<sub>i</sub> "
         u"&lambda;<sub>i</sub>(K)<sup>&alpha;</sup>) / (1 &minus; &alpha;)"_s,
         u"Entropies of different texts, presets or orders are not comparable. A lower entropy need "
