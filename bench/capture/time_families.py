@@ -3,7 +3,7 @@
 """Compares every family's forward pass with transformers' and with its capture.
 
     bench/capture/time_families.py [--build build/release] [--threads 2] [--repeats 5]
-                                   [--families gpt2 gemma2 ...]
+                                   [--families gpt2 gemma2 ...] [--experts eager]
 
 Writes a random model of 12 layers of width 768 per family, and runs the same sequences through
 transformers' base model, our pass and our capture in turn (no logits in any). The first pass of each
@@ -35,11 +35,20 @@ OWN_KEYS = {
     "opt": {"ffn_dim": 3072, "word_embed_proj_dim": 768, "num_key_value_heads": None,
             "head_dim": None, "intermediate_size": None},
 }
+# 8 experts of 256 in 12 layers of width 256, two per token, with the experts implementation that
+# transformers selects (--experts: another one).
+EXPERTS = {"hidden_size": 256, "intermediate_size": 256, "moe_intermediate_size": 256,
+           "shared_expert_intermediate_size": 256, "num_attention_heads": 8,
+           "num_key_value_heads": 4, "head_dim": 32, "num_experts_per_tok": 2}
+for family, key in (("mixtral", "num_local_experts"), ("olmoe", "num_experts"),
+                    ("qwen2_moe", "num_experts"), ("qwen3_moe", "num_experts"),
+                    ("granitemoe", "num_local_experts"), ("gpt_oss", "num_local_experts")):
+    OWN_KEYS[family] = EXPERTS | {key: 8}
 FAMILIES = ["llama", "mistral", "qwen2", "qwen3", "smollm3", "olmo2", "olmo3", "phi3", "gemma",
             "gemma2", "gemma3_text", "granite", "gpt_neox", "gpt2", "opt"]
 
 
-def make_model(family, folder, sequences, tokens):
+def make_model(family, folder, sequences, tokens, experts):
     keys = dict(OWN_KEYS[family] if family == "gpt2" else LLAMA_KEYS | OWN_KEYS.get(family, {}))
     keys = {key: value for key, value in keys.items() if value is not None}
     config = transformers.AutoConfig.for_model(family, vocab_size=8192, pad_token_id=0,
@@ -49,6 +58,8 @@ def make_model(family, folder, sequences, tokens):
     model.save_pretrained(folder)
     ids = numpy.random.default_rng(1).integers(3, 8192, (sequences, tokens))
     numpy.save(folder / "ids.npy", ids)
+    if experts is not None:
+        model.set_experts_implementation(experts)
     return model.base_model.eval(), torch.from_numpy(ids)
 
 
@@ -81,7 +92,9 @@ def main():
     parser.add_argument("--passes", type=int, default=3, help="per turn, with the warm-up")
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--tokens", type=int, default=256, help="per sequence")
-    parser.add_argument("--families", nargs="+", default=FAMILIES, choices=FAMILIES, metavar="FAMILY")
+    parser.add_argument("--families", nargs="+", default=FAMILIES, metavar="FAMILY",
+                        choices=[*FAMILIES, *OWN_KEYS])
+    parser.add_argument("--experts", help="experts implementation of transformers, such as eager")
     arguments = parser.parse_args()
     if arguments.passes < 2:
         parser.error("--passes must be at least 2")
@@ -95,7 +108,8 @@ def main():
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             count = arguments.passes * arguments.batch_size
-            model, ids = make_model(family, folder, count, arguments.tokens)
+            model, ids = make_model(family, folder, count, arguments.tokens,
+                                    arguments.experts)
             turns = [(transformers_rate(model, ids.split(arguments.batch_size)),
                       *our_rates(arguments, folder)) for _ in range(arguments.repeats)]
             peer, forward, _ = (statistics.median(rates) for rates in zip(*turns))
