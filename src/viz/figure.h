@@ -177,6 +177,7 @@ struct Figure {
   std::string colour_label;      ///< label of the heatmaps' colour bar
   /// Colour range of all heatmaps; unset: of the values, symmetric around 0 if they are signed.
   std::optional<std::pair<double, double>> colour_range;
+  bool logarithmic_colours = false;  ///< of a colour_range above 0; smaller values are clipped
   bool shares_y = false;  ///< all panels share one y range, numbered in the first column only
 };
 

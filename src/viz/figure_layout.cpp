@@ -135,7 +135,7 @@ HeatmapScale FigureLayout::heatmap_scale() const {
     return map != nullptr && map->is_signed;
   });
   const auto [low, high] = colour_range_of(figure_);
-  return {theme_.map_palette(is_signed), low, high};
+  return {theme_.map_palette(is_signed), low, high, figure_.logarithmic_colours};
 }
 
 void FigureLayout::add_panels() {

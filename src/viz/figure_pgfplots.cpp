@@ -271,7 +271,29 @@ void add_surroundings(std::string& tex, const Figure& figure, const FigureStyle&
 
 }  // namespace
 
-std::string figure_to_pgfplots(const Figure& figure, const FigureStyle& style) {
+namespace {
+
+/// Returns the figure with logarithms in place of the values of heatmaps, if its colours are
+/// logarithmic: pgfplots has linear colour bars only.
+Figure with_logarithms(Figure figure) {
+  if (!figure.logarithmic_colours) return figure;
+  const auto [low, high] = colour_range_of(figure);
+  for (FigurePanel& panel : figure.panels) {
+    if (auto* const map = std::get_if<HeatmapPanel>(&panel.content)) {
+      map->values = map->values.unaryExpr([low = low](double value) {
+        return std::isfinite(value) ? std::log10(std::max(value, low)) : value;
+      });
+    }
+  }
+  figure.colour_range = std::pair(std::log10(low), std::log10(high));
+  figure.colour_label += ", log10";
+  return figure;
+}
+
+}  // namespace
+
+std::string figure_to_pgfplots(const Figure& given, const FigureStyle& style) {
+  const Figure figure = with_logarithms(given);
   if (std::holds_alternative<TablePanel>(figure.panels.front().content)) {
     return tables_to_latex(figure);
   }

@@ -132,8 +132,12 @@ TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
   for (ResultRow& row : source.results.rows) row.erase(col::kHead);
   source.results.rows.erase(source.results.rows.begin() + 5, source.results.rows.end());
   source.results.rows.erase(source.results.rows.begin() + 2, source.results.rows.begin() + 4);
+  // First-order estimates far from the effects are drawn on request only.
   const Figure curves = make_figure(std::vector<FigureSource>{source}, {});
-  EXPECT_EQ(std::get<CurvePanel>(curves.panels.at(0).content).curves.size(), 2U);
+  EXPECT_EQ(std::get<CurvePanel>(curves.panels.at(0).content).curves.size(), 1U);
+  EXPECT_THAT(curves.note, HasSubstr("first-order estimates are not drawn: mean error 300 % of"));
+  const Figure both = make_figure(std::vector<FigureSource>{source}, {.measure = {"attribution"}});
+  EXPECT_EQ(std::get<CurvePanel>(both.panels.at(0).content).curves.size(), 2U);
 }
 
 TEST(HeatmapFiguresTest, SweepsOfRoutesHaveNoRowForLayerZero) {
@@ -191,7 +195,8 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   EXPECT_TRUE(std::isnan(std::get<HeatmapPanel>(cosines.panels[0].content).values(0, 39)));
   EXPECT_TRUE(std::get<HeatmapPanel>(cosines.panels[0].content).is_signed);
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
-  EXPECT_EQ(norms.note, "site: hidden; norms beyond the colour scale are clipped");
+  EXPECT_EQ(norms.note,
+            "site: hidden; norms beyond the colour scale are clipped, the largest is 103");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
   EXPECT_THAT(
       figure_refusal(sources, {.measure = {"curvature"}}),
@@ -214,7 +219,8 @@ TEST(HeatmapFiguresTest, AttentionOfASequenceHasAMapPerLayerAndHead) {
   EXPECT_DOUBLE_EQ(map.values(0, 3), 1.0 / 6.0) << "the last query is at the bottom";
   EXPECT_DOUBLE_EQ(map.values(4, 1), 0.5);
   EXPECT_TRUE(std::isnan(map.values(4, 2))) << "what comes is not seen";
-  EXPECT_EQ(figure.colour_range, std::pair(0.0, 1.0));
+  EXPECT_EQ(figure.colour_range, std::pair(1e-3, 1.0));
+  EXPECT_TRUE(figure.logarithmic_colours) << "most weights are far below that of a sink";
   EXPECT_EQ(make_figure(sources, {.layer = {2}, .head = {0}}).panels.size(), 1U);
   EXPECT_THAT(figure_refusal(sources, {.head = {2}}),
               HasSubstr("head: the results contain no head 2 (their heads: 0, 1)"));

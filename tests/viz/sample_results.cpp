@@ -235,7 +235,8 @@ FigureSource sample_similarity(int layers) {
                                        {col::kOtherLayer, m},
                                        {col::kCka, cka},
                                        {col::kCkaDebiased, cka},
-                                       {col::kProcrustes, 2.0 - 2.0 * cka}});
+                                       {col::kProcrustes, 2.0 - 2.0 * cka},
+                                       {col::kInfluence, 0.5 - 0.5 * cka}});
       }
     }
   }
@@ -366,6 +367,12 @@ FigureSource sample_attention_heads(int layers, int heads) {
   FigureSource source = begun("attention");
   for (const char* const label : kModels) {
     for (int l = 0; l < layers; ++l) {
+      source.results.rows.push_back({{col::kLabel, label},
+                                     {col::kSite, "attn.hook_pattern"},
+                                     {col::kLayer, l},
+                                     {col::kKind, "layer"},
+                                     {col::kMeasure, "sink_rate"},
+                                     {col::kMean, static_cast<double>(l) / layers}});
       for (int h = 0; h < heads; ++h) {
         const double share = label == kModels[0] ? (l + 1.0) / (layers + h) : 0.1 * h;
         for (const auto& [measure, mean] :

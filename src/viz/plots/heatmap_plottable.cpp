@@ -29,9 +29,16 @@ QString number_text(double value, int decimals) {
 
 }  // namespace
 
-Colour HeatmapScale::colour(double value) const {
-  return heatmap_colour(palette, (value - low) / (high - low));
+double HeatmapScale::place(double value) const {
+  if (!is_logarithmic) return (value - low) / (high - low);
+  return std::log(std::max(value, low) / low) / std::log(high / low);
 }
+
+double HeatmapScale::value(double place) const {
+  return is_logarithmic ? low * std::pow(high / low, place) : low + (high - low) * place;
+}
+
+Colour HeatmapScale::colour(double value) const { return heatmap_colour(palette, place(value)); }
 
 QRectF HeatmapPlottable::cell_rect(Eigen::Index row, Eigen::Index col) const {
   const auto x = static_cast<double>(col);
@@ -114,15 +121,15 @@ QImage HeatmapPlottable::image_of(const MatrixD& cells) {
   QImage image(static_cast<int>(cells.cols()), static_cast<int>(cells.rows()),
                QImage::Format_ARGB32);
   image.fill(Qt::transparent);
-  const double span = scale_.high - scale_.low;
-  const double steps = span > 0.0 ? (kColourSteps - 1.0) / span : 0.0;
+  const double steps = scale_.high > scale_.low ? kColourSteps - 1.0 : 0.0;
   for (Eigen::Index r = 0; r < cells.rows(); ++r) {
     auto* const line =
         reinterpret_cast<QRgb*>(image.scanLine(static_cast<int>(cells.rows() - 1 - r)));
     for (Eigen::Index c = 0; c < cells.cols(); ++c) {
       const double value = cells(r, c);
       if (!std::isfinite(value)) continue;
-      const double place = std::clamp((value - scale_.low) * steps, 0.0, kColourSteps - 1.0);
+      const double place =
+          steps > 0.0 ? std::clamp(scale_.place(value) * steps, 0.0, kColourSteps - 1.0) : 0.0;
       line[c] = colours_[static_cast<std::size_t>(place + 0.5)];
     }
   }

@@ -19,7 +19,12 @@ struct HeatmapScale {
   HeatmapPalette palette = HeatmapPalette::kViridis;
   double low = 0.0;
   double high = 1.0;
+  bool is_logarithmic = false;  ///< low > 0
 
+  /// Returns the place of a value between low and high, in [0, 1] if it is between them.
+  double place(double value) const;
+  /// Returns the value at a place.
+  double value(double place) const;
   /// @param value  finite.
   Colour colour(double value) const;
 };

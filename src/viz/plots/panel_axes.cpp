@@ -179,7 +179,7 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const 
   QCPAxis* const across = rect->axis(QCPAxis::atBottom);
   MatrixD ramp(kBarSteps, 1);
   for (int i = 0; i < kBarSteps; ++i) {
-    ramp(i, 0) = scale.low + (scale.high - scale.low) * (i + 0.5) / kBarSteps;
+    ramp(i, 0) = scale.value((i + 0.5) / kBarSteps);
   }
   new HeatmapPlottable(across, steps, {.values = ramp}, scale, theme.tick_font());
   across->setRange(-0.5, 0.5);
@@ -192,6 +192,10 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const 
   values->setVisible(true);
   values->grid()->setVisible(false);
   values->setTicker(QSharedPointer<QCPAxisTicker>(new EvenTicker));
+  if (scale.is_logarithmic) {
+    values->setScaleType(QCPAxis::stLogarithmic);
+    values->setTicker(QSharedPointer<QCPAxisTicker>(new QCPAxisTickerLog));
+  }
   values->setTickLabels(true);
   values->setTickLength(0, units(2));
   values->setLabelPadding(units(3));

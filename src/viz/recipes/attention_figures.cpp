@@ -14,6 +14,7 @@ constexpr int kWideColumns = 3;
 constexpr int kMostKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
 constexpr int kMostNumbered = 8;
+constexpr double kFaintest = 1e-3;  // weight of the first colour
 
 int place_of(const FigureRow& row, const Column& column) {
   return row.index(column, column == col::kLayer ? kMostLayers : kMostHeads);
@@ -159,7 +160,9 @@ Figure figure_of_attention(std::vector<FigurePanel> panels) {
   figure.name = "attention";
   figure.panel_aspect = 1.0;
   figure.colour_label = "attention";
-  figure.colour_range = std::pair(0.0, 1.0);
+  // Most weights are far below that of a sink.
+  figure.colour_range = std::pair(kFaintest, 1.0);
+  figure.logarithmic_colours = true;
   figure.panels = std::move(panels);
   return figure;
 }
@@ -208,6 +211,25 @@ Figure attention_heads_figure(FigureSources sources, const FigureOptions& option
   figure.colour_range = std::pair(0.0, largest > 0.0 ? largest : 1.0);
   figure.panel_aspect = 1.0;
   lay_out(figure, options, 0, kWideColumns);
+  return figure;
+}
+
+Figure attention_layers_figure(FigureSources sources, const FigureOptions& options) {
+  const std::string measure = one_measure(options, "attention-layers", "sink_rate",
+                                          {"sink_rate", "entropy", "effective_keys", "distance",
+                                           "first_share", "previous_share", "own_share"});
+  const FigureRows rows =
+      rows_with(attention_rows(sources, options, "layer", "they are from a different version"),
+                {{col::kMeasure, measure}});
+  throw_if<NothingToShow>(rows.empty(), "figure: no row contains the {} of a layer", measure);
+  Figure figure;
+  figure.panels.push_back(
+      layer_panel(rows, {.y_label = measure_name(measure)}, distinct(rows, col::kLabel), options));
+  if (measure == "sink_rate") {
+    figure.note = fmt::format("heads with more than {:g} of their attention on the first token",
+                              option_number(sources.front(), "sink_threshold", 0.3));
+  }
+  add_note(figure, intervals_note(figure, sources));
   return figure;
 }
 

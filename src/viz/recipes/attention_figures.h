@@ -30,6 +30,7 @@ Figure figure_of_routed_attention(std::vector<FigurePanel> panels);
 // Recipes; all_recipes() has their descriptions.
 
 Figure attention_figure(FigureSources sources, const FigureOptions& options);
+Figure attention_layers_figure(FigureSources sources, const FigureOptions& options);
 Figure attention_heads_figure(FigureSources sources, const FigureOptions& options);
 Figure attention_routed_figure(FigureSources sources, const FigureOptions& options);
 

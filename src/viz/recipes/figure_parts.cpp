@@ -12,7 +12,8 @@ std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& col
   if (columns.deviation.is_none()) return {row.number(columns.low), row.number(columns.high)};
   const double value = row.number(columns.value);
   const double deviation = row.number(columns.deviation);
-  return {value - deviation, value + deviation};
+  const auto [least, most] = columns.bounds;
+  return {std::max(least, value - deviation), std::min(most, value + deviation)};
 }
 
 /// Returns the bounds of a panel's rows, if they agree within each model; one line if all do.
@@ -42,7 +43,7 @@ bool is_spread_whole(const Curve& curve) {
   return true;
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kNames = {{
     {"relative_norm", "norm / median"},
     {"next_cosine", "cosine with next token"},
     {"entropy_contribution", "entropy contribution (nats)"},
@@ -62,6 +63,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kNames =
     {"rank_one_residual", "rank-one residual"},
     {"rank_one_residual_1inf", "rank-one residual (1,\xE2\x88\x9E)"},
     {"curvature", "curvature (degrees)"},
+    {"massive_share", "massive activations (fraction)"},
+    {"massive_token_share", "tokens with massive activations"},
     {"largest_to_median", "largest / median magnitude"},
     {"two_nn", "dimension (TwoNN)"},
     {"mle", "dimension (MLE)"},
@@ -74,6 +77,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kNames =
     {"kl_to_final", "KL to the final layer (nats)"},
     {"agreement", "same top token as the final layer"},
     {"loss", "loss (nats)"},
+    {"sink_rate", "sink rate (fraction of heads)"},
     {"gride", "dimension (GRIDE)"},
     {"mutual_knn", "mutual nearest neighbours"},
     {"imbalance", "information imbalance"},
@@ -88,7 +92,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kNames =
 /// One of each group of related geometry measures.
 constexpr std::array kUsual = {"effective_rank",    "participation_ratio", "anisotropy",
                                "rank_one_residual", "curvature",           "two_nn",
-                               "sequence_cosine"};
+                               "sequence_cosine",   "largest_to_median",   "top_share"};
 constexpr std::size_t kMany = 4;
 
 /// Returns the preset of `row`: its own, or the one in the options of its results.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "viz/recipes/figure_row.h"
@@ -46,6 +48,9 @@ struct LayerCurves {
   Column low = col::kCiLow;  ///< and high: of the band or error bars; may be none
   Column high = col::kCiHigh;
   Column deviation = {};  ///< instead of low and high: value -+ this column
+  /// Range of the value, which the ends of a deviation do not leave.
+  std::pair<double, double> bounds = {-std::numeric_limits<double>::infinity(),
+                                      std::numeric_limits<double>::infinity()};
   Curve::Spread spread = Curve::Spread::kBand;
   Column ceiling = {};  ///< column of a bound to draw, if all rows of a panel agree
   std::string ceiling_label = {};

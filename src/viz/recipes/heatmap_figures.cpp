@@ -88,8 +88,30 @@ void show_signs(Figure& figure) {
   }
 }
 
-/// Returns effect and first-order estimate of whole layers or sublayers.
-FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) {
+/// Mean error of first-order estimates, relative to the mean effect, from which they are not drawn.
+constexpr double kUselessError = 0.5;
+
+double error_of_attribution(const FigureRows& rows) {
+  double size = 0.0;
+  double error = 0.0;
+  for (const FigureRow& row : rows) {
+    if (!row.has(col::kAttribution)) continue;
+    size += std::abs(row.number(col::kEffect));
+    error += std::abs(row.number(col::kAttribution) - row.number(col::kEffect));
+  }
+  return size > 0.0 ? error / size : 0.0;
+}
+
+/// Returns effect and, with --measure attribution or if it is close, first-order estimate of whole
+/// layers or sublayers. @param note  on estimates that are omitted
+FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options, std::string& note) {
+  const double error = error_of_attribution(rows);
+  const bool draws_estimate = error < kUselessError || !options.measure.empty();
+  if (!draws_estimate) {
+    note =
+        fmt::format("first-order estimates are not drawn: mean error {:.0f} % of the mean effect",
+                    100.0 * error);
+  }
   FigurePanel panel{.x = {.label = "layer", .whole_numbers = true},
                     .y = {.label = "effect (nats per token)"}};
   CurvePanel curves;
@@ -99,9 +121,11 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options) 
     curves.curves.push_back(layer_curve(
         own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
         options.layer_base, part, model_style(model)));
+    const std::size_t colour = model++;
+    if (!draws_estimate) continue;
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
                                         options.layer_base, part + ", first order",
-                                        {model++, LinePattern::kDashed, MarkerShape::kNone, true}));
+                                        {colour, LinePattern::kDashed, MarkerShape::kNone, true}));
   }
   panel.content = std::move(curves);
   return panel;
@@ -195,9 +219,12 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
   figure.note = site_note(sites);
   figure.colour_label = measure_name(name);
   if (!is_signed) {
+    const double largest = colour_range_of(figure).second;
     figure.colour_range = norm_range(figure);
-    add_note(figure,
-             fmt::format("{} beyond the colour scale are clipped", is_lens ? "values" : "norms"));
+    if (largest > figure.colour_range->second) {
+      add_note(figure, fmt::format("{} beyond the colour scale are clipped, the largest is {:.3g}",
+                                   is_lens ? "values" : "norms", largest));
+    }
   }
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;
@@ -214,6 +241,7 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
       rows.empty(), "figure: the results contain no component; run lime-capture sweep --over");
   const std::string measure = one_measure(options, "sweep", "effect");
   Figure figure;
+  std::string omitted;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
@@ -223,7 +251,7 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
       if (across.is_none() && own.front().has(column)) across = column;
     }
     figure.panels.push_back(across.is_none()
-                                ? effect_curves(own, options)
+                                ? effect_curves(own, options, omitted)
                                 : effect_map(own, across, {measure}, options.layer_base));
     figure.panels.back().title = labels.size() > 1 ? label : "";
   }
@@ -236,6 +264,7 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   figure.note = !has_maps     ? intervals_note(figure, sources)
                 : has_crosses ? "crossed out: the interval contains 0"
                               : "";
+  add_note(figure, omitted);
   lay_out(figure, options, 0, 3);
   return figure;
 }

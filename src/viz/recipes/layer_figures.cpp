@@ -44,6 +44,39 @@ std::string bands_note(const Figure& figure, FigureSources sources) {
   return fmt::format("{} of {}", note, fmt::join(with, ", "));
 }
 
+/// A layer is a lone peak of a curve that is this many times the largest of the others, and beyond
+/// all intervals.
+constexpr double kPeak = 3.0;
+
+/// Limits the axis of panels in which one layer would flatten all others. @return a note on them
+std::string cut_lone_peaks(Figure& figure) {
+  std::string note;
+  for (FigurePanel& panel : figure.panels) {
+    auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    if (curves == nullptr || panel.y.logarithmic) continue;
+    std::vector<std::pair<double, double>> points;  // value and layer
+    double others = 0.0;                            // upper ends of all but the peak
+    for (const Curve& curve : curves->curves) {
+      for (std::size_t i = 0; i < curve.y.size(); ++i) {
+        if (std::isfinite(curve.y[i])) points.emplace_back(curve.y[i], curve.x[i]);
+      }
+    }
+    if (points.size() < 4 || std::ranges::min(points).first < 0.0) continue;
+    const auto peak = std::ranges::max(points);
+    for (const Curve& curve : curves->curves) {
+      for (std::size_t i = 0; i < curve.y.size(); ++i) {
+        if (curve.x[i] == peak.second || !std::isfinite(curve.y[i])) continue;
+        others = std::max(others, curve.low.empty() ? curve.y[i] : curve.high[i]);
+      }
+    }
+    if (!(others > 0.0) || peak.first < kPeak * others) continue;
+    panel.y.max = 1.15 * others;
+    note += fmt::format("{}{} of layer {:.0f} is {:.3g}, beyond the axis", note.empty() ? "" : "; ",
+                        panel.y.label, peak.second, peak.first);
+  }
+  return note;
+}
+
 constexpr std::array kControlPatterns = {LinePattern::kDotted, LinePattern::kDashDotted,
                                          LinePattern::kDashed};
 
@@ -77,6 +110,7 @@ std::vector<Curve> control_curves(const FigureRows& rows, const std::vector<std:
 FigurePanel accuracy_panel(const FigureRows& rows, const std::vector<std::string>& labels,
                            const std::vector<std::string>& controls, const FigureOptions& options) {
   const LayerCurves columns{.deviation = col::kStd,
+                            .bounds = {0.0, 1.0},
                             .spread = Curve::Spread::kBars,
                             .ceiling = col::kMajority,
                             .ceiling_label = "majority baseline",
@@ -201,7 +235,7 @@ Figure geometry_figure(FigureSources sources, const FigureOptions& options) {
   if (rows.empty()) throw NothingToShow("figure: no row contains a geometry measure");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   std::vector<std::string> sites = sites_of(rows);
-  // Six panels per site: only one site unless several are requested.
+  // Several panels per site: only one site unless several are requested.
   const bool has_more_sites = options.site.empty() && sites.size() > 1;
   if (has_more_sites) sites = {is_wanted(sites, "hidden") ? "hidden" : sites.front()};
   Figure figure;
@@ -216,6 +250,7 @@ Figure geometry_figure(FigureSources sources, const FigureOptions& options) {
         const FigureRows drawn = rows_with(part, {{col::kOver, over}});
         figure.panels.push_back(layer_panel(drawn, {.y_label = name}, labels, options));
         figure.panels.back().title = sites.size() > 1 ? site : "";
+        figure.panels.back().y.logarithmic = measure == "largest_to_median";
       }
     }
   }
@@ -223,6 +258,7 @@ Figure geometry_figure(FigureSources sources, const FigureOptions& options) {
   lay_out(figure, options, few, 3);
   figure.note = site_note(sites);
   add_note(figure, bands_note(figure, sources));
+  if (options.y_limits.empty() && !options.log_y) add_note(figure, cut_lone_peaks(figure));
   figure.panel_aspect = 0.75;
   return figure;
 }

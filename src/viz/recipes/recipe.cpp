@@ -13,7 +13,9 @@
 #include "viz/recipes/embedding_figure.h"
 #include "viz/recipes/figure_row.h"
 #include "viz/recipes/heatmap_figures.h"
+#include "viz/recipes/influence_figure.h"
 #include "viz/recipes/layer_figures.h"
+#include "viz/recipes/repeated_labels.h"
 #include "viz/recipes/router_figures.h"
 
 namespace lime {
@@ -260,6 +262,8 @@ std::vector<std::string> options_unread_by(const Recipe& recipe, const FigureOpt
 Figure make_figure(FigureSources sources, const FigureOptions& options) {
   options.validate();
   check_sources(sources, options);
+  const std::vector<FigureSource> distinct_sources = with_distinct_labels(sources);
+  sources = distinct_sources;
   Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   apply_axis_options(figure, options);
   figure.keeps_columns = options.columns > 0;
@@ -290,6 +294,9 @@ const std::vector<Recipe>& all_recipes() {
       recipe("similarity", {"similarity"},
              "similarity or distance between layers: CKA, Procrustes, influence, angle, neighbours",
              similarity_figure, {"measure"}),
+      recipe("influence", {"similarity"},
+             "block influence over layers: how much each block changes the residual stream",
+             influence_figure, {"measure"}),
       recipe("router-mean", {"router"},
              "fraction of each buffered layer in each layer's keys and values", router_mean_figure,
              {"weighting"}),
@@ -328,6 +335,9 @@ const std::vector<Recipe>& all_recipes() {
       recipe("attention-heads", {"attention"},
              "attention of the heads of each layer: entropy, distance, or fraction on a token",
              attention_heads_figure, {"layer", "head", "measure"}),
+      recipe("attention-layers", {"attention"},
+             "attention of each layer, mean over heads: sink rate, entropy, distance",
+             attention_layers_figure, {"layer", "measure"}),
       recipe("attention-routed", {"attention"},
              "buffered layers that one query reads from each key through the routers",
              attention_routed_figure, {"layer", "head"}),
