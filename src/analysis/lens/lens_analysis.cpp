@@ -254,6 +254,13 @@ Analysis prepare_lens(const LensOptions& options, const RunOptions& run) {
     shared->skipped = massive_rows_by("hidden", shared->captures, *options.captures.skip_massive);
   }
   Analysis analysis = analysis_of("lens", options, shared->captures);
+  if (options.captures.skip_massive) {
+    // Rows are not hidden, so that they would be reported as dominating.
+    analysis.notes.clear();
+    for (const ChosenCapture& capture : shared->captures) {
+      std::ranges::copy(capture.notes, std::back_inserter(analysis.notes));
+    }
+  }
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
     const ChosenCapture& capture = shared->captures[place.capture];
     unit.identity = capture.identity;
