@@ -123,9 +123,9 @@ TEST(HeatmapFiguresTest, SweepsAreMapsWithCrossedCellsOrCurves) {
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {.layer_base = 1});
   ASSERT_EQ(figure.panels.size(), 1U);
   const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
-  EXPECT_DOUBLE_EQ(map.values(0, 2), 1.2) << "rows count from the bottom, layer 0 is on top";
+  EXPECT_DOUBLE_EQ(map.values(0, 2), 0.2) << "layer 0 is at the bottom, as in every heatmap";
   ASSERT_EQ(map.marks.size(), 1U);
-  EXPECT_EQ(map.marks[0].row, 1);
+  EXPECT_EQ(map.marks[0].row, 0);
   EXPECT_EQ(map.marks[0].col, 0);
   EXPECT_EQ(figure.panels[0].x.label, "head");
   EXPECT_EQ(figure.panels[0].x.ticks.front().label, "1") << "heads count like layers";
@@ -155,10 +155,10 @@ TEST(HeatmapFiguresTest, SweepsOfRoutesHaveNoRowForLayerZero) {
   const Figure figure = make_figure(std::vector<FigureSource>{source}, {.layer_base = 1});
   const auto& map = std::get<HeatmapPanel>(figure.panels.at(0).content);
   ASSERT_EQ(map.values.rows(), 3);
-  EXPECT_DOUBLE_EQ(map.values(2, 1), 11.0) << "layer 1 is on top";
-  EXPECT_DOUBLE_EQ(map.values(0, 3), 33.0);
+  EXPECT_DOUBLE_EQ(map.values(0, 1), 11.0) << "layer 1 is at the bottom";
+  EXPECT_DOUBLE_EQ(map.values(2, 3), 33.0);
   EXPECT_EQ(figure.panels[0].y.ticks.front().label, "2");
-  EXPECT_DOUBLE_EQ(figure.panels[0].y.ticks.front().at, 2.0);
+  EXPECT_DOUBLE_EQ(figure.panels[0].y.ticks.front().at, 0.0);
 }
 
 TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {

@@ -110,12 +110,12 @@ Figure sweepFigure(const Results& results, int layer_base) {
 const ResultRow* sweptRouteAt(const Results& results, const FigureHit& hit) {
   if (!hit.cell) return nullptr;
   const auto is_route = [](const ResultRow& row) { return row.has(col::kSource); };
-  std::int64_t last = 0;  // the layer at the bottom
+  std::int64_t first = kMostLayers;  // the layer at the bottom
   for (const ResultRow& row : results.rows) {
-    if (is_route(row)) last = std::max(last, row.integer(col::kLayer));
+    if (is_route(row)) first = std::min(first, row.integer(col::kLayer));
   }
   const auto found = std::ranges::find_if(results.rows, [&](const ResultRow& row) {
-    return is_route(row) && last - row.integer(col::kLayer) == hit.cell->row &&
+    return is_route(row) && row.integer(col::kLayer) - first == hit.cell->row &&
            row.integer(col::kSource) == hit.cell->col;
   });
   return found == results.rows.end() ? nullptr : &*found;

@@ -140,7 +140,6 @@ FigurePanel effect_map(const FigureRows& rows, const Column& across, const Colum
   RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
                          across == col::kPosition ? 0 : layer_base, kMostTokens);
   RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
-  y.side.is_downward = true;
   // Layer 0 has no routes.
   const int first = std::ranges::min(distinct_values(
       rows, [](const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }));

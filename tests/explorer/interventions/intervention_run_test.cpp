@@ -312,13 +312,13 @@ TEST_F(InterventionsViewTest, AblatesEveryRouteInTurn) {
   const auto map = std::get<HeatmapPanel>(pane.plot().figure()->panels[0].content);
   EXPECT_TRUE(map.marks.empty()) << "two lines have no intervals";
   // The cell is the change of the loss that a run with the edit has.
-  click(pane.plot(), 0, 1);  // of layers 2 (at the bottom) and 1
+  click(pane.plot(), 1, 1);  // of layers 2 (on top) and 1
   EXPECT_EQ(workspace_.selection().layer, 2);
   EXPECT_EQ(workspace_.selection().source_layer, 1);
   EXPECT_EQ(map.values.rows(), 2) << "layer 0 has no routes";
-  click(pane.plot(), 1, 0);
+  click(pane.plot(), 0, 0);
   EXPECT_EQ(workspace_.selection().layer, 1);
-  click(pane.plot(), 0, 1);
+  click(pane.plot(), 1, 1);
   button("Ablate").click();
   QStringList started;
   QObject::connect(&jobs_, &JobRunner::jobAdded,
@@ -328,8 +328,8 @@ TEST_F(InterventionsViewTest, AblatesEveryRouteInTurn) {
   EXPECT_FALSE(started.contains("Ablating every route")) << "the text is the same";
   double change = 0.0;
   for (const LineScore& line : view_.interventions().score()->lines) change += line.change() / 2.0;
-  EXPECT_NEAR(map.values(0, 1), change, 1e-4);
-  QTest::mouseMove(&pane.plot(), pane.plot().toPixel(0, QPointF(1, 0)).toPoint());
+  EXPECT_NEAR(map.values(1, 1), change, 1e-4);
+  QTest::mouseMove(&pane.plot(), pane.plot().toPixel(0, QPointF(1, 1)).toPoint());
   EXPECT_TRUE(status_.startsWith("without the route from layer 1 to layer 2: loss "))
       << status_.toStdString();
   const QStringList commands = view_.commandLines();
