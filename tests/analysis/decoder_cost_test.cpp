@@ -67,6 +67,22 @@ TEST(DecoderCostTest, SlidingWindowsBoundTheCache) {
   EXPECT_THROW(decoder_cost(config), FormatError);
 }
 
+/// Mixtral 8x7B: 46.7 billion parameters, of which a token passes 12.9.
+TEST(DecoderCostTest, ATokenPassesOnlyItsExperts) {
+  const ModelConfig mixtral = make_model_config("mixtral",
+                                                {{"vocab_size", 32000},
+                                                 {"hidden_size", 4096},
+                                                 {"intermediate_size", 14336},
+                                                 {"num_hidden_layers", 32},
+                                                 {"num_attention_heads", 32},
+                                                 {"num_key_value_heads", 8}},
+                                                "test");
+  const DecoderCost cost = decoder_cost(mixtral, 1);
+  EXPECT_EQ(cost.parameters, 46702792704);
+  // Without the embedding, which is looked up, and the norms.
+  EXPECT_EQ(cost.linear, 12879925248.0 - 32000.0 * 4096.0 - 65.0 * 4096.0);
+}
+
 TEST(DecoderCostTest, RoutersOfFewLayersCostLess) {
   ModelConfig config = paper_config("lime", 8);
   config.lime = {.router = RouterKind::kLast, .j = 2};

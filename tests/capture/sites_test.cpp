@@ -60,6 +60,32 @@ TEST(SitesTest, PlansOneDatasetPerSiteAndLayer) {
   EXPECT_EQ(activations[3].dim, 48);
 }
 
+TEST(SitesTest, TakesTheLayersThatHaveASite) {
+  ModelConfig config = grouped_query_config();
+  const auto plan = [&](const std::string& site, const std::string& layers) {
+    return plan_activations(find_sites({site}), LayerSelection::parse(layers), config);
+  };
+  const auto refusal = [&](const std::string& site, const std::string& layers) {
+    return testing::refusal_of<InvalidArgument>([&] { plan(site, layers); });
+  };
+  EXPECT_EQ(refusal("mlp.hook_router_logits", "all"),
+            "sites: no selected layer of 'llama' has 'mlp.hook_router_logits': it needs a mixture "
+            "of experts");
+  config.spec.experts =
+      ExpertsSpec{.num_experts = 5, .num_experts_per_tok = 2, .intermediate_size = 7};
+  config.spec.layers = {{}, {.is_dense = true}, {}};
+  const auto logits = plan("mlp.hook_router_logits", "all");
+  ASSERT_EQ(logits.size(), 2U);
+  EXPECT_EQ(logits[1].layer, 2);
+  EXPECT_EQ(logits[1].dim, 5);
+  EXPECT_EQ(plan("mlp.hook_expert_indices", "0").front().dim, 2);
+  const auto post = plan("mlp.hook_post", "all");
+  ASSERT_EQ(post.size(), 1U);
+  EXPECT_EQ(post.front().layer, 1);
+  EXPECT_EQ(post.front().dim, 96);
+  EXPECT_THAT(refusal("mlp.hook_post", "0"), HasSubstr("no selected layer of"));
+}
+
 TEST(SitesTest, PatternsHaveRoomForEveryHeadAndKey) {
   const std::vector<CaptureSite> sites = find_sites({"hidden", "attn.hook_pattern"});
   auto activations = plan_activations(sites, LayerSelection::parse("1"), grouped_query_config());
