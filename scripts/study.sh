@@ -52,17 +52,18 @@ text=${text:-$data/text/fineweb-edu-sample.txt}
 
 # Sizes of the page: intervals over 24 sequences, minutes of CPU time.
 sequences=24 length=512            # captures of all layers
-sweep_length=32 head_length=16     # tokens of a sequence in the sweeps of layers and of heads
+sweep_length=32 head_length=16     # tokens of a sequence in the sweeps: of layers, of sublayers and heads
 lens_length=128                    # of the logit lens: each layer costs a product with the vocabulary
 lens_layers=3,11,19,27,29 tuned_layers=11,19
 words_sequences=40 words_rows=100  # text searched for the words, rows of each word
 pairs=20 probe_pairs=50            # minimal pairs of each task: zero-shot, probes
 items=25                           # items of each benchmark
+massive_layer=11 quantised_layers=3,11,20,29
 tsne_layers=0,11,29 similarity_layers=0,3,10,11,20,28,29
 if [[ -n $toy ]]; then
   sequences=6 length=32 sweep_length=16 head_length=8 lens_length=32 lens_layers=0,1
   tuned_layers=0,1 words_sequences=200 words_rows=40 pairs=10 probe_pairs=10 items=5 tsne_layers=0,1
-  similarity_layers=0-5
+  similarity_layers=0-5 massive_layer=1 quantised_layers=0,1
 fi
 
 for program in lime-capture lime-metrics lime-figure lime-eval lime-generate; do
@@ -100,10 +101,14 @@ finished() {  # NAME KEY
 
 # step NAME COMMAND...: runs the command unless it is finished; stdout goes to OUT/NAME.txt
 step() {
-  local name=$1 key
+  local name=$1 key lock
   shift
   key=$(key_of "$@")
+  # Two runs with the same folder share the work: one waits for the step of the other.
+  exec {lock}>"$out/finished/.$name.lock"
+  flock "$lock"
   if finished "$name" "$key"; then
+    exec {lock}>&-
     return 0
   fi
   echo "   $name"
@@ -121,6 +126,7 @@ step() {
   [[ -s $log ]] || rm -f "$log"
   printf '%s' "$key" >"$out/finished/.$name.part"
   mv "$out/finished/.$name.part" "$out/finished/$name"
+  exec {lock}>&-
 }
 
 # capture NAME OPTION...: a capture of the model, OUT/NAME.h5; resumes the one of the same command
@@ -241,14 +247,21 @@ fi
 if selected sweep; then
   sweep() {  # NAME TOKENS COMPONENTS
     step "$1" "$bin/lime-capture" sweep --checkpoint "$model" "${label[@]}" --text "$text" \
-      --seq-len "$2" --max-sequences "$sequences" --over "$3" -o "$out/$1.json"
+      --seq-len "$2" --max-sequences "$sequences" --batch-size "$sequences" --over "$3" -o "$out/$1.json"
   }
-  sweep sweep-layers "$sweep_length" layers
-  sweep sweep-sublayers "$sweep_length" sublayers
-  sweep sweep-heads "$head_length" heads
   # Block influence on the text of the sweep.
   capture influence --text "$text" --seq-len "$sweep_length" --max-sequences "$sequences" --sites hidden
   measure influence similarity "$out/influence.h5" "${label[@]}" --measure change
+  sweep sweep-layers "$sweep_length" layers
+  # Block 11, which writes the massive activation, skipped at the first position only, and at all others.
+  for part in "first 0" "others 1-$((sweep_length - 1))"; do
+    step "edit-${part% *}" "$bin/lime-capture" sweep --checkpoint "$model" "${label[@]}" --text "$text" \
+      --seq-len "$sweep_length" --max-sequences "$sequences" --batch-size "$sequences" \
+      --edit "zero hook_attn_out layers=$massive_layer positions=${part#* }" \
+      --edit "zero hook_mlp_out layers=$massive_layer positions=${part#* }" -o "$out/edit-${part% *}.json"
+  done
+  sweep sweep-sublayers "$head_length" sublayers
+  sweep sweep-heads "$head_length" heads
 fi
 
 if selected lens; then
@@ -326,21 +339,27 @@ if selected quantisation; then
   else
     source_type=$(basename "${model%.gguf}" | sed 's/.*[.-]//')
     captures=() lenses=() labels=()
+    last=${lens_layers##*,}
     for type in F16 Q8_0 Q4_1 Q4_0; do
+      labels+=("$type")
       if [[ $type == "$source_type" ]]; then
-        file=$model
-      else
-        file=$out/quantised/$type.gguf
-        step "quantise-$type" "$python" bench/study/requantise.py "$model" "$type" -o "$file"
+        capture lens "${lens_input[@]}" --sites logit_lens --layers "$lens_layers"
+        captures+=("$base") lenses+=("$out/lens.h5")
+        continue
       fi
+      file=$out/quantised/$type.gguf
+      step "quantise-$type" "$python" bench/study/requantise.py "$model" "$type" -o "$file"
       capture_of "$file" "$type" "${input[@]}" --sites values,hidden
-      capture_of "$file" "lens-$type" "${lens_input[@]}" --sites logit_lens --layers 29
-      captures+=("$out/$type.h5") lenses+=("$out/lens-$type.h5") labels+=("$type")
+      capture_of "$file" "lens-$type" "${lens_input[@]}" --sites logit_lens --layers "$last"
+      captures+=("$out/$type.h5") lenses+=("$out/lens-$type.h5")
     done
-    measure quantised-entropy entropy "${captures[@]}" --label "${labels[@]}" --site values,hidden --compare first
+    measure quantised-entropy entropy "${captures[@]}" --label "${labels[@]}" --site values,hidden \
+      --layer "$quantised_layers" --compare first
     measure quantised-raw entropy "${captures[@]}" --label "${labels[@]}" --preset raw --skip-massive 4 \
-      --site hidden --compare first
-    measure quantised-lens lens "${lenses[@]}" --label "${labels[@]}" --compare first
+      --site hidden --layer "$quantised_layers" --compare first
+    measure quantised-first geometry "${captures[@]}" --label "${labels[@]}" --site hidden \
+      --layer "$quantised_layers" --measure first-token --compare first
+    measure quantised-lens lens "${lenses[@]}" --label "${labels[@]}" --layer "$last" --compare first
   fi
 fi
 

@@ -74,6 +74,27 @@ def participation(rows):
     return numpy.trace(covariance) ** 2 / (covariance**2).sum()
 
 
+def long_rows(squares):
+    """Returns the rows of at least 4 times the median length; of an even number of rows, the lower median."""
+    return squares >= 16 * numpy.percentile(squares, 50, method="lower")
+
+
+def outliers(rows):
+    """Returns the mask of massive tokens and the outlier dimensions, as docs/collapse.md defines them.
+
+    Lengths are those of the rows, of their distances from the mean of the others, and both without outlier dimensions.
+    """
+    massive = long_rows((rows**2).sum(1))
+    massive = massive | long_rows(((rows - rows[~massive].mean(0)) ** 2).sum(1))
+    others = rows[~massive]
+    squares, variance = (others**2).mean(0), others.var(0)
+    wide = [moment >= 16 * numpy.percentile(moment, 50, method="lower") for moment in (squares, variance)]
+    share = numpy.maximum(squares / squares.sum(), variance / variance.sum())
+    dimensions = [j for j in numpy.argsort(-share) if wide[0][j] or wide[1][j]][:5]
+    rest, mean = numpy.delete(rows, dimensions, 1), numpy.delete(others.mean(0), dimensions)
+    return massive | long_rows((rest**2).sum(1)) | long_rows(((rest - mean) ** 2).sum(1)), dimensions
+
+
 def check_collapse(add, out, capture):
     results = Results(out / "collapse.json")
     numbers = {name: [] for name in ("massive_tokens", "massive_share", "largest_ratio", "participation",
@@ -81,18 +102,15 @@ def check_collapse(add, out, capture):
     for layer in capture.layers("hidden"):
         rows = capture.rows("hidden", layer)
         squares = (rows**2).sum(1)
-        ratio = numpy.sqrt(squares / numpy.median(squares))
-        massive = ratio >= 4
+        massive, dimensions = outliers(rows)
         rest = rows[~massive]
-        scale = numpy.sqrt((rest**2).mean(0))
-        order = numpy.argsort(-scale)[:5]
-        outliers = order[scale[order] >= 4 * numpy.median(scale)]
         row = [row for row in results.rows if row["layer"] == layer and row.get("kind") != "range"][0]
         for name, value in (("massive_tokens", massive.sum()),
                             ("massive_share", squares[massive].sum() / squares.sum()),
-                            ("largest_ratio", ratio.max()), ("participation", participation(rows)),
+                            ("largest_ratio", (squares.max() / numpy.percentile(squares, 50, method="lower")) ** 0.5),
+                            ("participation", participation(rows)),
                             ("participation_without_tokens", participation(rest)),
-                            ("dimension_share", (rest[:, outliers] ** 2).sum() / (rest**2).sum())):
+                            ("dimension_share", (rest[:, dimensions] ** 2).sum() / (rest**2).sum())):
             numbers[name].append((row[name], value))
     for name, pairs in numbers.items():
         add(f"collapse, `{name}`, 30 layers", "numpy", pairs)
@@ -111,7 +129,8 @@ def check_geometry(add, out, capture):
         for name, value in (("effective_rank", numpy.exp(-(q * numpy.log(q)).sum())),
                             ("participation_ratio", participation(rows)),
                             ("anisotropy", ((unit.sum(0) ** 2).sum() - n) / (n * (n - 1))),
-                            ("first_norm_ratio", numpy.mean([norm[0] / numpy.median(norm) for norm in norms]))):
+                            ("first_norm_ratio", numpy.mean([norm[0] / numpy.percentile(norm, 50, method="lower")
+                                                            for norm in norms]))):
             numbers[name].append((results.find(layer=layer, measure=name)["mean"], value))
     for name, pairs in numbers.items():
         add(f"geometry, `{name}`", "numpy", pairs)
@@ -226,7 +245,8 @@ def check_benchmarks(add, out):
 
 
 def check_quantised(add, out):
-    captures = {name: Capture(out / f"{name}.h5") for name in ("F16", "Q8_0", "Q4_1", "Q4_0")}
+    names = {"F16": "F16", "Q8_0": "Q8_0", "Q4_1": "base", "Q4_0": "Q4_0"}
+    captures = {name: Capture(out / f"{file}.h5") for name, file in names.items()}
     results = Results(out / "quantised-entropy.json")
     differences, bounds = [], []
     for layer in (3, 11, 29):

@@ -91,32 +91,54 @@ def zero(_, __, result):
     return (torch.zeros_like(result[0]), *result[1:]) if isinstance(result, tuple) else torch.zeros_like(result)
 
 
+def swept(out, name):
+    """Returns the results of a sweep and the ids of its sequences: cut from the text of the influence capture."""
+    path = out / f"{name}.json"
+    results, length = Results(path), json.loads(path.read_text())["options"]["seq_len"]
+    stream = numpy.concatenate(Capture(out / "influence.h5").ids())
+    return results, [stream[i * length:(i + 1) * length] for i in range(results.find(part="original")["n"])]
+
+
 def check_sweeps(add, out, model):
-    ids = Capture(out / "influence.h5").ids()
-    length = Results(out / "sweep-heads.json").find(part="original")["n"]
-    base = losses(model, ids)
-    layers, sublayers = Results(out / "sweep-layers.json"), Results(out / "sweep-sublayers.json")
+    layers, ids = swept(out, "sweep-layers")
+    base, compared = losses(model, ids), []
     add("loss of the original model", "transformers", [(layers.find(part="original")["loss"], base.mean())])
-    compared = []
     for layer in (0, 11, 16, 29):
         block = model.model.layers[layer]
         with hooked([(block.self_attn, zero), (block.mlp, zero)]):
             compared.append((layers.find(part="layer", layer=layer)["effect"], (losses(model, ids) - base).mean()))
     add("effect of skipping layers 0, 11, 16, 29 on the loss", "transformers with hooks", compared)
+
+
+def check_edits(add, out, model):
+    """Block 11 adds nothing at the first position, or at all others."""
     compared = []
+    for name, positions in (("edit-first", slice(0, 1)), ("edit-others", slice(1, None))):
+        results, ids = swept(out, name)
+
+        def without(_, __, result, positions=positions):
+            changed = first(result).clone()
+            changed[:, positions] = 0
+            return (changed, *result[1:]) if isinstance(result, tuple) else changed
+
+        block = model.model.layers[11]
+        with hooked([(block.self_attn, without), (block.mlp, without)]):
+            compared.append((results.find(part="edits")["loss"], losses(model, ids).mean()))
+    add("loss with block 11 skipped at position 0, and at all others", "transformers with hooks", compared)
+
+
+def check_sublayers(add, out, model):
+    sublayers, ids = swept(out, "sweep-sublayers")
+    base, compared = losses(model, ids), []
     for layer, part in ((0, "mlp"), (11, "mlp"), (11, "attention"), (29, "attention")):
         block = model.model.layers[layer]
         with hooked([(block.mlp if part == "mlp" else block.self_attn, zero)]):
             compared.append((sublayers.find(part=part, layer=layer)["effect"], (losses(model, ids) - base).mean()))
     add("effect of skipping four sublayers", "transformers with hooks", compared)
-    check_heads(add, out, model, length)
 
 
-def check_heads(add, out, model, sequences):
-    heads = Results(out / "sweep-heads.json")
-    length = json.loads((out / "sweep-heads.json").read_text())["options"]["seq_len"]
-    stream = numpy.concatenate(Capture(out / "influence.h5").ids())
-    ids = [stream[i * length:(i + 1) * length] for i in range(sequences)]
+def check_heads(add, out, model):
+    heads, ids = swept(out, "sweep-heads")
     base, compared = losses(model, ids), []
     dim = model.config.hidden_size // model.config.num_attention_heads
     strongest = sorted((row for row in heads.rows if row["part"] == "head"), key=lambda row: -abs(row["effect"]))
@@ -143,17 +165,17 @@ def lens_columns(logs, last, ids):
     return kl.numpy(), -(logs.exp() * logs).sum(1).numpy(), -right.numpy()
 
 
-def check_lens(add, out, model, sequences):
+def check_lens(add, out, model):
+    """The first sequence: its tokens have the same context in both captures."""
     base, lens = Capture(out / "base.h5"), Capture(out / "lens.h5")
+    end, ids = lens.offsets[1], lens.ids()[0]
     columns = {0: [], 1: [], 3: []}
-    for number in range(sequences):
-        begin, end = base.offsets[number], base.offsets[number + 1]
-        last = distributions(model, base.file["activations/hidden/029"][begin:end])
-        for layer in lens.layers("logit_lens"):
-            logs = distributions(model, base.file[f"activations/hidden/{layer:03}"][begin:end])
-            rows = lens.file[f"activations/logit_lens/{layer:03}"][begin:end]
-            for column, values in zip(columns, lens_columns(logs, last, base.ids()[number])):
-                columns[column] += zip(rows[:len(values), column], values)
+    last = distributions(model, base.file["activations/hidden/029"][:end])
+    for layer in lens.layers("logit_lens"):
+        logs = distributions(model, base.file[f"activations/hidden/{layer:03}"][:end])
+        rows = lens.file[f"activations/logit_lens/{layer:03}"][:end]
+        for column, values in zip(columns, lens_columns(logs, last, ids)):
+            columns[column] += zip(rows[:len(values), column], values)
     for column, name in ((0, "divergence from the final layer"), (1, "entropy"), (3, "loss")):
         add(f"logit lens, {name} of each token", "transformers", columns[column])
 
@@ -246,10 +268,9 @@ def check_quantised(add, out, paths, sequences):
         compared += zip(ours, losses(model, ids))
         streams = []
         with hooked([(model.model.layers[11], lambda _, __, result: streams.append(first(result)[0].numpy()))]):
-            losses(model, ids)
-        for number, stream in enumerate(streams):
-            rows = base.file["activations/hidden/011"][base.offsets[number]:base.offsets[number + 1]]
-            hidden.append((relative(rows, stream), 0))
+            losses(model, ids[:1])
+        # The first tokens have the same context in both captures.
+        hidden.append((relative(base.file["activations/hidden/011"][:len(ids[0])], streams[0]), 0))
     add(f"loss of {sequences} sequences in {', '.join(paths)}", "transformers", compared)
     add("hidden states of layer 11 of these: largest relative error of a row", "transformers", hidden)
 
@@ -265,8 +286,11 @@ def main():
     model = load(arguments.model)
     tokenizer = AutoTokenizer.from_pretrained(arguments.model.parent, gguf_file=arguments.model.name)
     report.run("activations", check_activations, out, model, count)
-    report.run("sweeps", check_sweeps, out, model)
-    report.run("lens", check_lens, out, model, count)
+    report.run("layers", check_sweeps, out, model)
+    report.run("edits", check_edits, out, model)
+    report.run("sublayers", check_sublayers, out, model)
+    report.run("heads", check_heads, out, model)
+    report.run("lens", check_lens, out, model)
     report.run("tuned lens", check_tuned_lens, out, model)
     report.run("blimp scores", check_blimp, out, model, tokenizer, arguments.items)
     report.run("benchmark scores", check_benchmarks, out, model, tokenizer, 2 * arguments.items)
