@@ -77,6 +77,12 @@ TEST(CollapseFigureTest, MarksNothingWithoutACliff) {
   EXPECT_EQ(figure.note.find("cliff"), std::string::npos);
 }
 
+TEST(CollapseFigureTest, AChangeBetweenLayersWithoutACauseIsNoCliff) {
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{collapse_results({20, 65, 60, 15})}, {});
+  EXPECT_TRUE(first_curve(figure, 1).stars.empty());
+}
+
 TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
   const Results results = collapse_results({60, 65, 1, 1, 5, 50}).results;
   const std::vector<RangeMark> marks = collapse_marks(results, "model", "hidden", 1);

@@ -48,7 +48,7 @@ FigurePanel cause_panel(const FigureRows& rows, const std::vector<CauseCurve>& c
   return panel;
 }
 
-/// The layer before which the participation ratio changes most.
+/// The layer before which the participation ratio changes most, if the lower side has a cause.
 struct Cliff {
   std::size_t at = 0;  ///< index of its row
   bool falls = false;
@@ -62,11 +62,11 @@ std::optional<Cliff> cliff_of(const FigureRows& rows) {
     const double before = rows[i - 1].number(col::kParticipation);
     const double after = rows[i].number(col::kParticipation);
     const double change = std::abs(std::log(after / before));
-    if (!(change > largest)) continue;
-    largest = change;
     const bool falls = after < before;
-    const std::string& verdict = rows[falls ? i : i - 1].text(col::kVerdict);
-    cliff = {i, falls, verdict == kNoCause ? "no cause" : verdict};
+    const std::string& cause = rows[falls ? i : i - 1].text(col::kVerdict);
+    if (!(change > largest) || cause == kNoCause) continue;
+    largest = change;
+    cliff = {i, falls, cause};
   }
   return cliff;
 }
