@@ -187,12 +187,12 @@ struct TensorNames {
   std::string expert_gate = "gate_proj";
   std::string expert_up = "up_proj";
   std::string expert_down = "down_proj";
-  /// Packed experts, with `.weight` if the file has it; the names of a bias end in `_bias`.
+  /// Packed experts; a bias has `.bias` in place of the file's `.weight`, else it adds `_bias`.
   std::string packed_gate_up = "mlp.experts.gate_up_proj";
   std::string packed_gate = {};  ///< of ExpertLayout::kPackedParts
   std::string packed_up = {};
   std::string packed_down = "mlp.experts.down_proj";
-  std::string shared_expert = "mlp.shared_expert";  ///< prefix of gate_proj, up_proj, down_proj
+  std::string shared_expert = "mlp.shared_expert.{}_proj";  ///< of its gate, up and down
   std::string shared_expert_gate = "mlp.shared_expert_gate";
   std::string final_norm = "norm";
   std::string output = "lm_head";

@@ -319,10 +319,11 @@ class SpecList {
     if (!experts.shared_intermediate_size) return;
     const Size shared = *experts.shared_intermediate_size;
     for (const auto& [part, name, outputs, inputs] :
-         {std::tuple(Part::kGate, "gate_proj", shared, hidden),
-          std::tuple(Part::kUp, "up_proj", shared, hidden),
-          std::tuple(Part::kDown, "down_proj", hidden, shared)}) {
-      add_linear(part, fmt::format("{}.{}", names.shared_expert, name), outputs, inputs, false);
+         {std::tuple(Part::kGate, "gate", shared, hidden),
+          std::tuple(Part::kUp, "up", shared, hidden),
+          std::tuple(Part::kDown, "down", hidden, shared)}) {
+      add_linear(part, fmt::format(fmt::runtime(names.shared_expert), name), outputs, inputs,
+                 false);
     }
     add_linear(Part::kSharedExpertGate, names.shared_expert_gate, 1, hidden, false);
   }
@@ -332,6 +333,13 @@ class SpecList {
   Size layer_ = -1;
   std::vector<ParameterSpec> specs_;
 };
+
+/// Returns the name of the bias of packed experts: `ffn_up_exps.bias`, or `gate_up_proj_bias`.
+std::string bias_name(const std::string& weight) {
+  constexpr std::string_view kWeight = ".weight";
+  if (!weight.ends_with(kWeight)) return weight + "_bias";
+  return weight.substr(0, weight.size() - kWeight.size()) + ".bias";
+}
 
 }  // namespace
 
@@ -351,7 +359,7 @@ StoredPlace packed_place(const ModelConfig& config, const ParameterSpec& spec,
                      : parts == 2                     ? names.packed_gate_up
                      : spec.part == Part::kExpertGate ? names.packed_gate
                                                       : names.packed_up;
-  if (is_bias) name += "_bias";
+  if (is_bias) name = bias_name(name);
   StoredPlace place{.name = layer_parameter(config, spec.layer, name), .shape = {}};
   place.offset = spec.expert * parts * rows * columns;
   if (is_bias) {

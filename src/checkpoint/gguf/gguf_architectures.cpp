@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "checkpoint/gguf/gguf_experts.h"
+
 namespace lime {
 namespace {
 
@@ -52,14 +54,56 @@ void add_llama(const GgufMetadata& data, Json& json) {
   add_biases(data, json);
 }
 
-void add_granite(const GgufMetadata& data, Json& json) {
-  add_llama(data, json);
+/// Mixtral is the architecture of LLaMA with experts.
+void add_llama_or_mixtral(const GgufMetadata& data, Json& json) {
+  if (!has_gguf_experts(data)) return add_llama(data, json);
+  add_llama_keys(data, json);
+  add_gguf_experts(data, "num_local_experts", json);
+}
+
+void add_olmoe(const GgufMetadata& data, Json& json) {
+  add_llama_keys(data, json);
+  add_gguf_experts(data, "num_experts", json);
+}
+
+void add_qwen2_moe(const GgufMetadata& data, Json& json) {
+  add_llama_keys(data, json);
+  json["qkv_bias"] = data.has(kQueryBias);
+  add_gguf_experts(data, "num_experts", json);
+  add_gguf_expert_width(data, json);
+  const auto shared = data.size("expert_shared_feed_forward_length");
+  json["shared_expert_intermediate_size"] =
+      shared ? *shared : data.required_size("feed_forward_length");
+}
+
+void add_qwen3_moe(const GgufMetadata& data, Json& json) {
+  add_llama_keys(data, json);
+  json["attention_bias"] = data.has(kOutputBias);
+  json["norm_topk_prob"] = true;  // of the released models, and of llama.cpp
+  add_gguf_experts(data, "num_experts", json);
+  add_gguf_expert_width(data, json);
+}
+
+void add_granite_keys(const GgufMetadata& data, Json& json) {
+  refuse_granite_variants(data);
+  add_llama_keys(data, json);
   for (const auto& [key, name] : {std::pair("attention_multiplier", "attention.scale"),
                                   std::pair("embedding_multiplier", "embedding_scale"),
                                   std::pair("residual_multiplier", "residual_scale"),
                                   std::pair("logits_scaling", "logit_scale")}) {
     if (const auto value = data.number(name)) json[key] = *value;
   }
+}
+
+void add_granite(const GgufMetadata& data, Json& json) {
+  add_granite_keys(data, json);
+  add_biases(data, json);
+}
+
+void add_granite_moe(const GgufMetadata& data, Json& json) {
+  add_granite_keys(data, json);
+  json["attention_bias"] = data.has(kOutputBias);
+  add_gguf_experts(data, "num_local_experts", json);
 }
 
 /// OLMo 3 is the architecture of OLMo 2 with windows, and rescales only the layers without them.
@@ -152,8 +196,8 @@ void add_gpt_neox(const GgufMetadata& data, Json& json) {
   add_rope(data, json);
 }
 
-void add_exaone4(const GgufMetadata& data, Json& json) {
-  add_llama_keys(data, json);
+/// Adds the window, and which layers have it if the file lists them.
+void add_listed_windows(const GgufMetadata& data, Json& json) {
   const auto window = data.integer("attention.sliding_window");
   json["sliding_window"] = window ? Json(*window) : Json();
   Json types = Json::array();
@@ -161,6 +205,21 @@ void add_exaone4(const GgufMetadata& data, Json& json) {
     types.push_back(slides != 0.0 ? "sliding_attention" : "full_attention");
   }
   if (window && !types.empty()) json["layer_types"] = std::move(types);
+}
+
+void add_exaone4(const GgufMetadata& data, Json& json) {
+  add_llama_keys(data, json);
+  add_listed_windows(data, json);
+}
+
+void add_gpt_oss(const GgufMetadata& data, Json& json) {
+  add_llama_keys(data, json);
+  add_listed_windows(data, json);
+  json["attention_bias"] = data.has(kOutputBias);
+  add_gguf_experts(data, "num_local_experts", json);
+  // Not in the file: the released models do not round the ends of YaRN's ramp.
+  Json& rope = json["rope_parameters"];
+  if (rope.value("rope_type", "") == "yarn") rope["truncate"] = false;
 }
 
 void add_seed_oss(const GgufMetadata& data, Json& json) {
@@ -177,7 +236,7 @@ void name_falcon_norms(const ModelConfig& config, TensorNames& names) {
   names.mlp_norm = "attn_norm";
 }
 
-void name_seed_oss_norms(const ModelConfig&, TensorNames& names) {
+void name_norm_before_mlp(const ModelConfig&, TensorNames& names) {
   names.mlp_norm = "post_attention_norm";
 }
 
@@ -260,21 +319,26 @@ void add_olmo(const GgufMetadata& data, Json& json) {
 
 /// Source: convert_hf_to_gguf.py and src/llama-arch.cpp of github.com/ggml-org/llama.cpp.
 constexpr std::array kArchitectures = std::to_array<GgufArchitecture>({
-    {"llama", "llama", add_llama, true},
+    {"llama", "llama", add_llama_or_mixtral, true, nullptr, 0, "mixtral"},
     {"qwen2", "qwen2", add_llama_keys},
+    {"qwen2moe", "qwen2_moe", add_qwen2_moe},
     {"qwen3", "qwen3", add_llama},
+    {"qwen3moe", "qwen3_moe", add_qwen3_moe},
     {"smollm3", "smollm3", add_llama, true},
     {"olmo", "olmo", add_olmo, true},
     {"olmo2", "olmo2", add_olmo2},
+    {"olmoe", "olmoe", add_olmoe},
     {"phi2", "phi", add_phi2},
     {"phi3", "phi3", add_phi3},
     {"gemma", "gemma", add_llama_keys},
     {"gemma2", "gemma2", add_gemma2},
     {"gemma3", "gemma3_text", add_gemma3},
     {"granite", "granite", add_granite, true},
+    {"granitemoe", "granitemoe", add_granite_moe, true},
+    {"gpt-oss", "gpt_oss", add_gpt_oss, false, name_norm_before_mlp},
     {"exaone", "exaone", add_llama_keys},
     {"exaone4", "exaone4", add_exaone4},
-    {"seed_oss", "seed_oss", add_seed_oss, false, name_seed_oss_norms},
+    {"seed_oss", "seed_oss", add_seed_oss, false, name_norm_before_mlp},
     {"arcee", "arcee", add_llama, true},
     {"jais2", "jais2", add_jais2},
     {"starcoder2", "starcoder2", add_starcoder2, false, nullptr, 4096},

@@ -22,6 +22,8 @@ struct GgufArchitecture {
   void (*change_names)(const ModelConfig& config, TensorNames& names) = nullptr;
   /// Sliding window of the released models, which files do not store; 0: none.
   std::int64_t unstored_window = 0;
+  /// Of transformers, for files with experts; empty: `model_type`.
+  std::string_view model_type_of_experts = {};
 };
 
 /// Returns all architectures that can be read.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checkpoint/gguf/gguf_architectures.h"
+#include "checkpoint/gguf/gguf_experts.h"
 #include "checkpoint/parse_model_config.h"
 #include "core/errors.h"
 #include "core/options.h"
@@ -79,6 +80,13 @@ TensorNames gguf_names() {
       .up = "ffn_up",
       .gate_up = "ffn_up",
       .down = "ffn_down",
+      .sinks = "attn_sinks.weight",
+      .router = "ffn_gate_inp",
+      .packed_gate = "ffn_gate_exps.weight",
+      .packed_up = "ffn_up_exps.weight",
+      .packed_down = "ffn_down_exps.weight",
+      .shared_expert = "ffn_{}_shexp",
+      .shared_expert_gate = "ffn_gate_inp_shexp",
       .final_norm = "output_norm",
       .output = "output",
       .ignored = {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}};
@@ -92,8 +100,27 @@ ModelConfig as_stored(ModelConfig config, const GgufArchitecture* architecture) 
     architecture->change_names(config, spec.names);
   }
   spec.transposed_linears = false;
+  if (spec.experts) spec.experts->layout = ExpertLayout::kPackedParts;
   if (spec.qkv_layout == QkvLayout::kPerHead) spec.qkv_layout = QkvLayout::kConcatenated;
   return config;
+}
+
+/// Restores the first dimension of matrices with one row: llama.cpp drops it.
+std::vector<TensorView> with_row_dimension(std::vector<TensorView> tensors) {
+  for (TensorView& tensor : tensors) {
+    const bool is_row = tensor.name.ends_with(".ffn_gate_inp_shexp.weight");
+    if (is_row && tensor.shape.size() == 1) tensor.shape.insert(tensor.shape.begin(), 1);
+  }
+  return tensors;
+}
+
+/// Returns the architecture of a family, or null.
+const GgufArchitecture* find_architecture(std::string_view family) {
+  for (const GgufArchitecture& architecture : all_gguf_architectures()) {
+    if (family == architecture.model_type) return &architecture;
+    if (family == architecture.model_type_of_experts) return &architecture;
+  }
+  return nullptr;
 }
 
 /// Says where the rows of a head are whose halves alternate.
@@ -119,7 +146,9 @@ std::vector<std::string> gguf_architectures() {
 ModelConfig gguf_model_config(const GgufHeader& header, std::string_view where) {
   const GgufMetadata data(header, where);
   const GgufArchitecture& architecture = architecture_of(data);
-  Json json = {{"model_type", architecture.model_type}};
+  const std::string_view of_experts = architecture.model_type_of_experts;
+  const bool is_of_experts = !of_experts.empty() && has_gguf_experts(data);
+  Json json = {{"model_type", is_of_experts ? of_experts : architecture.model_type}};
   add_sizes(data, json);
   add_special_ids(data, json);
   json["tie_word_embeddings"] = data.tensor("output.weight") == nullptr;
@@ -139,11 +168,9 @@ ModelConfig gguf_model_config(const GgufHeader& header, std::string_view where) 
 
 TensorSources locate_gguf_tensors(const std::vector<TensorView>& stored, ModelConfig& config,
                                   std::string_view where) {
-  const auto all = all_gguf_architectures();
-  const auto found = std::ranges::find(all, config.family, &GgufArchitecture::model_type);
-  const GgufArchitecture* const architecture = found == all.end() ? nullptr : &*found;
+  const GgufArchitecture* const architecture = find_architecture(config.family);
   ModelConfig in_file = as_stored(config, architecture);
-  TensorSources located = locate_tensors(stored, in_file, where, kDescribedIn);
+  TensorSources located = locate_tensors(with_row_dimension(stored), in_file, where, kDescribedIn);
   config.tie_word_embeddings = in_file.tie_word_embeddings;
   config.has_head = in_file.has_head;
   const bool alternates = architecture != nullptr && architecture->alternates_halves;

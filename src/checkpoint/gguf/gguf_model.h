@@ -27,7 +27,8 @@ ModelConfig gguf_model_config(const GgufHeader& header, std::string_view where);
 ///
 ///   the names; fused tensors with rows of all queries, then keys, then values (GPT-NeoX); matrices
 ///   that are [outputs, inputs] (GPT-2); queries and keys whose rows alternate between the halves
-///   of a head (llama, granite, smollm3); norm weights w stored as 1 + w (Gemma)
+///   of a head (llama, granite, smollm3); norm weights w stored as 1 + w (Gemma); gates and ups
+///   of all experts of a layer in one tensor each
 ///
 /// @throws FormatError  as locate_tensors().
 TensorSources locate_gguf_tensors(const std::vector<TensorView>& stored, ModelConfig& config,

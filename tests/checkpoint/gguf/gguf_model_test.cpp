@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One model per architecture by tests/golden/gguf/make_gguf.py, as GGUF and as a Hugging Face
-// folder.
+// One model per architecture, and one of LLaMA's with experts (Mixtral), by
+// tests/golden/gguf/make_gguf.py, as GGUF and as a Hugging Face folder.
 #include "checkpoint/gguf/gguf_model.h"
 
 #include <gmock/gmock.h>
@@ -17,6 +17,7 @@ namespace lime {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using testing::GgufBuilder;
 using testing::golden_file;
@@ -46,7 +47,13 @@ TEST_P(GgufGoldenTest, IsTheModelOfTheFolder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Architectures, GgufGoldenTest, ::testing::ValuesIn(gguf_architectures()),
+std::vector<std::string> golden_models() {
+  std::vector<std::string> names = gguf_architectures();
+  names.emplace_back("mixtral");  // of the architecture llama
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, GgufGoldenTest, ::testing::ValuesIn(golden_models()),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::ranges::replace(name, '-', '_');
@@ -184,6 +191,77 @@ TEST_F(GgufModelTest, NamesWhatIsNotSupported) {
   sizes.tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
   EXPECT_THAT(error_of(sizes), HasSubstr("'llama.feed_forward_length' must be the same for all "
                                          "layers"));
+}
+
+TEST(GgufExpertsTest, AreReadOneByOneFromBlocks) {
+  const auto dtype = [](const char* model, const char* expert) {
+    const Checkpoint file = Checkpoint::open(golden_file(fmt::format("gguf/{}.gguf", model)));
+    const TensorInfo& info =
+        file.tensor(fmt::format("model.layers.1.mlp.{}.down_proj.weight", expert));
+    EXPECT_EQ(info.shape.size(), 2U);
+    EXPECT_EQ(info.stored_name.substr(0, 14), "blk.1.ffn_down");
+    return info.dtype;
+  };
+  EXPECT_EQ(dtype("qwen2moe", "experts.3"), Dtype::kQ8_0);
+  EXPECT_EQ(dtype("qwen2moe", "shared_expert"), Dtype::kQ8_0);
+  EXPECT_EQ(dtype("gpt-oss", "experts.3"), Dtype::kMXFP4);
+  EXPECT_EQ(dtype("olmoe", "experts.3"), Dtype::kF16);
+}
+
+/// The metadata of tiny_llama() with four experts.
+GgufBuilder tiny_experts(const std::string& architecture) {
+  GgufBuilder file = tiny_llama(architecture);
+  file.add(architecture + ".attention.head_count_kv", 2U)
+      .add(architecture + ".expert_count", 4U)
+      .add(architecture + ".expert_used_count", 3U);
+  return file.tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
+}
+
+TEST_F(GgufModelTest, ReadsExpertsOfFilesWithoutTheirWidths) {
+  const GgufBuilder builder = tiny_experts("qwen2moe");
+  const auto experts = read_model_config(write("m.gguf", builder)).spec.experts;
+  ASSERT_TRUE(experts);
+  EXPECT_EQ(experts->num_experts, 4);
+  EXPECT_EQ(experts->num_experts_per_tok, 3);
+  EXPECT_EQ(experts->intermediate_size, 2);
+  EXPECT_EQ(experts->shared_intermediate_size, 6);
+  EXPECT_FALSE(experts->normalizes_weights);
+}
+
+TEST_F(GgufModelTest, ReadsTheSlidingLayersOfGptOss) {
+  GgufBuilder builder = tiny_experts("gpt-oss");
+  builder.add("gpt-oss.attention.sliding_window", 4U)
+      .add("gpt-oss.rope.scaling.type", std::string("yarn"))
+      .add("gpt-oss.rope.scaling.factor", 32.0F);
+  const ModelConfig config = read_model_config(write("m.gguf", builder));
+  EXPECT_EQ(config.spec.layer(0).window, 4);
+  EXPECT_FALSE(config.spec.ropes.front().truncate);
+  builder.add("gpt-oss.attention.sliding_window_pattern", std::vector<std::int32_t>{0});
+  EXPECT_FALSE(read_model_config(write("m.gguf", builder)).spec.layer(0).window);
+}
+
+TEST_F(GgufModelTest, NamesWhatIsNotSupportedOfExperts) {
+  GgufBuilder old = tiny_experts("llama");
+  old.tensor("blk.0.ffn_gate.0.weight", 0, {8, 6}, zero_floats(48));
+  EXPECT_EQ(error_of(old),
+            "must have the experts of a layer in one tensor, but 'blk.0.ffn_gate.0.weight' is that "
+            "of one expert, as in files before 2024-04; use a newer file, or the Hugging Face "
+            "folder");
+  EXPECT_THAT(error_of(tiny_experts("olmoe")),
+              AllOf(HasSubstr("missing 13 ("), HasSubstr("'blk.0.attn_q_norm.weight'")));
+  EXPECT_THAT(error_of(tiny_llama("olmoe").tensor("token_embd.weight", 0, {8, 5}, zero_floats(40))),
+              HasSubstr("'olmoe.expert_count' is missing"));
+  GgufBuilder shared = tiny_experts("granitemoe");
+  shared.add("granitemoe.expert_shared_feed_forward_length", 6U);
+  EXPECT_EQ(error_of(shared),
+            "'granitemoe.expert_shared_feed_forward_length' must be 0, got 6; an expert that every "
+            "token passes is not supported in Granite (granitemoeshared), record the model from "
+            "its Hugging Face folder with lime_toolkit.Recorder in Python");
+  GgufBuilder still = tiny_llama("granite");
+  still.add("granite.rope.scaling.finetuned", false)
+      .tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
+  EXPECT_THAT(error_of(still), HasSubstr("'granite.rope.scaling.finetuned' must be true, got "
+                                         "false; Granite without a rotary embedding"));
 }
 
 TEST_F(GgufModelTest, AcceptsSizesPerLayerThatAreEqual) {

@@ -3,6 +3,7 @@
 
 blocks.json has, per quantised type, random blocks and the float32 values that the package `gguf` gives,
 both as hexadecimal bytes.
+The models with experts in blocks of a quantised type have weights that this type represents exactly.
 The models are random and tiny, made by transformers, and written to GGUF as llama.cpp's
 convert_hf_to_gguf.py would. Where transformers itself reads the architecture from GGUF, the script checks
 that its weights are those of the folder.
@@ -112,7 +113,35 @@ MODELS = {
                               bos_token_id=1, eos_token_id=2), {}),
     "starcoder": ("gpt_bigcode", dict(vocab_size=40, n_embd=32, n_layer=2, n_head=4, n_positions=64, bos_token_id=1,
                                       eos_token_id=2), {}),
+    "mixtral": ("mixtral", dict(SIZES, rope_parameters=ROPE, num_local_experts=4, num_experts_per_tok=2),
+                {"expert_count": 4, "expert_used_count": 2}),
+    "olmoe": ("olmoe", dict(SIZES, rope_parameters=ROPE, num_experts=4, num_experts_per_tok=3),
+              {"expert_count": 4, "expert_used_count": 3}),
+    "qwen2moe": ("qwen2_moe", dict(SIZES, rope_parameters=ROPE, num_experts=4, num_experts_per_tok=2,
+                                   moe_intermediate_size=32, shared_expert_intermediate_size=64),
+                 {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 32,
+                  "expert_shared_feed_forward_length": 64}),
+    "qwen3moe": ("qwen3_moe", dict(SIZES, head_dim=12, rope_parameters=ROPE, num_experts=4, num_experts_per_tok=2,
+                                   moe_intermediate_size=16, norm_topk_prob=True),
+                 {"expert_count": 4, "expert_used_count": 2, "expert_feed_forward_length": 16}),
+    "granitemoe": ("granitemoe", dict(SIZES, rope_parameters=ROPE, attention_multiplier=0.25, residual_multiplier=0.5,
+                                      embedding_multiplier=6.0, logits_scaling=4.0, num_local_experts=4,
+                                      num_experts_per_tok=2, tie_word_embeddings=True),
+                   {"attention.scale": 0.25, "embedding_scale": 6.0, "residual_scale": 0.5, "logit_scale": 4.0,
+                    "expert_count": 4, "expert_used_count": 2}),
+    "gpt-oss": ("gpt_oss", dict(SIZES, **HEADS, num_hidden_layers=3, intermediate_size=32, sliding_window=8,
+                                num_local_experts=4, num_experts_per_tok=2,
+                                rope_parameters={"rope_type": "yarn", "rope_theta": 150000.0, "factor": 32.0,
+                                                 "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False,
+                                                 "original_max_position_embeddings": 4096}),
+                {"attention.sliding_window": 8, "rope.scaling.type": "yarn", "rope.scaling.factor": 32.0,
+                 "rope.scaling.original_context_length": 4096, "expert_count": 4, "expert_used_count": 2,
+                 "expert_feed_forward_length": 32}),
 }
+# Names of general.architecture, where it is not that of the file.
+ARCHITECTURES = {"mixtral": "llama"}
+# Types of the experts.
+QUANTISED = {"qwen2moe": gguf.GGMLQuantizationType.Q8_0, "gpt-oss": gguf.GGMLQuantizationType.MXFP4}
 # Architectures whose tensors have the names that the package gguf maps those of transformers to.
 MAPPED = list(MODELS)[list(MODELS).index("olmo"):]
 NAMES = {
@@ -129,10 +158,60 @@ NAMES = {
 }
 
 
+def rounded_to_blocks(kind, value):
+    return gguf.quants.dequantize(gguf.quants.quantize(value, kind), kind).astype(np.float32)
+
+
+def quantise_experts(architecture, model):
+    """Replaces the experts' weights by those that their quantised type has; blocks run along the inputs."""
+    for name, parameter in model.named_parameters():
+        if ".experts." not in name and ".shared_expert." not in name or name.endswith("bias"):
+            continue
+        is_transposed = architecture == "gpt-oss"
+        rows = parameter.transpose(-1, -2) if is_transposed else parameter
+        rounded = torch.from_numpy(rounded_to_blocks(QUANTISED[architecture], rows.contiguous().numpy()))
+        parameter.copy_(rounded.transpose(-1, -2) if is_transposed else rounded)
+
+
+def with_experts_apart(architecture, tensors):
+    """What the conversion makes of the packed experts of transformers: a tensor for gate, up and down each."""
+    result = {}
+    for name, value in tensors.items():
+        name = name.replace("block_sparse_moe.router.", "block_sparse_moe.router.layer.") \
+            .replace("block_sparse_moe.experts", "mlp.experts")
+        if name.endswith("self_attn.sinks"):
+            name += ".weight"
+        if ".mlp.experts." not in name:
+            result[name] = value
+            continue
+        ending = "bias" if name.endswith("_bias") else "weight"
+        stem = name.removesuffix("_bias").rsplit(".", 1)[0]
+        is_interleaved = architecture == "gpt-oss"
+        if is_interleaved and ending == "weight":
+            value = value.transpose(1, 2)
+        if ".gate_up_proj" not in name:
+            result[f"{stem}.down_proj.{ending}"] = value
+            continue
+        half = value.shape[1] // 2
+        gate, up = (value[:, 0::2], value[:, 1::2]) if is_interleaved else (value[:, :half], value[:, half:])
+        result[f"{stem}.gate_proj.{ending}"], result[f"{stem}.up_proj.{ending}"] = gate, up
+    return result
+
+
+def add_weights(writer, architecture, name, array):
+    if architecture in QUANTISED and name.endswith(("exps.weight", "_shexp.weight")) and array.ndim > 1:
+        kind = QUANTISED[architecture]
+        assert np.array_equal(rounded_to_blocks(kind, array), array), name
+        writer.add_tensor(name, gguf.quants.quantize(array, kind), raw_dtype=kind)
+    else:
+        writer.add_tensor(name, array if array.ndim == 1 or name.endswith(".bias") else array.astype(np.float16))
+
+
 def name_in_gguf(architecture, name):
     stem, ending = name.rsplit(".", 1)
     if architecture in MAPPED:
-        kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == architecture)
+        known_as = ARCHITECTURES.get(architecture, architecture)
+        kind = next(kind for kind, known in gguf.MODEL_ARCH_NAMES.items() if known == known_as)
         return gguf.get_tensor_name_map(kind, 8).get_name(name, (".weight", ".bias"))
     if ".layers." in stem or ".h." in stem:
         layer, stem = stem.split(".layers." if ".layers." in stem else ".h.")[1].split(".", 1)
@@ -147,7 +226,9 @@ def name_in_gguf(architecture, name):
 def converted(architecture, name, value, config):
     """The changes of convert_hf_to_gguf.py: modify_tensors() and permute() of each class."""
     heads = config.num_attention_heads
-    if architecture in ("llama", "granite", "smollm3", "olmo", "arcee") and \
+    if ".ffn_gate_inp_shexp." in name:
+        return value.reshape(-1)
+    if architecture in ("llama", "granite", "smollm3", "olmo", "arcee", "mixtral", "granitemoe") and \
             (".attn_q." in name or ".attn_k." in name):
         count = heads if ".attn_q." in name else config.num_key_value_heads
         return value.reshape(count, 2, value.shape[0] // count // 2, *value.shape[1:]) \
@@ -166,7 +247,8 @@ def converted(architecture, name, value, config):
 
 
 def write_gguf(architecture, config, tensors, extra, path):
-    writer = gguf.GGUFWriter(path, architecture)
+    known_as = ARCHITECTURES.get(architecture, architecture)
+    writer = gguf.GGUFWriter(path, known_as)
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
@@ -195,17 +277,18 @@ def write_gguf(architecture, config, tensors, extra, path):
         writer.add_rope_dimension_count(int(size * rope.get("partial_rotary_factor", 1.0)))
     for key, value in extra.items():
         add = writer.add_array if isinstance(value, list) else writer.add_bool if isinstance(value, bool) else \
-            writer.add_uint32 if isinstance(value, int) else writer.add_float32
-        add(f"{architecture}.{key}", value)
+            writer.add_uint32 if isinstance(value, int) else writer.add_string if isinstance(value, str) else \
+            writer.add_float32
+        add(f"{known_as}.{key}", value)
     for kind in ("long", "short"):
         if f"{kind}_factor" in rope:
             writer.add_tensor(f"rope_factors_{kind}.weight", np.array(rope[f"{kind}_factor"], np.float32))
     writer.add_bos_token_id(config.bos_token_id)
     writer.add_eos_token_id(config.eos_token_id)
-    for name, value in tensors.items():
+    for name, value in with_experts_apart(architecture, tensors).items():
         target = name_in_gguf(architecture, name)
         array = np.ascontiguousarray(converted(architecture, target, value.numpy().astype(np.float32), config))
-        writer.add_tensor(target, array if array.ndim == 1 else array.astype(np.float16))
+        add_weights(writer, architecture, target, array)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -224,8 +307,10 @@ def write_model(architecture):
             for name, parameter in model.named_parameters():
                 if "norm" in name:
                     parameter.copy_(torch.round(parameter * 64) / 64)
+        if architecture in QUANTISED:
+            quantise_experts(architecture, model)
     folder = OUTPUT / architecture
-    model.half().save_pretrained(folder)
+    (model if architecture in QUANTISED else model.half()).save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     tensors = {name: value.float() for name, value in model.state_dict().items()
                if not (config.tie_word_embeddings and name == "lm_head.weight")}
