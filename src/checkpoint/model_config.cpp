@@ -120,9 +120,14 @@ void validate_layers(const ModelConfig& config, std::string_view where) {
   }
 }
 
-void validate_experts(const ExpertsSpec& experts, std::string_view where) {
+void validate_experts(const ExpertsSpec& experts, std::int64_t num_layers, std::string_view where) {
   constexpr std::int64_t kMaxExperts = 4096;
+  constexpr std::int64_t kMaxOfModel = 131072;  // each is listed before the tensors are checked
   require_size(where, "num_experts", experts.num_experts, kMaxExperts);
+  throw_if<FormatError>(experts.num_experts > kMaxOfModel / num_layers,
+                        "{}: 'num_experts' times the number of layers must be at most {}, got {} "
+                        "times {}",
+                        where, kMaxOfModel, experts.num_experts, num_layers);
   throw_if<FormatError>(
       experts.num_experts_per_tok < 1 || experts.num_experts_per_tok > experts.num_experts,
       "{}: 'num_experts_per_tok' must be from 1 to the number of experts, {}, got {}", where,
@@ -141,7 +146,7 @@ void validate_experts(const ExpertsSpec& experts, std::string_view where) {
 
 void validate_spec(const ModelConfig& config, std::string_view where) {
   const DecoderSpec& spec = config.spec;
-  if (spec.experts) validate_experts(*spec.experts, where);
+  if (spec.experts) validate_experts(*spec.experts, config.num_hidden_layers, where);
   throw_if<FormatError>(!std::isfinite(spec.norm.eps) || spec.norm.eps < 0.0,
                         "{}: '{}' must be at least 0, got {}", where,
                         spec.norm.kind == NormKind::kLayerNorm ? "layer_norm_eps" : "rms_norm_eps",

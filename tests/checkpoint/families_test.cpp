@@ -427,6 +427,9 @@ TEST(FamiliesTest, HaveExpertsInTheSparseLayers) {
       "'config.json': 'num_experts_per_tok' must be from 1 to the number of experts, 4, got 5");
   EXPECT_EQ(error_of("mixtral", {{"num_experts", 5000}}),
             "'config.json': 'num_experts' must be from 1 to 4096, got 5000");
+  EXPECT_EQ(error_of("mixtral", {{"num_hidden_layers", 100}, {"num_local_experts", 4000}}),
+            "'config.json': 'num_experts' times the number of layers must be at most 131072, got "
+            "4000 times 100");
 }
 
 TEST(FamiliesTest, AreReadQuantisedOnlyIfTheirExpertsAre) {
