@@ -27,6 +27,12 @@ void add_rope(const GgufMetadata& data, Json& json) {
     if (const auto original = data.integer("rope.scaling.original_context_length")) {
       rope["original_max_position_embeddings"] = *original;
     }
+    if (kind == "yarn") {
+      for (const char* const end : {"beta_fast", "beta_slow"}) {
+        const auto value = data.number(fmt::format("rope.scaling.yarn_{}", end));
+        if (value) rope[end] = *value;
+      }
+    }
   } else if (const auto factor = data.number("rope.scale_linear"); factor && *factor != 1.0) {
     rope["rope_type"] = "linear";  // of files before 2023-10
     rope["factor"] = *factor;

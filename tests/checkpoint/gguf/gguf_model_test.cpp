@@ -228,14 +228,16 @@ TEST_F(GgufModelTest, ReadsExpertsOfFilesWithoutTheirWidths) {
   EXPECT_FALSE(experts->normalizes_weights);
 }
 
-TEST_F(GgufModelTest, ReadsTheSlidingLayersOfGptOss) {
+TEST_F(GgufModelTest, ReadsTheWindowsAndTheRotationOfGptOss) {
   GgufBuilder builder = tiny_experts("gpt-oss");
   builder.add("gpt-oss.attention.sliding_window", 4U)
       .add("gpt-oss.rope.scaling.type", std::string("yarn"))
-      .add("gpt-oss.rope.scaling.factor", 32.0F);
+      .add("gpt-oss.rope.scaling.factor", 32.0F)
+      .add("gpt-oss.rope.scaling.yarn_beta_fast", 16.0F);
   const ModelConfig config = read_model_config(write("m.gguf", builder));
   EXPECT_EQ(config.spec.layer(0).window, 4);
   EXPECT_FALSE(config.spec.ropes.front().truncate);
+  EXPECT_EQ(config.spec.ropes.front().beta_fast, 16.0);
   builder.add("gpt-oss.attention.sliding_window_pattern", std::vector<std::int32_t>{0});
   EXPECT_FALSE(read_model_config(write("m.gguf", builder)).spec.layer(0).window);
 }
