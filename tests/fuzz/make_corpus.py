@@ -8,6 +8,7 @@ and some that are nearly valid. Files named found-* are past findings of fuzzers
 import hashlib
 import io
 import json
+import math
 import pathlib
 import struct
 import zlib
@@ -96,6 +97,26 @@ def gguf_model(architecture, eps):
     return metadata, tensors
 
 
+def gguf_experts():
+    """gpt-oss, with experts in MXFP4."""
+    metadata, tensors = gguf_model("gpt-oss", "attention.layer_norm_rms_epsilon")
+    sizes = {"embedding_length": 32, "feed_forward_length": 32, "expert_count": 2, "expert_used_count": 1,
+             "expert_feed_forward_length": 32, "attention.key_length": 8, "attention.sliding_window": 4,
+             "rope.scaling.type": "yarn", "rope.scaling.factor": 32.0,
+             "rope.scaling.original_context_length": 4}
+    metadata |= {f"gpt-oss.{key}": value for key, value in sizes.items()}
+    shapes = {"token_embd.weight": [32, 5], "output_norm.weight": [32], "output.weight": [32, 5]}
+    layer = {"attn_norm.weight": [32], "post_attention_norm.weight": [32], "attn_sinks.weight": [2],
+             "attn_q.weight": [32, 16], "attn_q.bias": [16], "attn_k.weight": [32, 8], "attn_k.bias": [8],
+             "attn_v.weight": [32, 8], "attn_v.bias": [8], "attn_output.weight": [16, 32],
+             "attn_output.bias": [32], "ffn_gate_inp.weight": [32, 2], "ffn_gate_inp.bias": [2]}
+    layer |= {f"ffn_{part}_exps.bias": [32, 2] for part in ("gate", "up", "down")}
+    shapes |= {f"blk.0.{name}": shape for name, shape in layer.items()}
+    tensors = {name: (0, shape, 4 * math.prod(shape)) for name, shape in shapes.items()}
+    tensors |= {f"blk.0.ffn_{part}_exps.weight": (39, [32, 32, 2], 64 * 17) for part in ("gate", "up", "down")}
+    return metadata, tensors
+
+
 def make_gguf():
     metadata, tensors = gguf_model("llama", "attention.layer_norm_rms_epsilon")
     letters = ["<s>", "a", "b", "ab", "<0x41>"]
@@ -109,6 +130,7 @@ def make_gguf():
     save("gguf", "version-2", gguf(metadata | bpe, tensors, version=2))
     save("gguf", "phi3", gguf(*gguf_model("phi3", "attention.layer_norm_rms_epsilon")))
     save("gguf", "gptneox", gguf(*gguf_model("gptneox", "attention.layer_norm_epsilon")))
+    save("gguf", "gpt-oss", gguf(*gguf_experts()))
     blocks = {2: 18, 3: 20, 6: 22, 7: 24, 8: 34, 20: 18, 39: 17, 10: 84, 11: 110, 12: 144, 13: 176, 14: 210,
               23: 136}
     save("gguf", "types", gguf({"general.alignment": 32}, {
