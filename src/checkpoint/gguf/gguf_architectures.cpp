@@ -205,16 +205,18 @@ void add_gpt_neox(const GgufMetadata& data, Json& json) {
 /// Adds the window, and which layers have it if the file lists them.
 void add_listed_windows(const GgufMetadata& data, Json& json) {
   const auto window = data.integer("attention.sliding_window");
-  json["sliding_window"] = window ? Json(*window) : Json();
+  if (!window) return;
+  json["sliding_window"] = *window;
   Json types = Json::array();
   for (const double slides : data.list("attention.sliding_window_pattern")) {
     types.push_back(slides != 0.0 ? "sliding_attention" : "full_attention");
   }
-  if (window && !types.empty()) json["layer_types"] = std::move(types);
+  if (!types.empty()) json["layer_types"] = std::move(types);
 }
 
 void add_exaone4(const GgufMetadata& data, Json& json) {
   add_llama_keys(data, json);
+  json["sliding_window"] = nullptr;  // unless the file has one
   add_listed_windows(data, json);
 }
 
@@ -224,8 +226,8 @@ void add_gpt_oss(const GgufMetadata& data, Json& json) {
   json["attention_bias"] = data.has(kOutputBias);
   add_gguf_experts(data, "num_local_experts", json);
   // Not in the file: the released models do not round the ends of YaRN's ramp.
-  Json& rope = json["rope_parameters"];
-  if (rope.value("rope_type", "") == "yarn") rope["truncate"] = false;
+  const auto rope = json.find("rope_parameters");
+  if (rope != json.end() && rope->value("rope_type", "") == "yarn") (*rope)["truncate"] = false;
 }
 
 void add_seed_oss(const GgufMetadata& data, Json& json) {

@@ -230,6 +230,9 @@ TEST_F(GgufModelTest, ReadsExpertsOfFilesWithoutTheirWidths) {
 
 TEST_F(GgufModelTest, ReadsTheWindowsAndTheRotationOfGptOss) {
   GgufBuilder builder = tiny_experts("gpt-oss");
+  const DecoderSpec silent = read_model_config(write("m.gguf", builder)).spec;
+  EXPECT_EQ(silent.ropes.front().theta, 150000.0);
+  EXPECT_EQ(silent.layer(0).window, 128);
   builder.add("gpt-oss.attention.sliding_window", 4U)
       .add("gpt-oss.rope.scaling.type", std::string("yarn"))
       .add("gpt-oss.rope.scaling.factor", 32.0F)
