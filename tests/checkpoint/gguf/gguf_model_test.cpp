@@ -33,6 +33,7 @@ TEST_P(GgufGoldenTest, IsTheModelOfTheFolder) {
   EXPECT_TRUE(file.warnings().empty());
 
   ModelConfig config = file.config();
+  EXPECT_EQ(parse_model_config(model_config_to_json(config), "'config.json'"), config);
   // GGUF stores the epsilon in float32 and does not say in which type the model was saved.
   EXPECT_NEAR(config.spec.norm.eps, folder.config().spec.norm.eps, 1e-12);
   config.spec.norm.eps = folder.config().spec.norm.eps;
