@@ -2,6 +2,7 @@
 #include "checkpoint/gguf/gguf_model.h"
 
 #include <algorithm>
+#include <array>
 
 #include "checkpoint/gguf/gguf_architectures.h"
 #include "checkpoint/gguf/gguf_experts.h"
@@ -133,6 +134,20 @@ void alternate_halves(const ModelConfig& config, Part part, StoredPlace& place) 
   place.row_stride *= 2;
 }
 
+/// Returns false if a parameter is not made of whole blocks of its quantised tensor, as the bias of
+/// an expert, whose rows are single numbers.
+bool has_whole_blocks(const TensorSource& source, const Shape& shape) {
+  const auto block = static_cast<std::int64_t>(block_elements(source.info.dtype));
+  const StoredPlace& place = source.place;
+  if (element_count(shape) == element_count(place.shape) && place.heads * place.parts == 1) {
+    return true;
+  }
+  const std::int64_t columns = element_count(shape) / shape.front();
+  return std::ranges::all_of(
+      std::array{columns, place.offset, place.head_stride, place.part_stride, place.row_stride},
+      [&](std::int64_t elements) { return elements % block == 0; });
+}
+
 }  // namespace
 
 std::vector<std::string> gguf_architectures() {
@@ -185,6 +200,11 @@ TensorSources locate_gguf_tensors(const std::vector<TensorView>& stored, ModelCo
       alternate_halves(config, part, source.place);
     }
     if (is_norm(part) && config.spec.norm.kind == NormKind::kRmsPlusOne) source.added = -1.0F;
+    throw_if<FormatError>(
+        !has_whole_blocks(source, to[i].shape),
+        "'{}': tensor '{}' must be F32, F16 or BF16, got {}, whose blocks contain "
+        "parts of several rows; use a file with unquantised biases",
+        where, printable(source.info.stored_name, 120), dtype_name(source.info.dtype));
     source.info.name = to[i].name;
     result.by_name.emplace(to[i].name, std::move(source));
   }

@@ -246,6 +246,32 @@ TEST_F(GgufModelTest, ReadsTheWindowsAndTheRotationOfGptOss) {
   EXPECT_FALSE(read_model_config(write("m.gguf", builder)).spec.layer(0).window);
 }
 
+TEST_F(GgufModelTest, RefusesBlocksWithPartsOfRows) {
+  constexpr std::uint32_t kQ8Type = 8;
+  GgufBuilder file;
+  file.add("general.architecture", "llama")
+      .add("llama.block_count", 1U)
+      .add("llama.embedding_length", 32U)
+      .add("llama.feed_forward_length", 1U)
+      .add("llama.attention.head_count", 2U)
+      .add("llama.context_length", 16U)
+      .add("llama.attention.layer_norm_rms_epsilon", 1e-5F)
+      .tensor("token_embd.weight", 0, {32, 1}, zero_floats(32));
+  for (const char* const name : {"output_norm", "blk.0.attn_norm", "blk.0.ffn_norm"}) {
+    file.tensor(fmt::format("{}.weight", name), 0, {32}, zero_floats(32));
+  }
+  for (const char* const name : {"q", "k", "v", "output"}) {
+    file.tensor(fmt::format("blk.0.attn_{}.weight", name), 0, {32, 32}, zero_floats(1024));
+    file.tensor(fmt::format("blk.0.attn_{}.bias", name), kQ8Type, {32}, std::string(34, '\0'));
+  }
+  file.tensor("blk.0.ffn_gate.weight", 0, {32, 1}, zero_floats(32))
+      .tensor("blk.0.ffn_up.weight", 0, {32, 1}, zero_floats(32))
+      .tensor("blk.0.ffn_down.weight", 0, {1, 32}, zero_floats(32));
+  EXPECT_EQ(error_of(file),
+            "tensor 'blk.0.attn_q.bias' must be F32, F16 or BF16, got Q8_0, whose blocks contain "
+            "parts of several rows; use a file with unquantised biases");
+}
+
 TEST_F(GgufModelTest, NamesWhatIsNotSupportedOfExperts) {
   GgufBuilder old = tiny_experts("llama");
   old.tensor("blk.0.ffn_gate.0.weight", 0, {8, 6}, zero_floats(48));
