@@ -127,8 +127,9 @@ def collapse(
             texts = one.texts(facts)
             table += [{**key, "layer": layer, **_core.collapse_row(fact, texts)} for layer, fact in facts.items()]
             beside = measured[-1].get(site, {}) if random is not None and not is_random else {}
-            found_ranges = _core.collapse_ranges(list(facts.values()), list(beside.values()), options, texts)
-            ranges += [{**key, **row} for row in found_ranges]
+            ranges += _core.collapse_ranges(
+                one.label, site, list(facts.values()), list(beside.values()), options, texts
+            )
     first = next(iter(measured[0].values()))
     caveats = _core.collapse_caveats(list(first.values()), random is not None)
     return Collapse(table, ranges, caveats, {**given, "seed": seed})

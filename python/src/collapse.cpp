@@ -76,15 +76,16 @@ LayerFacts collapse_layer(const std::vector<RowsF>& sequences,
   return facts;
 }
 
-nb::list collapse_ranges(const std::vector<LayerFacts>& layers,
+nb::list collapse_ranges(const std::string& label, const std::string& site,
+                         const std::vector<LayerFacts>& layers,
                          const std::vector<LayerFacts>& random, const OptionTexts& options,
                          const TokenTexts& texts) {
   TokenTexts shown;
   for (const auto& [token, text] : texts) shown.emplace(token, printable(text));
   nb::list list;
-  for (const ResultRow& row :
-       range_rows({}, layers, random, collapse_options(options, 0), text_of(shown))) {
-    list.append(dict_of(row));
+  for (const RangeVerdict& verdict :
+       range_verdicts(label, site, layers, random, collapse_options(options, 0), text_of(shown))) {
+    list.append(dict_of(verdict.row()));
   }
   return list;
 }
@@ -100,8 +101,8 @@ void bind_collapse(nb::module_& module) {
   module.def("collapse_row", [](const LayerFacts& facts, const TokenTexts& texts) {
     return dict_of(row_of_facts(facts, text_of(texts)(facts.massive.token)));
   });
-  module.def("collapse_ranges", collapse_ranges, nb::arg("layers"), nb::arg("random"),
-             nb::arg("options"), nb::arg("texts"));
+  module.def("collapse_ranges", collapse_ranges, nb::arg("label"), nb::arg("site"),
+             nb::arg("layers"), nb::arg("random"), nb::arg("options"), nb::arg("texts"));
   module.def("collapse_caveats", [](const std::vector<LayerFacts>& layers, bool has_random) {
     return to_strs(caveats_of(layers, has_random, "random="));
   });
