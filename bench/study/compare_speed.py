@@ -30,7 +30,7 @@ import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEQUENCES, LENGTH, NEW_TOKENS = 24, 512, 100
-PROMPT = "The capital of France is"
+PROMPT = "Once upon a time, in a small village by the sea, there lived a girl who"
 
 GENERATION = f"""
 import sys, time, torch, transformers

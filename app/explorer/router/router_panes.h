@@ -3,58 +3,9 @@
 
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/figure_pane.h"
-#include "explorer/widgets/play_bar.h"
 #include "viz/figure.h"
 
-class QCheckBox;
-class QSlider;
-
 namespace lime::explorer {
-
-/// The bar above the router view: the checkpoint and the one to compare with, the values of the
-/// heatmaps, and the animation through a series of checkpoints.
-class RouterControls : public QWidget {
-  Q_OBJECT
-
- public:
-  RouterControls();
-
-  /// Lists the open checkpoints; keeps the selected ones.
-  void setCheckpoints(const Workspace& workspace);
-  int checkpoint() const;  ///< id; 0: none
-  int other() const;       ///< id; 0: none
-  void setCheckpoint(int id);
-  void setOther(int id);
-  /// Disables what applies to stored router weights only, and says so.
-  void setDisplayEnabled(bool enabled);
-
-  /// Returns the settings without layer_base, which is a preference.
-  RouterDisplay display() const;
-  void setDisplay(const RouterDisplay& display);
-
-  /// Sets the checkpoints of the animation in their order; fewer than two hide it.
-  void setSeries(const std::vector<int>& ids);
-  bool isPlaying() const;
-  void setPlaying(bool playing);
-  /// Selects the checkpoint `steps` further in the series.
-  void step(int steps);
-
- Q_SIGNALS:
-  void checkpointSelected();
-  void otherSelected();
-  /// The user changed the display; `what` names the change.
-  void displayChanged(const QString& what);
-
- private:
-  QComboBox* checkpoint_;
-  QComboBox* other_;
-  QComboBox* sign_;
-  QCheckBox* normalised_;
-  QCheckBox* sorted_;
-  QSlider* threshold_;
-  PlayBar* animation_;
-  std::vector<int> series_;
-};
 
 /// Selects the content of the lower right pane.
 enum class RouterDetail { kWeights, kFlow, kAllHeads };
@@ -121,38 +72,6 @@ class RouterPanes : public QWidget {
   FigurePane* heads_;
   FigurePane* detail_;
   QTabBar* detail_kind_;
-};
-
-/// Shows how much each part of a decoder reads of earlier outputs, or each layer of the keys and
-/// values of earlier layers: the mean over a capture with the weights of each token, or the weights
-/// of the selected tokens. Uniform reading is the reference.
-class SourcePane : public FigurePane {
-  Q_OBJECT
-
- public:
-  SourcePane(Workspace& workspace, JobRunner& jobs);
-
-  /// Returns true for a capture of token-dependent weights and, if `with_plain`, for a plain
-  /// transformer or a capture of one.
-  static bool isSource(const Document& document, bool with_plain = true);
-
-  void draw(const Document& document, int layer_base);
-
- Q_SIGNALS:
-  void computed();
-
- private:
-  QString describe(const FigureHit& hit) const;
-  /// Returns "attention of layer 2" or, of keys and values, "layer 2".
-  QString nameOf(int part, bool is_source) const;
-
-  using Key = std::pair<std::shared_ptr<const CaptureReader>, std::vector<std::int64_t>>;
-  Workspace& workspace_;
-  CaptureRows rows_;
-  JobCache<Key, MatrixD> cache_;
-  MatrixD shares_;
-  bool is_depth_ = false;
-  int layer_base_ = 0;
 };
 
 }  // namespace lime::explorer

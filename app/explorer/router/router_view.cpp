@@ -6,7 +6,9 @@
 #include "analysis/engine/capture_set.h"
 #include "analysis/router/routers.h"
 #include "checkpoint/checkpoint.h"
+#include "explorer/router/router_controls.h"
 #include "explorer/router/router_panes.h"
+#include "explorer/router/source_pane.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 

@@ -20,6 +20,7 @@
 #include "core/json.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
+#include "explorer/router/router_controls.h"
 #include "explorer/router/router_panes.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
