@@ -83,6 +83,17 @@ TEST(CollapseFigureTest, AChangeBetweenLayersWithoutACauseIsNoCliff) {
   EXPECT_TRUE(first_curve(figure, 1).stars.empty());
 }
 
+TEST(CollapseFigureTest, AnUndecidedCauseIsNoCliff) {
+  FigureSource source = collapse_results({60, 65, 1, 1});
+  const auto stars = [&](const std::string& verdict) {
+    for (ResultRow& row : source.results.rows) row.set(col::kVerdict, verdict);
+    return first_curve(make_figure(std::vector{source}, {}), 1).stars;
+  };
+  EXPECT_TRUE(stars("outlier dimensions (undecided)").empty());
+  EXPECT_TRUE(stars("massive tokens (undecided), outlier dimensions (undecided)").empty());
+  EXPECT_FALSE(stars("massive tokens, outlier dimensions (undecided)").empty());
+}
+
 TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
   const Results results = collapse_results({60, 65, 1, 1, 5, 50}).results;
   const std::vector<RangeMark> marks = collapse_marks(results, "model", "hidden", 1);
@@ -90,7 +101,7 @@ TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
   EXPECT_EQ(marks[0].label, "massive tokens");
   EXPECT_EQ(marks[0].low, 2.5);
   EXPECT_EQ(marks[0].high, 5.5);
-  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
+  EXPECT_EQ(marks[1].label, "cliff");
   EXPECT_EQ(marks[1].low, 2.5);
   EXPECT_TRUE(marks[1].is_line());
   EXPECT_TRUE(collapse_marks(results, "model", "values", 1).empty());

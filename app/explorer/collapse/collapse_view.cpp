@@ -183,6 +183,7 @@ QWidget* CollapseView::makeControls() {
       *show_, u"Differences"_s, u"differences"_s,
       u"Paired over the sequences, with intervals and stars; the captures need the same text"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
+  awaitName(*site_, u"hidden"_s);  // unless a session selects another, as lime-metrics collapse
   sequences_ = addChoiceBox(*bar, u"Se&quences"_s,
                             u"More sequences need more time and give narrower bands"_s);
   sequences_->addItem(u"first 100"_s, 100);

@@ -12,7 +12,8 @@ namespace {
 constexpr double kSmallestCliff = 2.0;
 
 constexpr const char* kCliff = "cliff";
-constexpr const char* kNoCause = "none";
+constexpr std::string_view kNoCause = "none";
+constexpr std::string_view kUndecided = "(undecided)";
 
 /// A curve of a panel: a column with or without interval, and its name.
 struct CauseCurve {
@@ -48,6 +49,18 @@ FigurePanel cause_panel(const FigureRows& rows, const std::vector<CauseCurve>& c
   return panel;
 }
 
+/// Returns true if a verdict such as "massive tokens, outlier dimensions (undecided)" names a cause
+/// that is certain.
+bool has_cause(std::string_view verdict) {
+  if (verdict == kNoCause) return false;
+  for (;;) {
+    const std::size_t end = verdict.find(", ");
+    if (!verdict.substr(0, end).ends_with(kUndecided)) return true;
+    if (end == std::string_view::npos) return false;
+    verdict.remove_prefix(end + 2);
+  }
+}
+
 /// The layer before which the participation ratio changes most, if the lower side has a cause.
 struct Cliff {
   std::size_t at = 0;  ///< index of its row
@@ -64,7 +77,7 @@ std::optional<Cliff> cliff_of(const FigureRows& rows) {
     const double change = std::abs(std::log(after / before));
     const bool falls = after < before;
     const std::string& cause = rows[falls ? i : i - 1].text(col::kVerdict);
-    if (!(change > largest) || cause == kNoCause) continue;
+    if (!(change > largest) || !has_cause(cause)) continue;
     largest = change;
     cliff = {i, falls, cause};
   }
@@ -163,7 +176,7 @@ std::vector<RangeMark> collapse_marks(const Results& results, const std::string&
   }
   if (const std::optional<Cliff> cliff = cliff_of(layers)) {
     const double at = layers[cliff->at].number(col::kLayer) + layer_base - 0.5;
-    marks.push_back({.low = at, .high = at, .label = fmt::format("{}: {}", kCliff, cliff->cause)});
+    marks.push_back({.low = at, .high = at, .label = kCliff});  // a range beside it names the cause
   }
   return marks;
 }
