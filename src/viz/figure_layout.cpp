@@ -154,20 +154,23 @@ void FigureLayout::add_panels() {
   std::vector<QCPMarginGroup*> columns;
   columns.reserve(static_cast<std::size_t>(num_columns()));
   for (int c = 0; c < num_columns(); ++c) columns.push_back(new QCPMarginGroup(&plot_));
-  QCPMarginGroup* row = nullptr;
+  std::vector<QCPMarginGroup*> rows;
   for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
     const int col = static_cast<int>(i) % num_columns();
-    if (col == 0) row = new QCPMarginGroup(&plot_);
+    if (col == 0) rows.push_back(new QCPMarginGroup(&plot_));
     QCPLayoutElement* const element = panel_element(i);
     elements_.push_back(element);
     if (auto* const rect = qobject_cast<QCPAxisRect*>(element)) {
       rect->setMarginGroup(QCP::msLeft | QCP::msRight, columns[static_cast<std::size_t>(col)]);
-      rect->setMarginGroup(QCP::msTop | QCP::msBottom, row);
+      rect->setMarginGroup(QCP::msTop | QCP::msBottom, rows.back());
       rects_.push_back(rect);
     }
   }
   if (figure_.shares_y) share_y();
-  if (has_any<HeatmapPanel>(figure_)) add_colour_bar();
+  if (has_any<HeatmapPanel>(figure_)) {
+    // Aligned with the upper and lower ends of the adjacent panels.
+    add_colour_bar(rows.front(), sheet_ != nullptr ? rows.back() : rows.front());
+  }
 }
 
 QCPAxisRect* FigureLayout::axes_of(std::size_t panel) const {
@@ -258,7 +261,9 @@ void FigureLayout::share_y() {
   }
 }
 
-void FigureLayout::add_colour_bar() {
+// The groups are arguments: QCPLayoutElement::marginGroup() is inline and, compiled here, does not
+// find 1 % of the groups that Debian's library stored, depending on the hash seed of the process.
+void FigureLayout::add_colour_bar(QCPMarginGroup* top, QCPMarginGroup* bottom) {
   QCPAxisRect* const bar = new_colour_bar(&plot_, heatmap_scale(), figure_.colour_label, theme_);
   colour_bar_ = bar->axis(QCPAxis::atRight);
   // In the first row of panels, as high as one panel; if that is too low, next to all rows.
@@ -266,10 +271,8 @@ void FigureLayout::add_colour_bar() {
   const int column = grid->columnCount();
   grid->addElement(0, column, bar);
   grid->setColumnStretchFactor(column, 1e-3);
-  // Aligned with the upper and lower ends of the adjacent panels.
-  const QCPAxisRect* const lowest = sheet_ != nullptr ? rects_.back() : rects_.front();
-  bar->setMarginGroup(QCP::msTop, rects_.front()->marginGroup(QCP::msTop));
-  bar->setMarginGroup(QCP::msBottom, lowest->marginGroup(QCP::msBottom));
+  bar->setMarginGroup(QCP::msTop, top);
+  bar->setMarginGroup(QCP::msBottom, bottom);
 }
 
 void FigureLayout::update(int height) {

@@ -45,7 +45,7 @@ class FigureLayout {
   /// Leaves room for `lines` lines above a panel.
   void set_title_lines(QCPAxisRect* rect, int lines);
   void wrap_titles();
-  void add_colour_bar();
+  void add_colour_bar(QCPMarginGroup* top, QCPMarginGroup* bottom);
   void share_y();
   double wanted_height(std::size_t panel) const;
   void wrap_labels();

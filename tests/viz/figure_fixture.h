@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QHashSeed>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -24,6 +25,7 @@ class FigureFixture : public ::testing::Test {
     static int argc = 1;
     static char name[] = "lime_viz_tests";
     static char* argv[] = {name, nullptr};
+    QHashSeed::setDeterministicGlobalSeed();  // as in the programs
     if (QApplication::instance() == nullptr) static QApplication application(argc, argv);
   }
 
