@@ -49,9 +49,9 @@ int main(int, char** argv) {
   std::error_code error;
   const fs::path self = own_path();
   const fs::path home = self.parent_path().parent_path() / "lib" / "lime";
-  const char* const wanted = std::getenv("LIME_PROCESSOR_LEVEL");
+  const char* const requested = std::getenv("LIME_PROCESSOR_LEVEL");
   for (const Level& level : levels()) {
-    const bool is_wanted = wanted == nullptr || std::strcmp(wanted, level.name) == 0;
+    const bool is_wanted = requested == nullptr || std::strcmp(requested, level.name) == 0;
     if (!is_wanted || !level.is_supported) continue;
     const fs::path program = home / level.name / "bin" / self.filename();
     if (!fs::exists(program, error)) continue;
@@ -61,6 +61,7 @@ int main(int, char** argv) {
     return 1;
   }
   std::fprintf(stderr, "%s: '%s': must contain the program for %s; reinstall the package\n",
-               self.filename().c_str(), home.c_str(), wanted == nullptr ? "this CPU" : wanted);
+               self.filename().c_str(), home.c_str(),
+               requested == nullptr ? "this CPU" : requested);
   return 1;
 }

@@ -31,11 +31,11 @@ namespace {
 std::string quoted(const std::string& text) { return "'" + printable(text) + "'"; }
 
 /// Returns the first ids and tokens of a preview or of a capture: "1 '<s>'  403 'Once'".
-std::string first_ids(const auto& of) {
+std::string first_ids(const auto& subject) {
   std::string text;
-  for (std::size_t i = 0; i < of.first_ids.size(); ++i) {
-    text += fmt::format("{}{}", text.empty() ? "" : "  ", of.first_ids[i]);
-    if (i < of.first_tokens.size()) text += " " + quoted(of.first_tokens[i]);
+  for (std::size_t i = 0; i < subject.first_ids.size(); ++i) {
+    text += fmt::format("{}{}", text.empty() ? "" : "  ", subject.first_ids[i]);
+    if (i < subject.first_tokens.size()) text += " " + quoted(subject.first_tokens[i]);
   }
   return text;
 }

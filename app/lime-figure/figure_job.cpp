@@ -174,10 +174,10 @@ std::string html_text(const std::string& text) {
 
 /// Returns the plotted numbers as a table, the first thousand lines of many.
 std::string report_table(const Figure& figure) {
-  constexpr std::ptrdiff_t kMostLines = 1000;
+  constexpr std::ptrdiff_t kMaxLines = 1000;
   std::string table = "<table>\n";
   const char* cell = "th";
-  for (const auto& line : figure_table(figure) | std::views::take(kMostLines + 1)) {
+  for (const auto& line : figure_table(figure) | std::views::take(kMaxLines + 1)) {
     table += "<tr>";
     for (const std::string& text : line) {
       table += fmt::format("<{0}>{1}</{0}>", cell, html_text(text));

@@ -200,8 +200,8 @@ void CaptureOptions::validate() const {
 }
 
 int CaptureOptions::writer_threads() const {
-  constexpr int kMost = 16;
-  const int all = std::min(kMost, threads > 0 ? threads : available_threads());
+  constexpr int kMax = 16;
+  const int all = std::min(kMax, threads > 0 ? threads : available_threads());
   return compress == Compression::kNone ? std::max(1, all / 2) : all;
 }
 

@@ -141,8 +141,8 @@ std::optional<ResumedBatch> resumed_batch(const CaptureOptions& options) {
 /// Returns as many sequences as fit on the device, up to the number of tokens beyond which larger
 /// passes are not faster.
 std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 16;
-  const std::int64_t most = std::max(setup.smallest_batch, kMostTokens / setup.input.longest());
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 16;
+  const std::int64_t most = std::max(setup.smallest_batch, kMaxTokens / setup.input.longest());
   const std::int64_t found = place.largest_batch(setup, most);
   if (found > 0) return found;
   throw InvalidArgument(OptionName("batch_size"),

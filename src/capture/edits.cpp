@@ -136,18 +136,18 @@ std::vector<RouterEdit> route_edits(const ActivationEdit& edit) {
            "routes can be edited by zero and scale only");
   throw_if(!edit.positions.is_all() || !edit.tokens.is_all(),
            "route has no positions and no tokens: its weights are those of all tokens");
-  constexpr std::size_t kMost = 1'000'000;
+  constexpr std::size_t kMax = 1'000'000;
   std::vector<RouterEdit> edits(1);
   edits.front().scale = edit.factor;
   const auto split = [&](const LayerSelection& selection, auto part, const char* name) {
     if (selection.is_all()) return;
     std::vector<RouterEdit> all;
     const std::vector<int> items = selection.choose_from(up_to(1024), OptionName(name));
-    throw_if(edits.size() * items.size() > kMost,
+    throw_if(edits.size() * items.size() > kMax,
              "selects {} routes or more, expected at most {}; omit lists that select everything",
-             edits.size() * items.size(), kMost);
-    for (const RouterEdit& one : edits) {
-      for (const int item : items) all.emplace_back(one).*part = item;
+             edits.size() * items.size(), kMax);
+    for (const RouterEdit& router_edit : edits) {
+      for (const int item : items) all.emplace_back(router_edit).*part = item;
     }
     edits = std::move(all);
   };
@@ -243,8 +243,8 @@ void check_edits(const ModelEdits& edits, const ModelConfig& config, bool genera
 
 void check_edited_positions(const ModelEdits& edits, const ModelConfig& config,
                             std::int64_t longest) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;  // a list of them takes 64 MiB
-  const std::int64_t count = std::min(std::max(config.max_position_embeddings, longest), kMost);
+  constexpr std::int64_t kMax = std::int64_t{1} << 24;  // a list of them takes 64 MiB
+  const std::int64_t count = std::min(std::max(config.max_position_embeddings, longest), kMax);
   for (const ActivationEdit& edit : edits.activations) {
     naming(edit.text, [&] { edit.positions.choose_from(up_to(count), OptionName("positions")); });
   }

@@ -156,10 +156,10 @@ std::vector<CapturePoint> capture_points(const std::vector<CaptureSite>& sites,
   for (const auto& [kind, site] :
        {std::pair(HookKind::kK, kKeysSite), std::pair(HookKind::kV, kValuesSite)}) {
     for (int layer = 0; layer <= last_layer; ++layer) {
-      const HookPoint wanted{kind, layer};
-      if (std::ranges::find(points, wanted, &CapturePoint::point) != points.end()) continue;
+      const HookPoint hook_point{kind, layer};
+      if (std::ranges::find(points, hook_point, &CapturePoint::point) != points.end()) continue;
       const std::int64_t dim = site_dim(kind, config, layer);
-      points.push_back({.point = wanted, .site = site, .dim = dim, .read_dim = dim});
+      points.push_back({.point = hook_point, .site = site, .dim = dim, .read_dim = dim});
     }
   }
   return points;

@@ -116,8 +116,8 @@ std::string Tokenizer::next_piece(std::int32_t id, bool& at_text_start) const {
 }
 
 std::string Tokenizer::token_text(std::int32_t id) const {
-  constexpr std::size_t kMostBytes = 200;
-  return printable(piece(id), kMostBytes);
+  constexpr std::size_t kMaxBytes = 200;
+  return printable(piece(id), kMaxBytes);
 }
 
 StreamingDecoder::StreamingDecoder(const Tokenizer& tokenizer, const DecodeOptions& options)

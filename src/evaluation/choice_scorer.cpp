@@ -129,12 +129,12 @@ std::vector<ChoiceScore> ChoiceScorer::score(std::span<const ChoiceTokens> choic
   const auto width = static_cast<std::int64_t>(longest - shared);
   std::vector<std::int64_t> last_rows;  // of the last token of each choice
   for (std::size_t c = 0; c < choices.size(); ++c) {
-    const Ids& wanted = choices[c].targets;
+    const Ids& requested = choices[c].targets;
     const std::int64_t first =
         place_of[c] * width + static_cast<std::int64_t>(choices[c].first_row() - shared);
-    last_rows.push_back(first + std::ssize(wanted));
+    last_rows.push_back(first + std::ssize(requested));
     for (std::int64_t row = first; row < last_rows.back(); ++row) rows.push_back(row);
-    targets.insert(targets.end(), wanted.begin(), wanted.end());
+    targets.insert(targets.end(), requested.begin(), requested.end());
   }
   HookSet hooks;
   std::vector<ScopedHook> readers;

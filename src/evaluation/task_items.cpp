@@ -414,9 +414,9 @@ void TaskOptions::validate() const {
            tasks.empty() ? "neither" : "both");
   throw_if(!tasks.empty() && data.empty(), OptionName("data"),
            "expected a folder or one file per task, got none");
-  constexpr std::int64_t kMostShots = 1000;
-  throw_if(items.shots < 0 || items.shots > kMostShots, OptionName("shots"),
-           "must be from 0 to {}, got {}", kMostShots, items.shots);
+  constexpr std::int64_t kMaxShots = 1000;
+  throw_if(items.shots < 0 || items.shots > kMaxShots, OptionName("shots"),
+           "must be from 0 to {}, got {}", kMaxShots, items.shots);
   throw_if(!samples.empty() && chat, OptionName("chat"),
            "prompts of --samples are used as they are; omit --chat");
   throw_if(!samples.empty() && !items.prompts.system_instruction.empty(),

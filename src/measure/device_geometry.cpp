@@ -22,7 +22,7 @@ namespace {
 constexpr double kDirectionRounding = 1e-12;
 /// As in largest_gram_eigenvalue().
 constexpr double kLanczosTolerance = 1e-6;
-constexpr std::int64_t kMostLanczosSteps = 300;
+constexpr std::int64_t kMaxLanczosSteps = 300;
 constexpr std::int64_t kLanczosTestEvery = 8;
 
 at::Tensor device_vector(const VectorD& values, const at::Device& device) {
@@ -106,7 +106,7 @@ std::optional<std::vector<double>> converged_eigenvalues(const std::vector<at::T
 std::vector<double> largest_gram_eigenvalues(const at::Tensor& rows) {
   const std::int64_t count = rows.size(0);
   const std::int64_t dim = rows.size(2);
-  const std::int64_t most = std::min(kMostLanczosSteps, std::min(dim, rows.size(1)) + 1);
+  const std::int64_t most = std::min(kMaxLanczosSteps, std::min(dim, rows.size(1)) + 1);
   VectorD start(dim);
   Random random(0);
   for (double& value : start) value = random.normal();

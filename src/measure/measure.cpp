@@ -160,8 +160,8 @@ MeasureLimits limits_of(const CaptureOptions& options, const MeasureOptions& mea
 
 /// Returns the units of one measurement, which finish its meters.
 std::vector<Unit> units_of(std::vector<MeteredPoint>& points, std::size_t measurement,
-                           const Measurement& of, const MeasuredSequences& sequences) {
-  const std::string label = of.label(sequences);
+                           const Measurement& subject, const MeasuredSequences& sequences) {
+  const std::string label = subject.label(sequences);
   std::vector<Unit> units;
   for (MeteredPoint& point : points) {
     for (MeteredPoint::Entry& entry : point.entries) {
@@ -171,7 +171,7 @@ std::vector<Unit> units_of(std::vector<MeteredPoint>& points, std::size_t measur
                   {col::kSite, point.point.site},
                   {col::kLayer, point.point.point.layer}};
       unit.where = fmt::format("site '{}', layer {}", point.point.site, point.point.point.layer);
-      unit.bytes = of.finish_bytes(sequences, point.point.dim);
+      unit.bytes = subject.finish_bytes(sequences, point.point.dim);
       unit.measure = [meter = entry.meter.get()](const UnitContext& context) {
         return meter->finish(context);
       };

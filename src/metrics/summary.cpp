@@ -97,8 +97,8 @@ void SummaryOptions::validate(const std::string& resamples_name) const {
   check_option(confidence > 0.0 && confidence < 1.0, "confidence", "in (0, 1)", confidence);
   throw_if(resamples != 0 && resamples < kFewestResamples, OptionName(resamples_name),
            "must be >= {}, or 0 for no interval, got {}", kFewestResamples, resamples);
-  throw_if(resamples > kMostResamples, OptionName(resamples_name), "must be <= {}, got {}",
-           kMostResamples, resamples);
+  throw_if(resamples > kMaxResamples, OptionName(resamples_name), "must be <= {}, got {}",
+           kMaxResamples, resamples);
 }
 
 Summary summarize(std::span<const double> values, const SummaryOptions& options) {

@@ -15,8 +15,8 @@ struct SummaryOptions {
   double confidence = 0.95;
   /// Minimum and maximum number of bootstrap resamples; 10^7 need 80 MB.
   static constexpr std::int64_t kFewestResamples = 100;
-  static constexpr std::int64_t kMostResamples = 10'000'000;
-  /// Bootstrap resamples, in [kFewestResamples, kMostResamples]; 0 disables the interval.
+  static constexpr std::int64_t kMaxResamples = 10'000'000;
+  /// Bootstrap resamples, in [kFewestResamples, kMaxResamples]; 0 disables the interval.
   std::int64_t resamples = 10000;
   /// Seed of the resampling. Not described: programs have a global `--seed`.
   std::uint64_t seed = 0;

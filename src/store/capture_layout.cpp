@@ -21,9 +21,11 @@ template <typename T> T member(const Json& json, const char* key, const std::str
 
 Json to_json(const std::vector<ActivationInfo>& activations) {
   Json list = Json::array();
-  for (const ActivationInfo& one : activations) {
-    list.push_back(
-        {{"site", one.site}, {"layer", one.layer}, {"dim", one.dim}, {"hook", one.hook}});
+  for (const ActivationInfo& activation_info : activations) {
+    list.push_back({{"site", activation_info.site},
+                    {"layer", activation_info.layer},
+                    {"dim", activation_info.dim},
+                    {"hook", activation_info.hook}});
   }
   return list;
 }
@@ -107,9 +109,9 @@ std::int64_t bytes_of_rows(const CaptureTables& tables, std::int64_t num_rows,
   std::int64_t values = 0;
   std::int64_t bytes = 0;
   bool overflow = false;
-  for (const ActivationInfo& one : tables.activations) {
+  for (const ActivationInfo& activation_info : tables.activations) {
     std::int64_t more = 0;
-    overflow |= __builtin_mul_overflow(num_rows, one.dim, &more);
+    overflow |= __builtin_mul_overflow(num_rows, activation_info.dim, &more);
     overflow |= __builtin_add_overflow(values, more, &values);
   }
   const auto size = static_cast<std::int64_t>(bytes_per_value(tables.info.storage));

@@ -118,10 +118,11 @@ bool follow_offsets(const std::vector<std::int32_t>& sequences, const RowBounds&
     return false;
   }
   for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
-    const bool are_its = std::all_of(
-        sequences.begin() + offsets[s], sequences.begin() + offsets[s + 1], [&](std::int64_t of) {
-          return of - static_cast<std::int64_t>(s) == bounds.first_sequence;
-        });
+    const bool are_its =
+        std::all_of(sequences.begin() + offsets[s], sequences.begin() + offsets[s + 1],
+                    [&](std::int64_t subject) {
+                      return subject - static_cast<std::int64_t>(s) == bounds.first_sequence;
+                    });
     if (!are_its) return false;
   }
   return true;

@@ -157,9 +157,9 @@ class Verification {
   }
 
   void check_shard_file(const ShardRecord& record) {
-    CaptureTables one;
-    one.shards = {record};
-    check_shards_exist(path_, one);
+    CaptureTables capture_tables;
+    capture_tables.shards = {record};
+    check_shards_exist(path_, capture_tables);
     const fs::path path = path_.parent_path() / record.file;
     const bool has_trailer = check_trailer(path);
     const std::size_t known = problems_.size();
@@ -174,8 +174,8 @@ class Verification {
   void check_data(const Hdf5File& file, std::int64_t num_rows) {
     if (progress_.total == 0) progress_.total = bytes_of_rows(tables_, num_rows, path_);
     attempt([&] { check_row_table(file, num_rows); });
-    for (const ActivationInfo& one : tables_.activations) {
-      attempt([&] { check_activation(file, one, num_rows); });
+    for (const ActivationInfo& activation_info : tables_.activations) {
+      attempt([&] { check_activation(file, activation_info, num_rows); });
     }
   }
 
@@ -191,13 +191,13 @@ class Verification {
     check_rows(rows, {offsets, first, tables_.info.class_names.size()}, file.path());
   }
 
-  void check_activation(const Hdf5File& file, const ActivationInfo& one, std::int64_t num_rows) {
-    const std::string name = activation_path(one.site, one.layer);
+  void check_activation(const Hdf5File& file, const ActivationInfo& item, std::int64_t num_rows) {
+    const std::string name = activation_path(item.site, item.layer);
     const ChunkReader reader(file, name);
-    throw_if<FormatError>(reader.num_rows() != num_rows || reader.dim() != one.dim,
+    throw_if<FormatError>(reader.num_rows() != num_rows || reader.dim() != item.dim,
                           "store: '{}': '{}' must be [{}, {}], got [{}, {}]", file.path().string(),
-                          name, num_rows, one.dim, reader.num_rows(), reader.dim());
-    progress_.note = fmt::format("{} {}", one.site, one.layer);
+                          name, num_rows, item.dim, reader.num_rows(), reader.dim());
+    progress_.note = fmt::format("{} {}", item.site, item.layer);
     reader.verify(problems_, [&](std::int64_t bytes) {
       progress_.done += bytes;
       if (on_progress_) on_progress_(progress_);

@@ -49,9 +49,9 @@ int layer_number(const std::string& name, const fs::path& path) {
   int layer = 0;
   const auto result = std::from_chars(name.data(), name.data() + name.size(), layer);
   const bool is_number = result.ec == std::errc() && result.ptr == name.data() + name.size();
-  throw_if<FormatError>(!is_number || layer < 0 || layer >= kMostLayers,
+  throw_if<FormatError>(!is_number || layer < 0 || layer >= kMaxLayers,
                         "embeddings: '{}': '{}' must be a layer index below {}", path.string(),
-                        name, kMostLayers);
+                        name, kMaxLayers);
   return layer;
 }
 

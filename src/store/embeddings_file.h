@@ -12,11 +12,11 @@
 namespace lime {
 
 /// Maximum number of layers in a results or embeddings file, as in config.json.
-inline constexpr int kMostLayers = 10'000;
+inline constexpr int kMaxLayers = 10'000;
 
 struct LayerEmbedding {
   std::string site;
-  int layer = 0;        ///< in [0, kMostLayers)
+  int layer = 0;        ///< in [0, kMaxLayers)
   MatrixF coordinates;  ///< [points, 2], finite
   double kl_divergence = 0.0;
 };

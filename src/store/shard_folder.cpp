@@ -150,11 +150,11 @@ void ShardFolder::remove_all() const {
 }
 
 int planned_shards(const Json& manifest) {
-  constexpr std::int64_t kMost = 100'000;
+  constexpr std::int64_t kMax = 100'000;
   const Json::json_pointer place("/identity/num_shards");
   const Json count = manifest.contains(place) ? manifest.at(place) : Json();
   if (!count.is_number_integer()) return 0;
-  return static_cast<int>(std::clamp<std::int64_t>(count.get<std::int64_t>(), 0, kMost));
+  return static_cast<int>(std::clamp<std::int64_t>(count.get<std::int64_t>(), 0, kMax));
 }
 
 bool is_shard_name(const std::string& name) {

@@ -123,9 +123,9 @@ void TrainingOptions::describe(OptionList& list) {
 
 void TrainingOptions::validate() const {
   // The products of these counts fit into 64 bits.
-  static constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  static constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
   const auto require_count = [](std::int64_t value, const char* name) {
-    throw_if(value < 1 || value > kMost, OptionName(name), "must be from 1 to {}, got {}", kMost,
+    throw_if(value < 1 || value > kMax, OptionName(name), "must be from 1 to {}, got {}", kMax,
              value);
   };
   require_count(epochs, "epochs");

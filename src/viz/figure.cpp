@@ -195,8 +195,8 @@ std::vector<int> numbers_from(int first, int count) {
 }
 
 std::vector<AxisTick> number_ticks(const std::vector<int>& numbers) {
-  constexpr int kMostTicks = 10;
-  const int step = round_step(static_cast<int>(numbers.size()), kMostTicks);
+  constexpr int kMaxTicks = 10;
+  const int step = round_step(static_cast<int>(numbers.size()), kMaxTicks);
   std::vector<AxisTick> ticks;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] % step != 0) continue;
@@ -308,8 +308,8 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
   return entries;
 }
 
-int columns_for(std::size_t panels, int wanted) {
-  if (wanted > 0) return wanted;
+int columns_for(std::size_t panels, int requested) {
+  if (requested > 0) return requested;
   if (panels <= 3) return static_cast<int>(panels);
   return panels == 4 ? 2 : static_cast<int>(std::ceil(std::sqrt(static_cast<double>(panels))));
 }

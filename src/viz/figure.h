@@ -284,7 +284,7 @@ struct LegendEntry {
 std::vector<LegendEntry> legend_of(const Figure& figure);
 
 /// Returns the number of columns for `panels` panels: `wanted`, or enough for a grid about 3 wide.
-int columns_for(std::size_t panels, int wanted);
+int columns_for(std::size_t panels, int requested);
 
 /// Keeps axis labels only at the panels on the outer edges if there are many panels, and of the
 /// ticks only the outermost. May be called again after the number of columns changes.

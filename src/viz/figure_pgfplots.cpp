@@ -15,14 +15,14 @@ constexpr double kBelowMm = 14.0;     // a panel's tick labels, axis label and a
 constexpr double kTitleMm = 3.6;      // a second line of a title
 constexpr double kAroundMm = 15.0;    // legend and note
 constexpr double kBesideMm = 5.0;     // bars, without the letters of their names
-constexpr int kMostNumbers = 10;      // ticks of a crowded axis
+constexpr int kMaxNumbers = 10;       // ticks of a crowded axis
 
 /// Returns `axis` with the ticks that fit along `length` mm if their labels are rotated.
 FigureAxis fitting_axis(FigureAxis axis, double length) {
   if (!axis.if_crowded || static_cast<double>(axis.ticks.size()) * kLineMm <= length) return axis;
   const std::vector<AxisTick>& numbers = axis.if_crowded->ticks;
   const double letters = static_cast<double>(numbers.back().label.size()) + 1.0;
-  const int most = std::clamp(static_cast<int>(length / (kLetterMm * letters)), 2, kMostNumbers);
+  const int most = std::clamp(static_cast<int>(length / (kLetterMm * letters)), 2, kMaxNumbers);
   const int step = round_step(static_cast<int>(numbers.size()), most);
   axis.ticks.clear();
   for (std::size_t i = 0; i < numbers.size(); i += static_cast<std::size_t>(step)) {
@@ -227,12 +227,12 @@ std::string fitting_commands(const Figure& figure, const FigureSize& sheet, int 
 /// Returns how many legend entries fit side by side in `width` mm.
 int legend_columns(const Figure& figure, double width) {
   constexpr double kSampleMm = 10.0;
-  constexpr int kMostInLine = 8;
+  constexpr int kMaxInLine = 8;
   double longest = 0.0;
   for (const LegendEntry& entry : legend_of(figure)) {
     longest = std::max(longest, static_cast<double>(entry.label.size()));
   }
-  return std::clamp(static_cast<int>(width / (kSampleMm + kLetterMm * longest)), 1, kMostInLine);
+  return std::clamp(static_cast<int>(width / (kSampleMm + kLetterMm * longest)), 1, kMaxInLine);
 }
 
 /// Returns the gap between panels, for their tick labels and axis labels if any.

@@ -17,17 +17,17 @@ int units_of_mm(double mm) { return static_cast<int>(std::lround(mm * kUnitsPerM
 /// Settles `layout` at the height of the page, or if that is unset or only a limit, at the height
 /// that its panels need; returns it.
 int settle_fitting(FigureLayout& layout, const FigureSize& page, const FigureStyle& style) {
-  const int wanted = layout.fitting_height();
+  const int requested = layout.fitting_height();
   const std::optional<double> most_mm = page.height_mm ? page.height_mm : page.max_height_mm;
-  const int most = most_mm ? units_of_mm(*most_mm) : wanted;
-  const int height = page.height_mm ? most : std::min(wanted, most);
+  const int most = most_mm ? units_of_mm(*most_mm) : requested;
+  const int height = page.height_mm ? most : std::min(requested, most);
   layout.settle(height);
-  if (wanted <= most || layout.is_readable()) return height;
+  if (requested <= most || layout.is_readable()) return height;
   throw InvalidArgument(
       OptionName("size"),
       "the page is {:.4g} mm high, the figure needs {:.0f} mm; show less (--panel, --by, "
       "--label, --layer), or set only a width, e.g. --size {:.4g}",
-      *most_mm * style.magnification(), wanted / kUnitsPerMm * style.magnification(),
+      *most_mm * style.magnification(), requested / kUnitsPerMm * style.magnification(),
       page.width_mm * style.magnification());
 }
 
@@ -116,11 +116,11 @@ struct FigureScene::Impl {
 FigureScene::FigureScene(const Figure& figure, const FigureStyle& style)
     : impl_(std::make_unique<Impl>(figure, style)) {
   check_figure(figure, style);
-  const FigureSize wanted = figure_size(style, figure.is_wide);
+  const FigureSize requested = figure_size(style, figure.is_wide);
   std::optional<int> height;
-  if (wanted.height_mm) height = units_of_mm(*wanted.height_mm);
-  impl_->lay_out(units_of_mm(wanted.width_mm), height);
-  impl_->size.setHeight(settle_fitting(*impl_->layout, wanted, style));
+  if (requested.height_mm) height = units_of_mm(*requested.height_mm);
+  impl_->lay_out(units_of_mm(requested.width_mm), height);
+  impl_->size.setHeight(settle_fitting(*impl_->layout, requested, style));
 }
 
 FigureScene::FigureScene(const Figure& figure, const FigureStyle& style, const QSize& room,

@@ -141,8 +141,8 @@ class LogLine {
   }
 
  private:
-  FormatError unfit(const std::string& key, const char* wanted) const {
-    return {"{}: '{}' must be {}, got {:.40}", where_, key, wanted,
+  FormatError unfit(const std::string& key, const char* requested) const {
+    return {"{}: '{}' must be {}, got {:.40}", where_, key, requested,
             has(key) ? json_.at(key).dump() : "none"};
   }
 

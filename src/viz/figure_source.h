@@ -12,8 +12,8 @@
 namespace lime {
 
 /// Maximum numbers of heads and tokens in a results file; the heads as in config.json.
-inline constexpr int kMostHeads = 65'536;
-inline constexpr int kMostTokens = 16'777'216;
+inline constexpr int kMaxHeads = 65'536;
+inline constexpr int kMaxTokens = 16'777'216;
 
 /// The t-SNE embedding of one layer, stored next to the results of metric "tsne".
 struct SourceEmbedding {

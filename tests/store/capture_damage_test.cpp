@@ -338,9 +338,9 @@ TEST_F(CaptureDamageTest, RefusesRowsThatAreAtOddsWithTheSequences) {
   const std::string expected = "store: '" + path_.string() +
                                "': 'rows/sequence' and 'sequences/offset' are inconsistent; "
                                "restore the file or capture it again";
-  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
-  for (const std::int32_t wrong : {kMost, kLeast, -1, 1, 2}) {
+  for (const std::int32_t wrong : {kMax, kLeast, -1, 1, 2}) {
     write_tables({.sequence = {0, wrong}, .position = {0, 1}, .token = {3, 4}, .class_id = {0, 1}});
     EXPECT_EQ(rows_error(), expected) << wrong;
     EXPECT_THAT(verify_capture(path_), Contains(expected)) << wrong;

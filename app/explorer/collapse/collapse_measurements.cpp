@@ -271,16 +271,16 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   options.layer_base = layer_base;
   options.mixed_texts = true;
   if (kind == CollapseMeasurements::Kind::kGeometry) options.measure = {measure};
-  FigureOrMessage made = figureOrMessage(sources, options);
-  if (made.figure) colourModels(made.figure->panels, workspace);
-  return made;
+  FigureOrMessage figure_or_message = figureOrMessage(sources, options);
+  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace);
+  return figure_or_message;
 }
 
 void emphasiseStep(Figure& figure, std::int64_t step) {
   for (FigurePanel& panel : figure.panels) {
     for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
-      const std::optional<ModelStep> of = split_step(curve.label);
-      if (!of || of->step == step) continue;
+      const std::optional<ModelStep> subject = split_step(curve.label);
+      if (!subject || subject->step == step) continue;
       curve.style.colour = kMutedColour;
       curve.style.is_faint = true;
       curve.style.marker = MarkerShape::kNone;
@@ -335,10 +335,12 @@ std::optional<FigurePanel> spectrumPanel(const CollapseMeasurements& measurement
     const std::string label = workspace.uniqueLabel(*document).toStdString();
     panel.curves.push_back(spectrumCurve(label, layer.spectrum));
     if (!extreme || extreme->document != document->id) continue;
-    for (const SequenceSpectrum& one : extreme->is_lowest ? layer.lowest : layer.highest) {
-      if (one.sequence != extreme->sequence) continue;
-      panel.curves.push_back(spectrumCurve(label + ", sequence " + std::to_string(one.sequence),
-                                           one.spectrum, LinePattern::kDotted));
+    for (const SequenceSpectrum& sequence_spectrum :
+         extreme->is_lowest ? layer.lowest : layer.highest) {
+      if (sequence_spectrum.sequence != extreme->sequence) continue;
+      panel.curves.push_back(
+          spectrumCurve(label + ", sequence " + std::to_string(sequence_spectrum.sequence),
+                        sequence_spectrum.spectrum, LinePattern::kDotted));
     }
   }
   if (panel.curves.empty()) return std::nullopt;

@@ -80,13 +80,13 @@ void LayerDetail::listSequences() {
     for (const Document* const document : measurements_.captures()) {
       const Answer<LayerSpectra>& answer = measurements_.layerOf(*document);
       if (!answer.result) continue;
-      for (const SequenceSpectrum& one :
+      for (const SequenceSpectrum& sequence_spectrum :
            is_lowest ? answer.result->lowest : answer.result->highest) {
-        rows.push_back({.place = {document->id, is_lowest, one.sequence},
+        rows.push_back({.place = {document->id, is_lowest, sequence_spectrum.sequence},
                         .label = workspace_.uniqueLabel(*document),
-                        .entropy = one.entropy,
-                        .ceiling = one.ceiling,
-                        .text = toQString(one.text)});
+                        .entropy = sequence_spectrum.entropy,
+                        .ceiling = sequence_spectrum.ceiling,
+                        .text = toQString(sequence_spectrum.text)});
       }
     }
   }
@@ -101,11 +101,11 @@ void LayerDetail::listSequences() {
 }
 
 void LayerDetail::showCurrent(const std::optional<Extreme>& extreme) {
-  QModelIndex wanted;
-  for (int row = 0; extreme && row < extremes_.rowCount() && !wanted.isValid(); ++row) {
-    if (extremes_.at(row).place == *extreme) wanted = extremes_.index(row, 0);
+  QModelIndex model_index;
+  for (int row = 0; extreme && row < extremes_.rowCount() && !model_index.isValid(); ++row) {
+    if (extremes_.at(row).place == *extreme) model_index = extremes_.index(row, 0);
   }
-  if (wanted.row() != table_->currentIndex().row()) setCurrentQuietly(*table_, wanted);
+  if (model_index.row() != table_->currentIndex().row()) setCurrentQuietly(*table_, model_index);
 }
 
 ExtremesModel::ExtremesModel() {
@@ -215,9 +215,9 @@ void CollapseView::addSettings() {
   addSetting(
       "extreme",
       [this]() -> Json {
-        const Document* const of = extreme_ ? workspace().find(extreme_->document) : nullptr;
-        if (of == nullptr) return {};
-        return {{"capture", of->path.string()},
+        const Document* const subject = extreme_ ? workspace().find(extreme_->document) : nullptr;
+        if (subject == nullptr) return {};
+        return {{"capture", subject->path.string()},
                 {"lowest", extreme_->is_lowest},
                 {"sequence", extreme_->sequence}};
       },
@@ -233,8 +233,8 @@ void CollapseView::addSettings() {
   addSetting(
       "verdicts",
       [this]() -> Json {
-        const Document* const of = workspace().find(marked_);
-        return of == nullptr ? Json() : Json(of->path.string());
+        const Document* const owner = workspace().find(marked_);
+        return owner == nullptr ? Json() : Json(owner->path.string());
       },
       [this](const Json& path) {
         marked_ = 0;
@@ -275,24 +275,24 @@ void CollapseView::draw() {
 void CollapseView::drawCurves() {
   const int base = preferences().layer_base;
   panes().setStyle(figureStyle());
-  FigureOrMessage made =
+  FigureOrMessage figure_or_message =
       collapseCurves(measurements_, workspace(), site(), measureName(), compares(), base);
-  if (made.message.isEmpty()) {
-    made.message = measurements_.captures().empty()    ? u"No capture is open."_s
-                   : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
-                                                       : u"Measuring failed."_s;
+  if (figure_or_message.message.isEmpty()) {
+    figure_or_message.message = measurements_.captures().empty()    ? u"No capture is open."_s
+                                : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
+                                                                    : u"Measuring failed."_s;
   }
   const std::vector<std::int64_t> steps = this->steps();
   animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
   const int frame = animation_->frame();
   QString caption;
-  if (made.figure && !compares()) caption = markVerdicts(*made.figure);
-  if (frame > 0 && made.figure) {
+  if (figure_or_message.figure && !compares()) caption = markVerdicts(*figure_or_message.figure);
+  if (frame > 0 && figure_or_message.figure) {
     const std::int64_t step = steps[static_cast<std::size_t>(frame) - 1];
-    emphasiseStep(*made.figure, step);
+    emphasiseStep(*figure_or_message.figure, step);
     caption = u"Step %1 (%2 of %3)"_s.arg(step).arg(frame).arg(steps.size());
   }
-  curves_->show(std::move(made.figure), made.message, caption);
+  curves_->show(std::move(figure_or_message.figure), figure_or_message.message, caption);
   FigureView& plot = curves_->plot();
   plot.linkAllPanels(workspace(), u"layer"_s, -base);
   const std::optional<int> layer = workspace().selection().layer;
@@ -332,7 +332,7 @@ std::vector<std::int64_t> CollapseView::steps() const {
   std::set<std::int64_t> steps;
   for (const Document* const document : measurements_.captures()) {
     const QString label = workspace().uniqueLabel(*document);
-    if (const auto of = split_step(label.toStdString())) steps.insert(of->step);
+    if (const auto subject = split_step(label.toStdString())) steps.insert(subject->step);
   }
   if (steps.size() < 2 || compares()) return {};
   return {steps.begin(), steps.end()};

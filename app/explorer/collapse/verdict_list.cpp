@@ -102,17 +102,19 @@ void VerdictList::draw(int document, std::optional<int> layer, int layer_base) {
 }
 
 void VerdictList::showCurrent(int document, std::optional<int> layer) {
-  QModelIndex wanted;
-  for (int row = 0; layer && row < model_.rowCount() && !wanted.isValid(); ++row) {
-    const VerdictRow& one = model_.at(row);
-    const bool is_there = one.document == document && one.first <= *layer && *layer <= one.last;
-    if (is_there) wanted = model_.index(row, VerdictModel::kLayers);
+  QModelIndex model_index;
+  for (int row = 0; layer && row < model_.rowCount() && !model_index.isValid(); ++row) {
+    const VerdictRow& verdict_row = model_.at(row);
+    const bool is_there = verdict_row.document == document && verdict_row.first <= *layer &&
+                          *layer <= verdict_row.last;
+    if (is_there) model_index = model_.index(row, VerdictModel::kLayers);
   }
-  if (wanted.row() != table_->currentIndex().row()) {
-    setCurrentQuietly(*table_, wanted);
-    if (wanted.isValid()) table_->scrollTo(wanted);
+  if (model_index.row() != table_->currentIndex().row()) {
+    setCurrentQuietly(*table_, model_index);
+    if (model_index.isValid()) table_->scrollTo(model_index);
   }
-  const QString text = explanation(wanted.isValid() ? model_.at(wanted.row()).evidence : QString());
+  const QString text =
+      explanation(model_index.isValid() ? model_.at(model_index.row()).evidence : QString());
   if (text != evidence_->toPlainText()) evidence_->setPlainText(text);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr int kStepsPerLayer = 100;  // of the slider
 constexpr int kMoveMs = 500;         // from layer to layer
 
-constexpr int kMostColumns = 4;
+constexpr int kMaxColumns = 4;
 constexpr int kBarCells = 24;  // of the colour bar
 
 /// Returns the area of all layers of all models, so that nothing jumps between layers.
@@ -42,7 +42,7 @@ QVariant tokenData(const SelectedToken& row, int role) {
       .arg(row.sentence.text());
 }
 
-constexpr std::size_t kMostListed = 2000;  // in the list
+constexpr std::size_t kMaxListed = 2000;  // in the list
 
 const QString kHint =
     u"Drag a lasso around points to select their tokens, or click a point for its neighbours"_s;
@@ -52,7 +52,7 @@ QString titleOf(const EmbeddingSet& set, const TokenSelection& selected, std::si
   if (num_points > 0) {
     QString title =
         u"<b>%1 of %2 tokens</b> are selected"_s.arg(num_points).arg(set.models[model].size());
-    if (num_points > kMostListed) title += u"; the first %1 are listed"_s.arg(kMostListed);
+    if (num_points > kMaxListed) title += u"; the first %1 are listed"_s.arg(kMaxListed);
     const bool is_one_text = set.numOfText(selected.text) == set.models.size();
     if (!is_one_text) title += u"; embeddings of other texts show none of them"_s;
     return title;
@@ -166,7 +166,7 @@ void EmbeddingCanvases::setSet(const EmbeddingSet& set, const std::string& site)
   message_->setVisible(is_empty);
   const QRectF extent = extentOf(set, site);
   const auto count = static_cast<int>(set.models.size());
-  const int columns = count <= 3 ? std::max(count, 1) : std::min((count + 1) / 2, kMostColumns);
+  const int columns = count <= 3 ? std::max(count, 1) : std::min((count + 1) / 2, kMaxColumns);
   for (std::size_t m = 0; m < set.models.size() && !is_empty; ++m) {
     addCanvas(columns);
     canvases_.back()->setPoints(MatrixF::Zero(set.models[m].size(), 2), extent);
@@ -294,7 +294,7 @@ void TokenList::showSelection(const EmbeddingSet& set, const TokenSelection& sel
   }
   const std::vector<int> points = set.models.empty() ? std::vector<int>() : pointsIn(model_);
   std::vector<SelectedToken> tokens;
-  for (std::size_t i = 0; i < std::min(points.size(), kMostListed); ++i) {
+  for (std::size_t i = 0; i < std::min(points.size(), kMaxListed); ++i) {
     tokens.push_back(set.models[model_].describe(points[i]));
   }
   title_->setText(titleOf(set, selected, points.size(), model_));
@@ -306,11 +306,11 @@ void TokenList::showNeighbours(const EmbeddingSet& set, std::size_t model, int p
   model_ = model;
   const EmbeddedModel& own = set.models[model];
   std::vector<SelectedToken> tokens;
-  for (const NearRow& one : near) {
-    const auto at = own.point_of_row.find(one.row);
+  for (const NearRow& near_row : near) {
+    const auto at = own.point_of_row.find(near_row.row);
     if (at == own.point_of_row.end()) continue;
     tokens.push_back(own.describe(at->second));
-    tokens.back().note = QString::number(one.distance, 'f', 3);
+    tokens.back().note = QString::number(near_row.distance, 'f', 3);
   }
   const SelectedToken token = own.describe(point);
   title_->setText(u"<b>Nearest to %1</b> (sequence %2, position %3) %4: %5<b>%6</b>%7"_s

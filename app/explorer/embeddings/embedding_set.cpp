@@ -70,7 +70,7 @@ EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<Re
   return set;
 }
 
-constexpr std::size_t kMostTokens = 6;  // with a colour of their own
+constexpr std::size_t kMaxTokens = 6;  // with a colour of their own
 constexpr std::size_t kNamedColours = 7;
 constexpr int kBins = 6;  // of positions and sequences, in figures
 
@@ -112,7 +112,7 @@ void groupByToken(const EmbeddingSet& set, EmbeddingGroups& groups) {
   for (const auto& [token, times] : count) common.emplace_back(-times, token);
   std::sort(common.begin(), common.end());
   std::map<std::int32_t, int> number;
-  for (std::size_t i = 0; i < std::min(common.size(), kMostTokens); ++i) {
+  for (std::size_t i = 0; i < std::min(common.size(), kMaxTokens); ++i) {
     const std::int32_t token = common[i].second;
     QString name = u"#%1"_s.arg(token);
     for (const EmbeddedModel& model : set.models) {
@@ -122,7 +122,7 @@ void groupByToken(const EmbeddingSet& set, EmbeddingGroups& groups) {
     groups.names.push_back(plain(name.toStdString()));
   }
   const auto other = static_cast<int>(groups.names.size());
-  if (common.size() > kMostTokens) groups.names.emplace_back("other");
+  if (common.size() > kMaxTokens) groups.names.emplace_back("other");
   for (const EmbeddedModel& model : set.models) {
     std::vector<int>& group = groups.group.emplace_back();
     for (const std::int32_t token : model.points.table.token) {
@@ -151,8 +151,9 @@ QRgb rgb(Colour colour) { return qRgb(colour.red, colour.green, colour.blue); }
 }  // namespace
 
 const MatrixF* EmbeddedModel::coordinates(const std::string& site, int layer) const {
-  for (const LayerEmbedding& one : points.layers) {
-    if (one.site == site && one.layer == layer) return &one.coordinates;
+  for (const LayerEmbedding& layer_embedding : points.layers) {
+    if (layer_embedding.site == site && layer_embedding.layer == layer)
+      return &layer_embedding.coordinates;
   }
   return nullptr;
 }

@@ -183,7 +183,7 @@ void EmbeddingsView::addPointActions() {
 
 void EmbeddingsView::listSources() {
   const QSignalBlocker quiet(source_);
-  const QVariant wanted = source_->currentData();
+  const QVariant requested = source_->currentData();
   source_->clear();
   for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
     if (document->results->results.metric != "tsne") continue;
@@ -191,7 +191,7 @@ void EmbeddingsView::listSources() {
   }
   const bool is_computed = loader_.source() == EmbeddingLoader::kComputed;
   if (is_computed) source_->addItem(u"computed in this window"_s, QString());
-  selectData(*source_, wanted);
+  selectData(*source_, requested);
   updateCompute();
   if (is_computed && loader_.isOutdated() && isVisible()) {
     compute();

@@ -36,8 +36,8 @@ QString change(double value, char format, int digits) {
 /// "8.507", "246,500".
 QString perplexity(double value) {
   constexpr double kLeastGrouped = 1e4;
-  constexpr double kMostGrouped = 1e9;
-  if (value < kLeastGrouped || value >= kMostGrouped) return number(value, 'g', 4);
+  constexpr double kMaxGrouped = 1e9;
+  if (value < kLeastGrouped || value >= kMaxGrouped) return number(value, 'g', 4);
   return QLocale(QLocale::English).toString(value, 'f', 0);
 }
 

@@ -110,7 +110,7 @@ Figure sweepFigure(const Results& results, int layer_base) {
 const ResultRow* sweptRouteAt(const Results& results, const FigureHit& hit) {
   if (!hit.cell) return nullptr;
   const auto is_route = [](const ResultRow& row) { return row.has(col::kSource); };
-  std::int64_t first = kMostLayers;  // the layer at the bottom
+  std::int64_t first = kMaxLayers;  // the layer at the bottom
   for (const ResultRow& row : results.rows) {
     if (is_route(row)) first = std::min(first, row.integer(col::kLayer));
   }

@@ -17,8 +17,8 @@ namespace {
 
 using Eigen::Index;
 
-constexpr int kMostAxisTicks = 16;
-constexpr Index kMostNumbers = 32;  // cells that have their values written into them
+constexpr int kMaxAxisTicks = 16;
+constexpr Index kMaxNumbers = 32;  // cells that have their values written into them
 constexpr double kLargestScale = 100.0;
 constexpr double kScaleStep = 0.25;
 constexpr int kSliderSteps = 100;  // for a factor of 1
@@ -89,9 +89,9 @@ RouterMap editedWeightMap(const EditedRouters& routers, int layer, int layer_bas
       mark(panel, heads - 1 - row, col, stateOf(scales(row, col)));
     }
   }
-  panel.shows_numbers = scales.size() <= kMostNumbers;
+  panel.shows_numbers = scales.size() <= kMaxNumbers;
   drawn.x.ticks.clear();
-  const int step = (layer + kMostAxisTicks) / kMostAxisTicks;
+  const int step = (layer + kMaxAxisTicks) / kMaxAxisTicks;
   for (int source = 0; source <= layer; ++source) {
     if (source > 0) panel.col_borders.push_back(source * heads);
     if (source % step != 0) continue;
@@ -260,14 +260,14 @@ void InterventionRoutes::setRouters(const EditedRouters* routers, const Selectio
 }
 
 void InterventionRoutes::drawMap(FigurePane& pane, RouterMap& map, Layout& drawn,
-                                 const Layout& wanted, const FigureStyle& style) {
-  if (drawn == wanted) {
+                                 const Layout& layout, const FigureStyle& style) {
+  if (drawn == layout) {
     auto& panel = std::get<HeatmapPanel>(map.figure.panels.front().content);
     pane.plot().updateMap(0, std::move(panel.values), std::move(panel.marks));
   } else {
     pane.plot().setFigureStyle(style);
     pane.plot().setFigure(std::move(map.figure));
-    drawn = wanted;
+    drawn = layout;
   }
   map.figure = {};  // the plot has it
 }
@@ -291,11 +291,12 @@ std::optional<Selection> InterventionRoutes::selectionAt(const FigurePane* pane,
   return selection;
 }
 
-QString InterventionRoutes::describe(const FigurePane* pane, const Selection& one) const {
+QString InterventionRoutes::describe(const FigurePane* pane, const Selection& selection) const {
   return pane == layers_
-             ? describeEditedLayer(*routers_, layer_base_, *one.layer, *one.source_layer)
-             : describeEditedWeight(*routers_, layer_base_, *one.layer, *one.head,
-                                    *one.source_layer, *one.source_head);
+             ? describeEditedLayer(*routers_, layer_base_, *selection.layer,
+                                   *selection.source_layer)
+             : describeEditedWeight(*routers_, layer_base_, *selection.layer, *selection.head,
+                                    *selection.source_layer, *selection.source_head);
 }
 
 void InterventionRoutes::setScope(RouteScope scope) {

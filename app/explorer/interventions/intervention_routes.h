@@ -65,11 +65,11 @@ class InterventionRoutes : public QWidget {
 
   void makeControls();
   QWidget* makeList();
-  void drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& wanted,
+  void drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& layout,
                const FigureStyle& style);
   /// Returns the selection with the cell of a heatmap; no value outside the cells.
   std::optional<Selection> selectionAt(const FigurePane* pane, const FigureHit& hit) const;
-  QString describe(const FigurePane* pane, const Selection& one) const;
+  QString describe(const FigurePane* pane, const Selection& item) const;
   int numHeads() const { return static_cast<int>(weight_map_.rows.size()); }
   /// Frames the cells of the scope.
   void mark();

@@ -13,10 +13,10 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kChildStages = 2;           // the weights, then the text
-constexpr int kListedTokens = 40;         // that each model expects behind every token
-constexpr int kNewTokens = 40;            // of the generated text
-constexpr qsizetype kMostReadings = 256;  // lines that are kept with what was read of them
+constexpr int kChildStages = 2;          // the weights, then the text
+constexpr int kListedTokens = 40;        // that each model expects behind every token
+constexpr int kNewTokens = 40;           // of the generated text
+constexpr qsizetype kMaxReadings = 256;  // lines that are kept with what was read of them
 const QString kSites = u"values,routed_values,hidden"_s;
 const std::vector<RouterEdit> kNoEdits;
 
@@ -29,7 +29,7 @@ std::shared_ptr<QTemporaryDir> newFolder() {
   return folder;
 }
 
-constexpr int kMostTypedLines = 40;            // in a command line
+constexpr int kMaxTypedLines = 40;             // in a command line
 constexpr qsizetype kFewestForIntervals = 10;  // lines of a sweep
 
 /// Returns the first words of the command that ablates every route of the model.
@@ -71,14 +71,14 @@ LineReading parseReading(const QByteArray& json) {
   LineReading reading;
   try {
     for (const Json& token : read.at("tokens")) {
-      TokenReading one;
-      one.id = token.at("id").get<std::int64_t>();
-      one.token = toQString(token.at("token").get<std::string>());
+      TokenReading token_reading;
+      token_reading.id = token.at("id").get<std::int64_t>();
+      token_reading.token = toQString(token.at("token").get<std::string>());
       if (!token.at("log_probability").is_null()) {
-        one.log_probability = token.at("log_probability").get<double>();
+        token_reading.log_probability = token.at("log_probability").get<double>();
       }
-      one.next = predictionsOf(token.at("next_tokens"));
-      reading.push_back(std::move(one));
+      token_reading.next = predictionsOf(token.at("next_tokens"));
+      reading.push_back(std::move(token_reading));
     }
   } catch (const Json::exception& error) {
     throw FormatError("{}: the output must contain tokens with their predictions, got: {}", kWhere,
@@ -303,7 +303,7 @@ void InterventionRun::read(Step step) {
       step, programs_.generate, arguments,
       [folder](const QByteArray& output) { return parseReading(output); },
       [this, key = readingKey(editsOf(step))](LineReading reading) {
-        if (readings_.size() >= kMostReadings) readings_.clear();
+        if (readings_.size() >= kMaxReadings) readings_.clear();
         readings_.insert(key, std::move(reading));
       });
 }
@@ -432,8 +432,8 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
   if (!command.text_file.isEmpty()) {
     text = {"--lines", command.text_file, "--max-sequences", QString::number(lines.size())};
   } else {
-    commands << (lines.size() > kMostTypedLines ? u"# save the text as text.txt"_s
-                                                : writeLine(lines, text[1]));
+    commands << (lines.size() > kMaxTypedLines ? u"# save the text as text.txt"_s
+                                               : writeLine(lines, text[1]));
   }
   const QStringList model = {"--checkpoint", toQString(request.checkpoint)};
   if (command.draws_entropies && command.site == kSweepSite) {

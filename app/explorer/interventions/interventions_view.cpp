@@ -138,14 +138,14 @@ void InterventionsView::connectWorkspace() {
 }
 
 void InterventionsView::listCheckpoints() {
-  const QVariant wanted = checkpoint_->currentData();
+  const QVariant requested = checkpoint_->currentData();
   {
     const QSignalBlocker quiet(checkpoint_);
     checkpoint_->clear();
     for (const Document* const document : workspace().documentsOf(DocumentKind::kCheckpoint)) {
       if (shows(*document)) checkpoint_->addItem(document->label, document->id);
     }
-    selectData(*checkpoint_, wanted);
+    selectData(*checkpoint_, requested);
     checkpoint_->setEnabled(checkpoint_->count() > 0);
   }
   selectCheckpoint();
@@ -449,9 +449,9 @@ Json InterventionsView::state() const {
 }
 
 void InterventionsView::restoreEdits(const Json& state) {
-  const auto* const wanted = workspace().documentAt(state.value("checkpoint", std::string()));
-  if (wanted != nullptr && wanted != document()) {
-    selectData(*checkpoint_, wanted->id);
+  const auto* const requested = workspace().documentAt(state.value("checkpoint", std::string()));
+  if (requested != nullptr && requested != document()) {
+    selectData(*checkpoint_, requested->id);
     selectCheckpoint();
   }
   if (!state.contains("edits")) return;

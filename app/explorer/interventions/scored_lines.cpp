@@ -40,8 +40,9 @@ void ScoredLines::setScores(std::vector<LineScore> lines) {
 }
 
 int ScoredLines::rowOfLine(int line) const {
-  const auto found = std::find_if(rows().begin(), rows().end(),
-                                  [line](const LineScore& one) { return one.line == line; });
+  const auto found =
+      std::find_if(rows().begin(), rows().end(),
+                   [line](const LineScore& line_score) { return line_score.line == line; });
   return found == rows().end() ? -1 : static_cast<int>(found - rows().begin());
 }
 

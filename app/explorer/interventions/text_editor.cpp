@@ -92,8 +92,8 @@ QString TextEditor::text() const {
   return *plain_text_;
 }
 
-void TextEditor::setText(const QString& wanted) {
-  if (wanted != text()) text_->setPlainText(wanted);
+void TextEditor::setText(const QString& requested) {
+  if (requested != text()) text_->setPlainText(requested);
 }
 
 QStringList TextEditor::lines() const {

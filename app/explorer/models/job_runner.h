@@ -218,7 +218,7 @@ template <typename Key, typename Result> class JobCache : public JobCacheSignals
   }
   void clear() { keepOnly(std::nullopt); }
   void keepOnly(const std::optional<Key>& key) {
-    dropIf([&](const Key& one) { return key != one; });
+    dropIf([&](const Key& item) { return key != item; });
   }
 
  private:
@@ -240,7 +240,7 @@ template <typename Key, typename Result> class JobCache : public JobCacheSignals
   /// A job that has ended and is still registered was cancelled: its result would have removed it.
   void onJobRemoved(JobId id) {
     const auto found =
-        std::ranges::find(entries_, id, [](const Entry& one) { return one.answer.job; });
+        std::ranges::find(entries_, id, [](const Entry& element) { return element.answer.job; });
     if (found == entries_.end()) return;
     found->answer = {.problem = u"cancelled; View > Recompute reruns it"_s};
     Q_EMIT changed();

@@ -15,7 +15,7 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kMostRecent = 12;
+constexpr int kMaxRecent = 12;
 /// Delay after the last change of a file that is being written before it is read.
 constexpr int kRestMs = 200;
 constexpr int kReturnMs = 1000;  // between looks for files that are missing
@@ -118,8 +118,8 @@ void Workspace::add(Document document, const QString& label) {
     setCurrent(known->id);
     return;
   }
-  const bool is_second = std::ranges::any_of(documents_, [&](const Document& one) {
-    return one.kind == DocumentKind::kCheckpoint && one.label == document.label;
+  const bool is_second = std::ranges::any_of(documents_, [&](const Document& item) {
+    return item.kind == DocumentKind::kCheckpoint && item.label == document.label;
   });
   if (document.kind == DocumentKind::kCheckpoint && is_second) {
     document.label = shownText(checkpoint_label(document.path, true));
@@ -302,7 +302,7 @@ void Workspace::setWindow(const QString& quantity, const std::optional<AxisWindo
 }
 
 void Workspace::setRecent(const QStringList& paths) {
-  recent_ = paths.mid(0, kMostRecent);
+  recent_ = paths.mid(0, kMaxRecent);
   Q_EMIT recentChanged();
 }
 

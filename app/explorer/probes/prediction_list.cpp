@@ -61,10 +61,11 @@ PredictionsModel::Cell PredictionsModel::column(const char* title, const char* h
   return {.title = QString::fromUtf8(title),
           .text = std::move(text),
           .help = QString::fromUtf8(help),
-          .tool_tip = [this](const ProbePrediction& one) { return toolTip(one); },
+          .tool_tip =
+              [this](const ProbePrediction& probe_prediction) { return toolTip(probe_prediction); },
           .further = [sorted = std::move(sorted)](
-                         const ProbePrediction& one,
-                         int role) { return role == kSort ? sorted(one) : QVariant(); }};
+                         const ProbePrediction& item,
+                         int role) { return role == kSort ? sorted(item) : QVariant(); }};
 }
 
 std::vector<PredictionsModel::Cell> PredictionsModel::tokenColumns() {
@@ -72,8 +73,8 @@ std::vector<PredictionsModel::Cell> PredictionsModel::tokenColumns() {
   std::vector<Cell> columns = {
       column(
           "True", "The class of the token",
-          [this](One one) { return classText(*detail_, one.truth); },
-          [](One one) { return one.truth; }),
+          [this](One item) { return classText(*detail_, item.truth); },
+          [](One element) { return element.truth; }),
       column(
           "Predicted", "The class with the largest probability",
           [this](One one) { return tick(one.isCorrect()) + classText(*detail_, one.predicted); },
@@ -97,8 +98,10 @@ std::vector<PredictionsModel::Cell> PredictionsModel::pairColumns() {
   return {
       column(
           "Task", "Paradigm of BLiMP (UID)",
-          [this](One one) { return toQString(detail_->tasks[static_cast<std::size_t>(one.task)]); },
-          [](One one) { return one.task; }),
+          [this](One item) {
+            return toQString(detail_->tasks[static_cast<std::size_t>(item.task)]);
+          },
+          [](One element) { return element.task; }),
       column(
           "p(good)",
           "Predicted probability that the good sentence is acceptable: correct above 50%",
@@ -117,22 +120,24 @@ std::vector<PredictionsModel::Cell> PredictionsModel::pairColumns() {
           [](One one) { return static_cast<qlonglong>(one.bad_row); })};
 }
 
-QString PredictionsModel::toolTip(const ProbePrediction& one) const {
+QString PredictionsModel::toolTip(const ProbePrediction& probe_prediction) const {
   if (detail_->place.question == ProbeQuestion::kBlimp) {
     return u"%1, pair %2\ngood: %3\n  predicted good with %4\nbad: %5\n  predicted good with %6"_s
-        .arg(toQString(detail_->tasks[static_cast<std::size_t>(one.task)]))
-        .arg(one.pair)
-        .arg(textOf(one.row), percent(one.truth_probability), textOf(one.bad_row),
-             percent(one.predicted_probability));
+        .arg(toQString(detail_->tasks[static_cast<std::size_t>(probe_prediction.task)]))
+        .arg(probe_prediction.pair)
+        .arg(textOf(probe_prediction.row), percent(probe_prediction.truth_probability),
+             textOf(probe_prediction.bad_row), percent(probe_prediction.predicted_probability));
   }
   const RowTable& rows = detail_->sentences->capture().rows();
-  const auto place = static_cast<std::size_t>(one.row);
+  const auto place = static_cast<std::size_t>(probe_prediction.row);
   return u"%1, predicted as %2 with %3 (%1: %4)\nsequence %5, position %6\n%7"_s
-      .arg(classText(*detail_, one.truth), classText(*detail_, one.predicted),
-           percent(one.predicted_probability), percent(one.truth_probability))
+      .arg(classText(*detail_, probe_prediction.truth),
+           classText(*detail_, probe_prediction.predicted),
+           percent(probe_prediction.predicted_probability),
+           percent(probe_prediction.truth_probability))
       .arg(rows.sequence[place])
       .arg(rows.position[place])
-      .arg(textOf(one.row).left(600));
+      .arg(textOf(probe_prediction.row).left(600));
 }
 
 PredictionsFilter::PredictionsFilter() { setSortRole(PredictionsModel::kSort); }
@@ -140,10 +145,11 @@ PredictionsFilter::PredictionsFilter() { setSortRole(PredictionsModel::kSort); }
 bool PredictionsFilter::filterAcceptsRow(int row, const QModelIndex&) const {
   const auto* const model = static_cast<const PredictionsModel*>(sourceModel());
   if (model == nullptr || model->detail() == nullptr) return false;
-  const ProbePrediction& one = model->at(row);
+  const ProbePrediction& probe_prediction = model->at(row);
   if (cell_) {
-    if (!one.isOfCell(model->detail()->place.question, cell_->first, cell_->second)) return false;
-  } else if (misclassified_only_ && one.isCorrect()) {
+    if (!probe_prediction.isOfCell(model->detail()->place.question, cell_->first, cell_->second))
+      return false;
+  } else if (misclassified_only_ && probe_prediction.isCorrect()) {
     return false;
   }
   return text_.isEmpty() || model->text(row).contains(text_, Qt::CaseInsensitive);
@@ -214,7 +220,8 @@ void PredictionList::updateTitle(const QString& message) {
     return;
   }
   const auto wrong = std::ranges::count_if(
-      detail->predictions, [](const ProbePrediction& one) { return !one.isCorrect(); });
+      detail->predictions,
+      [](const ProbePrediction& probe_prediction) { return !probe_prediction.isCorrect(); });
   const bool of_pairs = detail->place.question == ProbeQuestion::kBlimp;
   title_->setText(
       u"<b>%1, layer %2</b>  %3 of %4 %5%6"_s.arg(detail->place.label.toHtmlEscaped())
@@ -239,9 +246,9 @@ void PredictionList::selectTokens() {
   const QModelIndex index = filter_.mapToSource(table_->currentIndex());
   const ProbeDetail* const detail = model_.detail();
   if (!index.isValid() || detail == nullptr) return;
-  const ProbePrediction& one = model_.at(index.row());
-  std::vector<std::int64_t> rows = {one.row};
-  if (detail->place.question == ProbeQuestion::kBlimp) rows.push_back(one.bad_row);
+  const ProbePrediction& probe_prediction = model_.at(index.row());
+  std::vector<std::int64_t> rows = {probe_prediction.row};
+  if (detail->place.question == ProbeQuestion::kBlimp) rows.push_back(probe_prediction.bad_row);
   Q_EMIT tokensSelected(tokensAt(detail->sentences->capture(), rows));
 }
 
@@ -258,12 +265,12 @@ void PredictionList::showSelected(const TokenSelection& selected) {
   };
   const QModelIndex now = table_->currentIndex();
   if (now.isValid() && isSelected(now)) return;
-  QModelIndex wanted;
-  for (int row = 0; row < filter_.rowCount() && !rows.empty() && !wanted.isValid(); ++row) {
-    if (isSelected(filter_.index(row, 0))) wanted = filter_.index(row, 0);
+  QModelIndex model_index;
+  for (int row = 0; row < filter_.rowCount() && !rows.empty() && !model_index.isValid(); ++row) {
+    if (isSelected(filter_.index(row, 0))) model_index = filter_.index(row, 0);
   }
-  setCurrentQuietly(*table_, wanted);
-  if (wanted.isValid()) table_->scrollTo(wanted);
+  setCurrentQuietly(*table_, model_index);
+  if (model_index.isValid()) table_->scrollTo(model_index);
 }
 
 ConfusionPane::ConfusionPane() : FigurePane(u"confusion matrix"_s) {

@@ -15,18 +15,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-QString uniqueLabel(const QString& wanted, const QString& document,
+QString uniqueLabel(const QString& requested, const QString& document,
                     const std::vector<ProbeSource>& before) {
   const auto isTaken = [&](const QString& label) {
-    return std::ranges::any_of(before, [&](const ProbeSource& one) { return one.label == label; });
+    return std::ranges::any_of(
+        before, [&](const ProbeSource& probe_source) { return probe_source.label == label; });
   };
-  if (!isTaken(wanted)) return wanted;
-  if (const QString longer = u"%1 (%2)"_s.arg(wanted, document);
-      document != wanted && !isTaken(longer)) {
+  if (!isTaken(requested)) return requested;
+  if (const QString longer = u"%1 (%2)"_s.arg(requested, document);
+      document != requested && !isTaken(longer)) {
     return longer;
   }
   for (int number = 2;; ++number) {
-    const QString numbered = u"%1 (%2)"_s.arg(wanted).arg(number);
+    const QString numbered = u"%1 (%2)"_s.arg(requested).arg(number);
     if (!isTaken(numbered)) return numbered;
   }
 }
@@ -73,12 +74,12 @@ void addTokens(const ProbeDetailRequest& request, const CaptureReader& capture, 
       probe_tokens_of_layer(capture, request.place.site, request.place.layer, options, pool, stop);
   detail.classes = explored.class_names;
   detail.confusion = explored.confusion;
-  for (const TokenPrediction& one : explored.predictions) {
-    detail.predictions.push_back({.truth = one.truth,
-                                  .predicted = one.predicted,
-                                  .truth_probability = one.truth_probability,
-                                  .predicted_probability = one.predicted_probability,
-                                  .row = one.row});
+  for (const TokenPrediction& token_prediction : explored.predictions) {
+    detail.predictions.push_back({.truth = token_prediction.truth,
+                                  .predicted = token_prediction.predicted,
+                                  .truth_probability = token_prediction.truth_probability,
+                                  .predicted_probability = token_prediction.predicted_probability,
+                                  .row = token_prediction.row});
   }
 }
 
@@ -95,17 +96,17 @@ void addPairs(const ProbeDetailRequest& request, const CaptureReader& capture, T
   detail.confusion = explored.confusion;
   const std::vector<std::int64_t>& offsets = capture.offsets();
   const auto row_of = [&](std::int64_t s) { return offsets[static_cast<std::size_t>(s)]; };
-  for (const PairPrediction& one : explored.predictions) {
+  for (const PairPrediction& pair_prediction : explored.predictions) {
     detail.predictions.push_back({.truth = 1,
-                                  .predicted = one.is_correct() ? 1 : 0,
-                                  .truth_probability = one.good_probability,
-                                  .predicted_probability = one.bad_probability,
-                                  .good_is_correct = one.good_is_correct,
-                                  .bad_is_correct = one.bad_is_correct,
-                                  .row = row_of(one.pair.good),
-                                  .bad_row = row_of(one.pair.bad),
-                                  .task = static_cast<int>(one.task),
-                                  .pair = one.pair.number});
+                                  .predicted = pair_prediction.is_correct() ? 1 : 0,
+                                  .truth_probability = pair_prediction.good_probability,
+                                  .predicted_probability = pair_prediction.bad_probability,
+                                  .good_is_correct = pair_prediction.good_is_correct,
+                                  .bad_is_correct = pair_prediction.bad_is_correct,
+                                  .row = row_of(pair_prediction.pair.good),
+                                  .bad_row = row_of(pair_prediction.pair.bad),
+                                  .task = static_cast<int>(pair_prediction.task),
+                                  .pair = pair_prediction.pair.number});
   }
 }
 
@@ -351,8 +352,9 @@ void ProbeMeasurements::onDocumentRemoved(int document) {
   measured_.dropIf([document](const Key& key) { return key.document == document; });
   if (place_) {
     const std::vector<ProbeSource> all = sources(place_->question);
-    const bool is_there = std::ranges::any_of(
-        all, [this](const ProbeSource& one) { return one.label == place_->label; });
+    const bool is_there = std::ranges::any_of(all, [this](const ProbeSource& probe_source) {
+      return probe_source.label == place_->label;
+    });
     if (!is_there) showDetail(std::nullopt);
   }
   Q_EMIT changed();

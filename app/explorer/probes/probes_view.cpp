@@ -46,11 +46,11 @@ FigureOrMessage probeCurves(std::span<const FigureSource> sources, const std::st
     if (part.results.rows.empty()) drawn.pop_back();
   }
   if (!task.empty()) options.by = BlimpGroups::kTask;
-  FigureOrMessage made = figureOrMessage(drawn, options);
-  if (made.figure && !task.empty() && made.figure->panels.size() == 1) {
-    made.figure->panels.front().title = taskTitle(task).toStdString();
+  FigureOrMessage figure_or_message = figureOrMessage(drawn, options);
+  if (figure_or_message.figure && !task.empty() && figure_or_message.figure->panels.size() == 1) {
+    figure_or_message.figure->panels.front().title = taskTitle(task).toStdString();
   }
-  return made;
+  return figure_or_message;
 }
 
 }  // namespace
@@ -256,9 +256,9 @@ void ProbesView::draw() {
   drawTasks();
   markLayer();
   QStringList problems;
-  for (const ProbeSource& one : sources_) {
-    const QString& problem = measurements_.answer(one, question()).problem;
-    if (!problem.isEmpty()) problems << u"%1: %2"_s.arg(one.label, problem);
+  for (const ProbeSource& probe_source : sources_) {
+    const QString& problem = measurements_.answer(probe_source, question()).problem;
+    if (!problem.isEmpty()) problems << u"%1: %2"_s.arg(probe_source.label, problem);
   }
   setNote(*problems_, problems);
   rememberState();
@@ -268,14 +268,15 @@ void ProbesView::draw() {
 void ProbesView::drawCurves() {
   const bool of_pairs = question() == ProbeQuestion::kBlimp;
   const int base = preferences().layer_base;
-  FigureOrMessage made = probeCurves(measurements_.figureSources(question()), site(), task_, base);
-  if (made.message.isEmpty()) {
-    made.message = sources_.empty()                        ? (of_pairs ? kNoPairs : kNoWords)
-                   : measurements_.isMeasuring(question()) ? kFitting
-                                                           : u"Probing failed."_s;
+  FigureOrMessage figure_or_message =
+      probeCurves(measurements_.figureSources(question()), site(), task_, base);
+  if (figure_or_message.message.isEmpty()) {
+    figure_or_message.message = sources_.empty() ? (of_pairs ? kNoPairs : kNoWords)
+                                : measurements_.isMeasuring(question()) ? kFitting
+                                                                        : u"Probing failed."_s;
   }
-  if (made.figure) colourModels(made.figure->panels, workspace());
-  curves_->show(std::move(made.figure), made.message,
+  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace());
+  curves_->show(std::move(figure_or_message.figure), figure_or_message.message,
                 of_pairs ? u"Accuracy on minimal pairs, by layer: %1"_s.arg(taskTitle(task_))
                          : u"Accuracy of word classification, by layer"_s);
   curves_->plot().linkAllPanels(workspace(), u"layer"_s, -base);
@@ -288,12 +289,13 @@ void ProbesView::drawTasks() {
                       : u"No accuracies by task for this model and site"_s;
   const ProbeSource* const shown = source();
   if (question() == ProbeQuestion::kBlimp && shown != nullptr) {
-    for (const FigureSource& one : measurements_.figureSources(question())) {
-      const bool is_it = !one.results.rows.empty() &&
-                         one.results.rows.front().text(col::kLabel) == shown->label.toStdString();
+    for (const FigureSource& figure_source : measurements_.figureSources(question())) {
+      const bool is_it =
+          !figure_source.results.rows.empty() &&
+          figure_source.results.rows.front().text(col::kLabel) == shown->label.toStdString();
       if (!is_it) continue;
       try {
-        tasks = taskAccuracies(one, site());
+        tasks = taskAccuracies(figure_source, site());
         if (!tasks.empty()) title = u"Tasks of %1 by layer"_s.arg(shown->label);
       } catch (const Error& error) {
         title = toQString(error);
@@ -337,9 +339,9 @@ void ProbesView::selectCurve(const FigureHit& hit) {
     if (const Curve* const curve = curveAt(curves_->plot().figure(), hit)) {
       const QString label = toQString(curve->label);
       // The curve of a control is named after its model.
-      for (const ProbeSource& one : sources_) {
-        if (label == one.label || label.startsWith(one.label + u", "_s)) {
-          selectData(*model_, one.label);
+      for (const ProbeSource& probe_source : sources_) {
+        if (label == probe_source.label || label.startsWith(probe_source.label + u", "_s)) {
+          selectData(*model_, probe_source.label);
         }
       }
     }
@@ -367,12 +369,12 @@ void ProbesView::selectCell(const std::pair<int, int>& cell) {
 
 std::set<int> ProbesView::layers() const {
   std::set<int> layers;
-  for (const FigureSource& one : measurements_.figureSources(question())) {
-    for (const ResultRow& own : one.results.rows) {
-      const FigureRow row{&own, 0, &one.path};
+  for (const FigureSource& figure_source : measurements_.figureSources(question())) {
+    for (const ResultRow& own : figure_source.results.rows) {
+      const FigureRow row{&own, 0, &figure_source.path};
       const bool is_shown =
-          row.text(col::kSite) == site() && row.has_index(col::kLayer, kMostLayers);
-      if (is_shown) layers.insert(row.index(col::kLayer, kMostLayers));
+          row.text(col::kSite) == site() && row.has_index(col::kLayer, kMaxLayers);
+      if (is_shown) layers.insert(row.index(col::kLayer, kMaxLayers));
     }
   }
   return layers;
@@ -400,15 +402,16 @@ QStringList ProbesView::commandLines() const {
     return {shellLine(fit << "-o" << file)};
   }
   QStringList captures, labels, results, lines;
-  for (const ProbeSource& one : sources_) {
-    const Document* const document = workspace().find(one.document);
-    if (document == nullptr || (one.is_capture && !measurements_.answer(one, question()).result)) {
+  for (const ProbeSource& probe_source : sources_) {
+    const Document* const document = workspace().find(probe_source.document);
+    if (document == nullptr ||
+        (probe_source.is_capture && !measurements_.answer(probe_source, question()).result)) {
       continue;  // a capture that was refused has no curve
     }
     const QString path = toQString(document->path);
-    if (one.is_capture) {
+    if (probe_source.is_capture) {
       captures << path;
-      labels << one.label;
+      labels << probe_source.label;
     } else if (!results.contains(path)) {
       results << path;
     }

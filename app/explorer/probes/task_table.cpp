@@ -73,7 +73,7 @@ std::vector<TaskAccuracy> taskAccuracies(const FigureSource& source, const std::
       const std::string term = row.text(col::kLinguisticsTerm);
       at = tasks.insert(name.empty() ? tasks.begin() : tasks.end(), {name, term, {}});
     }
-    at->by_layer[row.index(col::kLayer, kMostLayers)] = row.number(col::kMean);
+    at->by_layer[row.index(col::kLayer, kMaxLayers)] = row.number(col::kMean);
   }
   return tasks;
 }
@@ -117,18 +117,18 @@ void TasksModel::setTasks(std::vector<TaskAccuracy> tasks, int layer_base) {
   const double lowest = range.lowest;
   layers_.assign(range.layers.begin(), range.layers.end());
   using Accuracy = std::function<std::optional<double>(const TaskAccuracy&)>;
-  const auto column = [lowest](const QString& title, const QString& help, const Accuracy& of) {
+  const auto column = [lowest](const QString& title, const QString& help, const Accuracy& subject) {
     return TableColumn<TaskAccuracy>{
         .title = title,
         .text =
-            [of](const TaskAccuracy& task) {
-              const std::optional<double> accuracy = of(task);
+            [subject](const TaskAccuracy& task) {
+              const std::optional<double> accuracy = subject(task);
               return accuracy ? QVariant(QString::number(*accuracy, 'f', 3)) : QVariant();
             },
         .help = help,
-        .further = [of, lowest](const TaskAccuracy& task, int role) -> QVariant {
+        .further = [subject, lowest](const TaskAccuracy& task, int role) -> QVariant {
           if (role == kIsMean || role == Qt::ToolTipRole) return taskData(task, role);
-          const std::optional<double> accuracy = of(task);
+          const std::optional<double> accuracy = subject(task);
           return accuracy ? accuracyData(*accuracy, lowest, role) : QVariant();
         }};
   };

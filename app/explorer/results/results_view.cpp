@@ -134,7 +134,7 @@ std::vector<const Document*> ResultsView::selected() const {
 
 void ResultsView::listFilters() {
   QStringList documents;
-  for (const Document* const one : ofMetric()) documents << workspace().uniqueLabel(*one);
+  for (const Document* const document : ofMetric()) documents << workspace().uniqueLabel(*document);
   documents_->setNames(documents);
   labels_->setNames(namesOf(selected(), col::kLabel));
   sites_->setNames(namesOf(selected(), col::kSite));
@@ -157,12 +157,12 @@ void ResultsView::listMetrics() {
 
 void ResultsView::listFigures() {
   const QSignalBlocker quiet(kind_);
-  const QVariant wanted = kind_->currentData();
+  const QVariant requested = kind_->currentData();
   kind_->clear();
   for (const Recipe* const recipe : recipes_of(selectedName(*metric_))) {
     addChoice(*kind_, toQString(recipe->name), toQString(recipe->name), toQString(recipe->help));
   }
-  selectData(*kind_, wanted);
+  selectData(*kind_, requested);
   listFilters();
 }
 
@@ -176,49 +176,49 @@ FigureOptions ResultsView::options() const {
 }
 
 QStringList ResultsView::drawJointly(const std::vector<const Document*>& documents,
-                                     FigureOrMessage& made) {
+                                     FigureOrMessage& figure_or_message) {
   QStringList left_out;
   std::vector<FigureSource> sources;
   drawn_.clear();
   for (const Document* const document : documents) {
     sources.push_back(*document->results);
     try {
-      made.figure = make_figure(sources, options());
+      figure_or_message.figure = make_figure(sources, options());
       drawn_.push_back(document->id);
     } catch (const Error& error) {
       sources.pop_back();
-      if (made.message.isEmpty()) made.message = toQString(error);
+      if (figure_or_message.message.isEmpty()) figure_or_message.message = toQString(error);
       // The remedy is for the command line.
       left_out << u"%1 is left out: %2"_s.arg(document->label,
                                               toQString(error).section(u"; "_s, 0, 0));
     }
   }
-  return made.figure ? left_out : QStringList();
+  return figure_or_message.figure ? left_out : QStringList();
 }
 
 void ResultsView::draw() {
   rememberState();
   std::vector<const Document*> documents = selected();
   pane_->plot().setFigureStyle(figureStyle());
-  FigureOrMessage made;
+  FigureOrMessage figure_or_message;
   QStringList left_out;
   if (documents.empty()) {
-    made.message = kNoResultsOpen;
+    figure_or_message.message = kNoResultsOpen;
   } else if (kind_->count() == 0) {
-    made.message = u"These results have no figure; open them with pandas."_s;
+    figure_or_message.message = u"These results have no figure; open them with pandas."_s;
   } else {
-    left_out = drawJointly(documents, made);
+    left_out = drawJointly(documents, figure_or_message);
     const auto current = std::ranges::find(documents, workspace().current(), &Document::id);
     if (!left_out.isEmpty() && current != documents.end()) {
       // The current document is drawn in any case.
       std::rotate(documents.begin(), current, current + 1);
-      made = {};
-      left_out = drawJointly(documents, made);
+      figure_or_message = {};
+      left_out = drawJointly(documents, figure_or_message);
     }
   }
   setNote(*problems_, left_out);
-  if (made.figure) colourModels(made.figure->panels, workspace());
-  pane_->show(std::move(made.figure), made.message);
+  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace());
+  pane_->show(std::move(figure_or_message.figure), figure_or_message.message);
   Q_EMIT figureChanged();
 }
 

@@ -58,7 +58,8 @@ class ResultsView : public View {
   std::vector<const Document*> selected() const;
   FigureOptions options() const;
   /// Draws as many of the documents as fit into one figure. @return why others were left out
-  QStringList drawJointly(const std::vector<const Document*>& documents, FigureOrMessage& made);
+  QStringList drawJointly(const std::vector<const Document*>& documents,
+                          FigureOrMessage& figure_or_message);
   QString describe(const FigureHit& hit) const;
 
   QComboBox* metric_;

@@ -85,7 +85,7 @@ RouterControls::RouterControls()
 }
 
 void RouterControls::setCheckpoints(const Workspace& workspace) {
-  const int wanted = checkpoint();
+  const int requested = checkpoint();
   const int wanted_other = other();
   const QSignalBlocker quiet(checkpoint_);
   const QSignalBlocker quiet_other(other_);
@@ -99,7 +99,7 @@ void RouterControls::setCheckpoints(const Workspace& workspace) {
   for (const Document* const document : workspace.documentsOf(DocumentKind::kCapture)) {
     if (SourcePane::isSource(*document)) checkpoint_->addItem(document->label, document->id);
   }
-  selectData(*checkpoint_, wanted);
+  selectData(*checkpoint_, requested);
   selectData(*other_, wanted_other);
   other_->setEnabled(checkpoint_->count() > 1);
 }

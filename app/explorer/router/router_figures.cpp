@@ -29,9 +29,9 @@ std::vector<int> orderOf(const Eigen::Ref<const MatrixD>& values, bool is_sorted
 
 /// Returns ticks of numbers in any order: of all where they are few.
 std::vector<AxisTick> sortedTicks(const std::vector<int>& numbers, int base) {
-  constexpr int kMostTicks = 16;
+  constexpr int kMaxTicks = 16;
   const int count = static_cast<int>(numbers.size());
-  const int step = (count + kMostTicks - 1) / kMostTicks;
+  const int step = (count + kMaxTicks - 1) / kMaxTicks;
   std::vector<AxisTick> ticks;
   for (int i = 0; i < count; i += step) {
     const int number = numbers[static_cast<std::size_t>(i)];
@@ -132,12 +132,12 @@ std::optional<int> numberAt(const std::vector<int>& numbers, double place) {
   return numbers[static_cast<std::size_t>(place + 0.5)];
 }
 
-constexpr std::size_t kMostDirect = 32;   // edges that are drawn, the strongest
-constexpr std::size_t kMostEarlier = 64;  // likewise, between earlier layers
-constexpr double kArc = 0.8;              // height of the arc of the longest edge, in heads
-constexpr int kSamples = 17;              // points of a bent line
-constexpr double kRoutedAt = 0.3;         // routed heads are right of the buffer of their layer
-constexpr double kWidest = 6.0;           // of lines, in parts of a usual one
+constexpr std::size_t kMaxDirect = 32;   // edges that are drawn, the strongest
+constexpr std::size_t kMaxEarlier = 64;  // likewise, between earlier layers
+constexpr double kArc = 0.8;             // height of the arc of the longest edge, in heads
+constexpr int kSamples = 17;             // points of a bent line
+constexpr double kRoutedAt = 0.3;        // routed heads are right of the buffer of their layer
+constexpr double kWidest = 6.0;          // of lines, in parts of a usual one
 constexpr double kNarrowest = 0.4;
 
 /// A place of the diagram: layers to the right, heads from top to bottom.
@@ -173,7 +173,7 @@ std::vector<std::pair<Index, Index>> strongestDirect(const RouterFlow& flow, dou
   }
   std::ranges::stable_sort(reads, std::greater(),
                            [&](const auto& read) { return flow.direct(read.second, read.first); });
-  reads.resize(std::min(reads.size(), kMostDirect));
+  reads.resize(std::min(reads.size(), kMaxDirect));
   std::ranges::reverse(reads);
   return reads;
 }
@@ -189,7 +189,7 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
   const auto arc = [longest](auto from, auto to) {
     return kArc * std::abs(static_cast<double>(from) - static_cast<double>(to)) / longest;
   };
-  const std::size_t num_earlier = std::min(flow.edges.size(), kMostEarlier);
+  const std::size_t num_earlier = std::min(flow.edges.size(), kMaxEarlier);
   for (std::size_t e = num_earlier; e-- > 0;) {
     const auto* const edge = &flow.edges[e];
     if (edge->amount < threshold * strongest_edge) continue;

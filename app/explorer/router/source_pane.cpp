@@ -13,7 +13,7 @@ namespace lime::explorer {
 namespace {
 
 /// Selected tokens whose weights are averaged; more are read from the file one by one.
-constexpr std::size_t kMostTokens = 1000;
+constexpr std::size_t kMaxTokens = 1000;
 
 std::optional<ModelConfig> configOf(const Document& document) {
   if (document.checkpoint) return document.checkpoint->config();
@@ -62,10 +62,10 @@ void SourcePane::draw(const Document& document, int layer_base) {
   is_depth_ = is_plain || source_site(config) != kRouteSite;
   Key key{document.capture, {}};
   if (!is_plain) key.second = rows_.find(document, workspace_.selection().tokens).rows;
-  if (key.second.size() > kMostTokens) key.second.resize(kMostTokens);
+  if (key.second.size() > kMaxTokens) key.second.resize(kMaxTokens);
   const QSignalBlocker quiet(&cache_);
-  cache_.dropIf([&](const Key& one) {
-    return one != key && (one.first != key.first || !one.second.empty());
+  cache_.dropIf([&](const Key& item) {
+    return item != key && (item.first != key.first || !item.second.empty());
   });
   if (!is_plain) {
     cache_.request(key,

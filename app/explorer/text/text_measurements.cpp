@@ -24,10 +24,10 @@ constexpr std::int64_t kQuickTokens = 512;
 bool haveSameTokens(const CaptureReader& a, const CaptureReader& b, std::int64_t sequence) {
   if (sequence >= b.num_sequences() || b.info().rows != RowKind::kTokens) return false;
   const auto at = static_cast<std::size_t>(sequence);
-  const auto idsOf = [&](const CaptureReader& one) {
-    const std::vector<std::int32_t>& tokens = one.rows().token;
-    return std::vector<std::int32_t>(tokens.begin() + one.offsets()[at],
-                                     tokens.begin() + one.offsets()[at + 1]);
+  const auto idsOf = [&](const CaptureReader& capture_reader) {
+    const std::vector<std::int32_t>& tokens = capture_reader.rows().token;
+    return std::vector<std::int32_t>(tokens.begin() + capture_reader.offsets()[at],
+                                     tokens.begin() + capture_reader.offsets()[at + 1]);
   };
   return idsOf(a) == idsOf(b);
 }
@@ -117,12 +117,14 @@ QString tokenName(const std::vector<QString>& texts, int token) {
 QString describeToken(const SequenceTokens& tokens, int token, int layer, int layer_base) {
   QString text = u"%1, layer %2"_s.arg(tokenName(tokens.texts, token)).arg(layer + layer_base);
   const auto at = static_cast<std::size_t>(token);
-  for (const TokenMeasureName& one : tokenMeasures()) {
+  for (const TokenMeasureName& token_measure_name : tokenMeasures()) {
     const std::vector<std::optional<double>> values =
-        valuesOfLayer(tokens, std::string(one.column.name), layer);
+        valuesOfLayer(tokens, std::string(token_measure_name.column.name), layer);
     if (at >= values.size() || !values[at]) continue;
-    text += u"; %1 %2"_s.arg(QString::fromUtf8(one.title).toLower()).arg(*values[at], 0, 'g', 4);
-    if (!one.column.unit.empty()) text += u' ' + toQString(std::string(one.column.unit));
+    text += u"; %1 %2"_s.arg(QString::fromUtf8(token_measure_name.title).toLower())
+                .arg(*values[at], 0, 'g', 4);
+    if (!token_measure_name.column.unit.empty())
+      text += u' ' + toQString(std::string(token_measure_name.column.unit));
   }
   return text;
 }

@@ -244,8 +244,9 @@ void TokenMap::draw(Content content, const QString& message) {
   options.layer_base = preferences_.layer_base;
   options.mixed_texts = true;
   options.measure = {content_.measure};
-  FigureOrMessage made = figureOrMessage(sources, options);
-  show(std::move(made.figure), made.message.isEmpty() ? message : made.message,
+  FigureOrMessage figure_or_message = figureOrMessage(sources, options);
+  show(std::move(figure_or_message.figure),
+       figure_or_message.message.isEmpty() ? message : figure_or_message.message,
        u"%1 of each token in each layer, sequence %2"_s.arg(content_.title).arg(content_.sequence));
   plot().linkAllPanels(workspace_, u"token"_s);
 }

@@ -57,9 +57,10 @@ QWidget* TextView::makeControls() {
       u"Capture of the text; others of the same text are drawn beside it in the heatmap"_s);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
   measure_ = addChoiceBox(*bar, u"&Colour"_s, u"Measure that the colours of the tokens show"_s);
-  for (const TokenMeasureName& one : tokenMeasures()) {
-    addChoice(*measure_, QString::fromUtf8(one.title), toQString(std::string(one.column.name)),
-              toQString(std::string(one.column.meaning)));
+  for (const TokenMeasureName& token_measure_name : tokenMeasures()) {
+    addChoice(*measure_, QString::fromUtf8(token_measure_name.title),
+              toQString(std::string(token_measure_name.column.name)),
+              toQString(std::string(token_measure_name.column.meaning)));
   }
   layer_label_ = new QLabel;
   layer_slider_ = new QSlider(Qt::Horizontal);
@@ -201,9 +202,9 @@ std::vector<int> TextView::layers() const {
 std::optional<int> TextView::layer() const {
   const std::vector<int> all = layers();
   if (all.empty()) return std::nullopt;
-  const int wanted = workspace().selection().layer.value_or(all.back());
+  const int requested = workspace().selection().layer.value_or(all.back());
   return *std::ranges::min_element(
-      all, [&](int a, int b) { return std::abs(a - wanted) < std::abs(b - wanted); });
+      all, [&](int a, int b) { return std::abs(a - requested) < std::abs(b - requested); });
 }
 
 void TextView::refresh() {
@@ -212,17 +213,17 @@ void TextView::refresh() {
 }
 
 void TextView::listCaptures() {
-  const QVariant wanted = capture_->currentData();
+  const QVariant requested = capture_->currentData();
   capture_->clear();
   for (const Document* const document : workspace().documentsOf(DocumentKind::kCapture)) {
     if (shows(*document)) capture_->addItem(document->label, document->id);
   }
-  selectData(*capture_, wanted);
+  selectData(*capture_, requested);
   listSites();
 }
 
 void TextView::listSites() {
-  const QVariant wanted = site_->currentData();
+  const QVariant requested = site_->currentData();
   const Document* const document = capture();
   sequences_->setCapture(document == nullptr ? nullptr : document->capture);
   QStringList names;
@@ -232,7 +233,7 @@ void TextView::listSites() {
     sequence_ = std::clamp(sequence_, 0, std::max(0, sequences_->size() - 1));
   }
   setNames(*site_, names);
-  if (!names.contains(wanted.toString())) selectData(*site_, u"hidden"_s);
+  if (!names.contains(requested.toString())) selectData(*site_, u"hidden"_s);
   listLayers();
 }
 

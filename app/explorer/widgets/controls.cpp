@@ -144,12 +144,12 @@ void addChoice(QComboBox& box, const QString& text, const QVariant& data, const 
 
 void setNames(QComboBox& box, const QStringList& names) {
   const QSignalBlocker quiet(&box);
-  const QVariant wanted = box.count() > 0 ? box.currentData() : awaitedName(box);
+  const QVariant requested = box.count() > 0 ? box.currentData() : awaitedName(box);
   box.clear();
   for (const QString& name : names) {
     if (box.findData(name) < 0) box.addItem(shownText(name.toStdString()), name);
   }
-  selectData(box, wanted);
+  selectData(box, requested);
 }
 
 void awaitName(QComboBox& box, const QString& name) { box.setProperty(kAwaited, name); }

@@ -9,11 +9,12 @@ namespace {
 constexpr double kNearest = 1e-4;  // the part of an axis that is still shown
 
 /// Returns `wanted` moved and cut so that it stays within `all`.
-AxisWindow within(const AxisWindow& wanted, const AxisWindow& all) {
+AxisWindow within(const AxisWindow& axis_window, const AxisWindow& all) {
   const double whole = all.high - all.low;
-  if (wanted.high - wanted.low >= whole) return all;  // exact, where rounding would differ
-  const double size = std::clamp(wanted.high - wanted.low, kNearest * whole, whole);
-  const double middle = 0.5 * (wanted.low + wanted.high);
+  if (axis_window.high - axis_window.low >= whole)
+    return all;  // exact, where rounding would differ
+  const double size = std::clamp(axis_window.high - axis_window.low, kNearest * whole, whole);
+  const double middle = 0.5 * (axis_window.low + axis_window.high);
   const double low = std::clamp(middle - 0.5 * size, all.low, all.high - size);
   return {low, low + size};
 }

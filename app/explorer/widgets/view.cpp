@@ -226,13 +226,13 @@ void View::watchDocuments(const std::function<void()>& update) {
 
 Json View::state() const {
   Json state = Json::object();
-  for (const Setting& one : settings_) state[one.name] = one.get();
+  for (const Setting& setting : settings_) state[setting.name] = setting.get();
   return state;
 }
 
 void View::setState(const Json& state) {
-  for (const Setting& one : settings_) {
-    if (state.contains(one.name)) one.set(state.at(one.name));
+  for (const Setting& setting : settings_) {
+    if (state.contains(setting.name)) setting.set(state.at(setting.name));
   }
   restored();
 }

@@ -85,9 +85,9 @@ void JobPanel::add(JobId id) {
 }
 
 void JobPanel::showFirst() {
-  constexpr int kMostShown = 3;
+  constexpr int kMaxShown = 3;
   int number = 0;
-  for (const auto& [id, line] : lines_) line.widget->setVisible(++number <= kMostShown);
+  for (const auto& [id, line] : lines_) line.widget->setVisible(++number <= kMaxShown);
   setVisible(number > 0);
 }
 

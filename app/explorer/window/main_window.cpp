@@ -37,7 +37,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kSideBarWidth = 236;
-constexpr int kMostSteps = 500;  // of undo: each may contain thousands of selected tokens
+constexpr int kMaxSteps = 500;  // of undo: each may contain thousands of selected tokens
 constexpr int kMessageMs = 5000;
 
 /// Renames a document.
@@ -92,7 +92,7 @@ MainWindow::MainWindow()
   setWindowTitle(u"LIMe Explorer"_s);
   setWindowIcon(QIcon(u":/lime-explorer.svg"_s));
   setAcceptDrops(true);
-  undo_.setUndoLimit(kMostSteps);
+  undo_.setUndoLimit(kMaxSteps);
   workspace_.setMoves(loadMoves());
   makeCentre();
   makeSideBar();
@@ -328,13 +328,13 @@ void MainWindow::showCaptured() {
 
 void MainWindow::updateActions() {
   if (view_menu_ == nullptr) return;
-  const QList<QAction*> wanted = views_->showsView() ? currentView()->actions() : QList<QAction*>();
-  if (wanted != shown_view_actions_) {
+  const QList<QAction*> list = views_->showsView() ? currentView()->actions() : QList<QAction*>();
+  if (list != shown_view_actions_) {
     for (QAction* const action : std::as_const(shown_view_actions_)) {
       view_menu_->removeAction(action);
     }
-    shown_view_actions_ = wanted;
-    view_menu_->insertActions(after_view_actions_, wanted);
+    shown_view_actions_ = list;
+    view_menu_->insertActions(after_view_actions_, list);
   }
   figure_actions_->update();
 }
@@ -468,8 +468,8 @@ void MainWindow::finishJobs() {
   QTimer timer;
   connect(&timer, &QTimer::timeout, &loop, [&] {
     const QList<QAbstractAnimation*> moving = findChildren<QAbstractAnimation*>();
-    const bool is_moving = std::any_of(moving.begin(), moving.end(), [](const auto* one) {
-      return one->state() == QAbstractAnimation::Running;
+    const bool is_moving = std::any_of(moving.begin(), moving.end(), [](const auto* item) {
+      return item->state() == QAbstractAnimation::Running;
     });
     if (jobs_.isIdle() && !is_moving) loop.quit();
   });

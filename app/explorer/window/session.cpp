@@ -43,11 +43,11 @@ void attempt(const std::function<void()>& use) {
 
 std::vector<StoredDocument> documentsOf(const Json& session) {
   std::vector<StoredDocument> documents;
-  for (const Json& one : session) {
+  for (const Json& item : session) {
     attempt([&] {
-      documents.push_back({.path = toQString(one.at("path").get<std::string>()),
-                           .label = toQString(one.at("label").get<std::string>()),
-                           .is_shown = one.at("shown").get<bool>()});
+      documents.push_back({.path = toQString(item.at("path").get<std::string>()),
+                           .label = toQString(item.at("label").get<std::string>()),
+                           .is_shown = item.at("shown").get<bool>()});
     });
   }
   return documents;

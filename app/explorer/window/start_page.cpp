@@ -12,7 +12,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kColumnWidth = 560;
-constexpr int kMostShown = 6;
+constexpr int kMaxShown = 6;
 constexpr int kFoldersUp = 5;
 
 QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bool muted = false) {
@@ -140,7 +140,7 @@ void StartPage::setDemo(const QStringList& paths) {
 void StartPage::setRecent(const QStringList& paths) {
   clear(*recent_);
   if (!paths.isEmpty()) addText(*recent_, u"Recent files"_s, 1.0, true);
-  for (const QString& path : paths.mid(0, kMostShown)) {
+  for (const QString& path : paths.mid(0, kMaxShown)) {
     const QFileInfo file(path);
     auto* const button = addLink(*recent_, file.fileName(), path);
     button->setEnabled(file.exists());

@@ -304,16 +304,16 @@ void ViewStack::showViewFor(const Document& document) {
 
 void ViewStack::showCurrent() {
   const std::vector<Document>& open = workspace_.documents();
-  QWidget* wanted = currentView();
+  QWidget* widget = currentView();
   if (open.empty()) {
-    wanted = start_;
+    widget = start_;
   } else if (std::none_of(open.begin(), open.end(), currentKind().shows)) {
-    wanted = offer_;
+    widget = offer_;
     Q_EMIT emptyViewShown();
   }
-  if (currentWidget() != wanted) {
+  if (currentWidget() != widget) {
     const bool had_focus = isAncestorOf(QApplication::focusWidget());
-    setCurrentWidget(wanted);
+    setCurrentWidget(widget);
     explain_->setView(showsStartPage() ? nullptr : &currentKind());
     Q_EMIT status({});
     if (had_focus) takeFocus();
@@ -360,13 +360,13 @@ void ViewStack::setStates(const Json& states) {
   for (const auto& [view, state] : of_view) views_[view]->setState(state);
 }
 
-void ViewStack::select(const Json& wanted) {
+void ViewStack::select(const Json& requested) {
   Selection selection = workspace_.selection();
-  if (wanted.contains("layer")) selection.layer = wanted.at("layer").get<int>();
+  if (requested.contains("layer")) selection.layer = requested.at("layer").get<int>();
   const std::vector<const Document*> captures = workspace_.documentsOf(DocumentKind::kCapture);
-  if (wanted.contains("rows") && !captures.empty()) {
+  if (requested.contains("rows") && !captures.empty()) {
     selection.tokens =
-        tokensAt(*captures.front()->capture, wanted.at("rows").get<std::vector<std::int64_t>>());
+        tokensAt(*captures.front()->capture, requested.at("rows").get<std::vector<std::int64_t>>());
   }
   workspace_.setSelection(selection);
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kNumMeasures = std::ssize(kAttentionMeasures);
 /// A JSON file of as many weights has 130 MB.
-constexpr std::int64_t kMostWeights = 1'000'000;
+constexpr std::int64_t kMaxWeights = 1'000'000;
 /// Bytes of a row in memory while the results are made: 919,296 weights needed 1.75 GB.
 constexpr std::int64_t kBytesPerWeight = 2000;
 
@@ -42,15 +42,15 @@ std::vector<ChosenCapture> open_patterns(const CaptureSetOptions& options) {
   return captures;
 }
 
-std::vector<int> select_heads(const PatternReader& patterns, const std::vector<int>& wanted) {
+std::vector<int> select_heads(const PatternReader& patterns, const std::vector<int>& requested) {
   std::vector<int> all(static_cast<std::size_t>(patterns.num_heads()));
   std::iota(all.begin(), all.end(), 0);
-  for (const int head : wanted) {
+  for (const int head : requested) {
     if (head < patterns.num_heads()) continue;
     throw InvalidArgument(OptionName("head"), "{} has heads 0 to {}, got {}",
                           quoted_path(patterns.capture()), patterns.num_heads() - 1, head);
   }
-  const std::set<int> selected(wanted.begin(), wanted.end());
+  const std::set<int> selected(requested.begin(), requested.end());
   return selected.empty() ? all : std::vector<int>(selected.begin(), selected.end());
 }
 
@@ -90,11 +90,11 @@ void check_num_weights(const AttentionShared& shared) {
     weights += tokens * (tokens + 1) / 2 * std::ssize(shared.prepared[i].heads) *
                std::ssize(shared.captures[i].parts.front().layers);
   }
-  if (weights <= kMostWeights) return;
+  if (weights <= kMaxWeights) return;
   throw InvalidArgument(
       "attention: sequence {} has {} weights in the selected layers and heads, more than the {} "
       "that can be written; select fewer with --layer and --head",
-      *shared.options.sequence, weights, kMostWeights);
+      *shared.options.sequence, weights, kMaxWeights);
 }
 
 std::vector<ResultRow> token_rows(const AttentionShared& shared) {
@@ -156,7 +156,7 @@ void AttentionOptions::describe(OptionList& list) {
 
 void AttentionOptions::validate() const {
   captures.validate();
-  for (const int one : head) check_option(one >= 0, "head", ">= 0", one);
+  for (const int item : head) check_option(item >= 0, "head", ">= 0", item);
   if (sequence && *sequence < 0)
     throw InvalidArgument(OptionName("sequence"), "must be >= 0, got {}", *sequence);
   if (query && !sequence)

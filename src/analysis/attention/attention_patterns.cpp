@@ -11,7 +11,8 @@
 #include "core/layer_selection.h"
 #include "core/program/suggest.h"
 #include "metrics/attention/attention_profile.h"
-#include "metrics/router/routed_values.h"
+#include "metrics/router/layer_router.h"
+#include "metrics/router/routed_attention.h"
 
 namespace lime {
 

@@ -148,10 +148,10 @@ ResultRow routed_row(const CaptureReader& capture, const AttentionPatterns& atte
 }
 
 /// Maximum number of lines of a printed table with heads; longer tables show layers only.
-constexpr std::size_t kMostLines = 80;
+constexpr std::size_t kMaxLines = 80;
 /// Patterns beyond which, and tokens beyond which, the terminal shows none.
-constexpr std::size_t kMostMaps = 4;
-constexpr Eigen::Index kMostMapTokens = 64;
+constexpr std::size_t kMaxMaps = 4;
+constexpr Eigen::Index kMaxMapTokens = 64;
 constexpr double kPercent = 100.0;
 
 /// Column of a measure: its name, heading, scale and digits.
@@ -199,7 +199,7 @@ std::vector<std::string> labels_of(const Results& results) {
 bool shows_heads(const Results& results) {
   return rows_with(results.rows,
                    {{col::kKind, "head"}, {col::kMeasure, kAttentionMeasures.front()}})
-             .size() <= kMostLines;
+             .size() <= kMaxLines;
 }
 
 /// Returns a row of each layer and head, and one for uniform attention below those of a label.
@@ -248,8 +248,8 @@ std::map<std::string, MatrixD> patterns_of(const Results& results) {
                          row->integer(col::kHead))] = matrix_of(array_in(*row, col::kWeight));
   }
   const bool is_long = std::ranges::any_of(
-      patterns, [](const auto& pattern) { return pattern.second.rows() > kMostMapTokens; });
-  if (patterns.size() > kMostMaps || is_long) return {};
+      patterns, [](const auto& pattern) { return pattern.second.rows() > kMaxMapTokens; });
+  if (patterns.size() > kMaxMaps || is_long) return {};
   return patterns;
 }
 

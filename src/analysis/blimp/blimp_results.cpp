@@ -200,7 +200,7 @@ std::string describe_input(const BlimpShared::Input& input, const BlimpOptions& 
 
 /// "6 ties (passive_1: 324, 810; ...)".
 std::string describe_ties(const BlimpShared::Input& input) {
-  constexpr int kMostListed = 20;
+  constexpr int kMaxListedPairs = 20;
   std::string list;
   std::int64_t count = 0;
   for (const PairTask& task : input.tasks) {
@@ -208,7 +208,7 @@ std::string describe_ties(const BlimpShared::Input& input) {
     std::string places;
     for (std::size_t i = 0; i < task.pairs.size(); ++i) {
       if (scores.good[i] != scores.bad[i]) continue;
-      if (++count > kMostListed) continue;
+      if (++count > kMaxListedPairs) continue;
       places += fmt::format("{}{}", places.empty() ? "" : ", ", task.pairs[i].number);
     }
     if (places.empty()) continue;
@@ -217,7 +217,7 @@ std::string describe_ties(const BlimpShared::Input& input) {
   if (count == 0) return fmt::format("{}: no ties", input.capture.label);
   return fmt::format("{}: {} tie{}, counted as {} ({}{})", input.capture.label, count,
                      count == 1 ? "" : "s", enum_name(input.ties), list,
-                     count > kMostListed ? "; ..." : "");
+                     count > kMaxListedPairs ? "; ..." : "");
 }
 
 std::string what_is_measured(const BlimpShared& shared) {

@@ -73,12 +73,12 @@ std::set<std::string> expand(const std::vector<std::string>& names) {
   return expanded;
 }
 
-void check_names(const std::set<std::string>& wanted, const std::vector<PairTask>& tasks,
+void check_names(const std::set<std::string>& requested, const std::vector<PairTask>& tasks,
                  const CaptureReader& capture) {
   std::vector<std::string> there;
   there.reserve(tasks.size());
   for (const PairTask& task : tasks) there.push_back(task.name);
-  for (const std::string& name : wanted) {
+  for (const std::string& name : requested) {
     if (std::ranges::find(there, name) != there.end()) continue;
     constexpr std::size_t kMaxListed = 12;
     throw InvalidArgument(OptionName("task"), "{} has no task '{}' (its tasks: {})",
@@ -125,10 +125,10 @@ std::vector<PairTask> read_pair_tasks(const CaptureReader& capture,
     task.pairs =
         make_pairs(std::move(list), fmt::format("{}: task '{}'", quoted_path(capture), task.name));
   }
-  const std::set<std::string> wanted = expand(names);
-  if (wanted.empty()) return tasks;
-  check_names(wanted, tasks, capture);
-  std::erase_if(tasks, [&](const PairTask& task) { return !wanted.contains(task.name); });
+  const std::set<std::string> requested = expand(names);
+  if (requested.empty()) return tasks;
+  check_names(requested, tasks, capture);
+  std::erase_if(tasks, [&](const PairTask& task) { return !requested.contains(task.name); });
   return tasks;
 }
 

@@ -108,12 +108,12 @@ std::vector<MeasuredPlaces> read_measurements(const std::vector<std::filesystem:
       if (!row.has(col::kLayer) || !row.has(col::kLabel)) continue;
       const std::string& site = row.text(col::kSite);
       for (const Measurement& measured : measurements_of(row, results.metric)) {
-        auto one = std::ranges::find_if(found, [&](const MeasuredPlaces& other) {
+        auto item = std::ranges::find_if(found, [&](const MeasuredPlaces& other) {
           return other.site == site && other.name == measured.name;
         });
-        if (one == found.end()) one = found.insert(found.end(), {site, measured.name, {}});
+        if (item == found.end()) item = found.insert(found.end(), {site, measured.name, {}});
         const Place place{row.text(col::kLabel), row.integer(col::kLayer)};
-        throw_if(!one->values.emplace(place, measured.value).second,
+        throw_if(!item->values.emplace(place, measured.value).second,
                  "'{}': '{}' of '{}', layer {} occurs twice; give each result once", path.string(),
                  measured.name, place.first, place.second);
       }

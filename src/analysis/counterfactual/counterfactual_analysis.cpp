@@ -10,6 +10,7 @@
 #include "checkpoint/parse_model_config.h"
 #include "core/program/suggest.h"
 #include "metrics/probes/folds.h"
+#include "metrics/router/layer_router.h"
 
 namespace lime {
 namespace {

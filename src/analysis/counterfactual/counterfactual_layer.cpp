@@ -6,6 +6,9 @@
 #include "core/threads/object_pool.h"
 #include "metrics/probes/folds.h"
 #include "metrics/probes/probe.h"
+#include "metrics/router/spectrum_calculator.h"
+#include "metrics/router/value_buffer.h"
+#include "metrics/router/value_router.h"
 
 namespace lime {
 namespace {

@@ -4,7 +4,7 @@
 #include "analysis/counterfactual/counterfactual_analysis.h"
 #include "analysis/router/routers.h"
 #include "metrics/router/counterfactual_router.h"
-#include "metrics/router/routed_values.h"
+#include "metrics/router/layer_router.h"
 #include "store/capture_reader.h"
 
 namespace lime {

@@ -29,23 +29,23 @@ std::string without_spaces(const std::string& name) {
 }
 
 /// The class that `wanted` names, to the letter or but for the spaces around it.
-std::int16_t find_class(const std::vector<std::string>& names, const std::string& wanted,
+std::int16_t find_class(const std::vector<std::string>& names, const std::string& requested,
                         const std::string& path) {
-  const auto exact = std::ranges::find(names, wanted);
+  const auto exact = std::ranges::find(names, requested);
   if (exact != names.end()) return static_cast<std::int16_t>(exact - names.begin());
   std::vector<std::int16_t> similar;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (without_spaces(names[i]) == without_spaces(wanted)) {
+    if (without_spaces(names[i]) == without_spaces(requested)) {
       similar.push_back(static_cast<std::int16_t>(i));
     }
   }
   if (similar.size() == 1) return similar.front();
   throw_if(names.empty(), OptionName("class"),
            "'{}' has no classes, got '{}'; capture again with --only, or omit --class", path,
-           printable(wanted));
+           printable(requested));
   throw InvalidArgument(OptionName("class"), "unknown class in '{}' (its classes: '{}'), got '{}'",
                         path, printable(fmt::format("{}", fmt::join(names, "', '"))),
-                        printable(wanted));
+                        printable(requested));
 }
 
 /// The class of every row, and the names of the classes.
@@ -73,11 +73,11 @@ ClassRows all_rows(const CaptureReader& capture) {
 }
 
 void keep_classes(ClassRows& rows, const CaptureReader& capture,
-                  const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return;
+                  const std::vector<std::string>& requested) {
+  if (requested.empty()) return;
   const std::string path = capture.path().string();
   std::vector<bool> selected(rows.class_names.size(), false);
-  for (const std::string& name : wanted) {
+  for (const std::string& name : requested) {
     const std::int16_t id = find_class(rows.class_names, name, path);
     throw_if(rows.count(id) == 0, OptionName("class"), "'{}' contains no rows of class '{}'", path,
              printable(name));

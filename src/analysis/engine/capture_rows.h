@@ -3,7 +3,7 @@
 
 #include "core/matrix.h"
 #include "core/threads/thread_pool.h"
-#include "metrics/router/routed_values.h"
+#include "metrics/router/value_buffer.h"
 #include "metrics/rows.h"
 #include "store/capture_reader.h"
 

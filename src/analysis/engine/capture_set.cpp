@@ -97,10 +97,10 @@ std::string paper_site(const CaptureReader& reader) {
 
 std::vector<ChosenCapture::Part> select_parts(CaptureReader& reader,
                                               const CaptureSetOptions& options) {
-  const std::vector<std::string> wanted =
+  const std::vector<std::string> requested =
       options.site.empty() ? representation_sites(reader) : options.site;
   std::vector<ChosenCapture::Part> parts;
-  for (const std::string& site : wanted) {
+  for (const std::string& site : requested) {
     const std::string stored = site == kPaperSite ? paper_site(reader) : site;
     throw_if(!has_site(reader, stored), "{}: unknown site '{}' (its sites: {})",
              quoted(reader.path()), printable(stored), join_words(reader.sites()));

@@ -57,16 +57,6 @@ ResultRow difference_row(const ResultRow& key, const UnitResult& untrained,
   return row;
 }
 
-std::string_view preprocessing(EntropyPreset preset) {
-  constexpr std::array kWords = {"dimensions standardised over all rows of the capture",
-                                 "none",
-                                 "none",
-                                 "tokens centred, unit length, negative similarities set to 0",
-                                 "tokens centred, unit length",
-                                 "tokens centred, unit length"};  // by EntropyPreset
-  return kWords[static_cast<std::size_t>(preset)];
-}
-
 /// Returns the divisor of the values; empty if they are in nats.
 std::string_view divisor(const EntropyOptions& options) {
   if (options.preset == EntropyPreset::kMatrixEntropy) return "ln dim";
@@ -208,7 +198,8 @@ void fill_entropy_report(Report& report, const std::vector<std::string>& inputs,
     report.layout.hide_interval();
   }
   report.notes.push_back(what_is_measured(options.entropy));
-  report.notes.push_back(fmt::format("preprocessing: {}", preprocessing(options.entropy.preset)));
+  report.notes.push_back(
+      fmt::format("preprocessing: {}", preset_info(options.entropy.preset).preprocessing));
   report.notes.insert(report.notes.end(), inputs.begin(), inputs.end());
   report.legend = what_cells_are(options);
   if (options.entropy.top_k && !report.results.rows.empty()) {
@@ -241,8 +232,9 @@ SequenceEntropies DatasetRows::measure(EntropyOptions options, ThreadPool& pool)
     statistics.add(rows);
     standardization = make_standardization(statistics);
   }
-  const SequenceSource one{1, [this](std::int64_t, MatrixF& sequence) { sequence = rows; }};
-  return sequence_entropies(one, standardization, options, pool);
+  const SequenceSource sequence_source{
+      1, [this](std::int64_t, MatrixF& sequence) { sequence = rows; }};
+  return sequence_entropies(sequence_source, standardization, options, pool);
 }
 
 }  // namespace lime

@@ -4,6 +4,7 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/outlier_rows.h"
 #include "analysis/geometry/geometry_results.h"
+#include "metrics/entropy/entropy_calculator.h"
 
 namespace lime {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 /// Reserve for data smaller than a sequence: chunks of the file, spectra, tables.
 constexpr std::int64_t kWorkspaceBytes = std::int64_t{8} << 20;
 /// Maximum number of per-sequence measures of a layer in geometry_results.cpp.
-constexpr std::int64_t kMostSequenceMeasures = 16;
+constexpr std::int64_t kMaxSequenceMeasures = 16;
 
 /// Returns how many views the capture has of each text. @throws InvalidArgument  if it has none
 std::int64_t num_views(const ChosenCapture& capture) {
@@ -210,7 +211,7 @@ void set_bytes(Unit& unit, const ChosenCapture& capture, std::int64_t dim, const
   }
   unit.bytes_per_thread += longest * dim * 4 + kWorkspaceBytes;
   if (layer.spectrum_of_sequences) unit.bytes_per_thread += small * small * 40;
-  unit.bytes += summary_bytes(kMostSequenceMeasures, options.summary);
+  unit.bytes += summary_bytes(kMaxSequenceMeasures, options.summary);
 }
 
 void check_size(const ChosenCapture& capture, std::int64_t num_rows,

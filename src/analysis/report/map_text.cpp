@@ -107,8 +107,8 @@ std::string map_to_text(const MatrixD& map, bool is_signed, const TextStyle& sty
     } else {
       line += ' ';
       for (Index column = 0; column < shown.cols(); ++column) {
-        const std::string one = shade(shown(row, column), largest, style);
-        line += is_wide ? one + one : one;
+        const std::string item = shade(shown(row, column), largest, style);
+        line += is_wide ? item + item : item;
       }
     }
     text += joined_lines({line});

@@ -10,7 +10,9 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "core/files/sha256.h"
-#include "metrics/router/routed_values.h"
+#include "metrics/router/cancellation_index.h"
+#include "metrics/router/layer_router.h"
+#include "metrics/router/value_buffer.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {

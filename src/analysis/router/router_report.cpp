@@ -164,8 +164,8 @@ std::string heads_text(const Results& results, const TextStyle& style) {
 std::string layers_table(const Results& results, const std::string& weighting,
                          const TextStyle& style) {
   const Rows rows = rows_of(results, "layer", weighting);
-  const std::string of = weighting == "none" ? "|R|" : "|R| weighted by " + weighting;
-  return fmt::format("per layer, mean over target heads, {}\n{}\n", of,
+  const std::string subject = weighting == "none" ? "|R|" : "|R| weighted by " + weighting;
+  return fmt::format("per layer, mean over target heads, {}\n{}\n", subject,
                      columns_to_text(rows, with_numbers(rows, {table_column(col::kLayer)}), style));
 }
 

@@ -6,6 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/router_layout.h"
+#include "metrics/router/layer_router.h"
 
 namespace lime {
 namespace {

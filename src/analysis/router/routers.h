@@ -4,6 +4,7 @@
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/model_config.h"
 #include "metrics/router/counterfactual_router.h"
+#include "metrics/router/layer_router.h"
 #include "metrics/router/router_maps.h"
 
 // The routers of checkpoints and captures, and the inputs that they mix.

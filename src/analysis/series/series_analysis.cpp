@@ -57,15 +57,16 @@ ModelStep place_of(const SeriesOptions& options, std::size_t at, const std::stri
 /// Adds a row of the series per measurement in `measured`, a row of `metric`.
 void add_rows(const ModelStep& place, const std::string& metric, const ResultRow& measured,
               std::vector<ResultRow>& rows) {
-  for (const Measurement& one : measurements_of(measured, metric)) {
+  for (const Measurement& measurement : measurements_of(measured, metric)) {
     ResultRow& row = rows.emplace_back(
         ResultRow{{col::kLabel, place.model}, {col::kStep, place.step}, {col::kQuantity, metric}});
     for (const TextColumn& column : {col::kSite, col::kReference}) {
       if (measured.has(column)) row.set(column, measured.text(column));
     }
     if (measured.has(col::kLayer)) row.set(col::kLayer, measured.integer(col::kLayer));
-    row.set(col::kMeasure, one.name).set(col::kMean, one.value);
-    if (!std::isnan(one.low)) row.set(col::kCiLow, one.low).set(col::kCiHigh, one.high);
+    row.set(col::kMeasure, measurement.name).set(col::kMean, measurement.value);
+    if (!std::isnan(measurement.low))
+      row.set(col::kCiLow, measurement.low).set(col::kCiHigh, measurement.high);
     if (measured.has(col::kN)) row.set(col::kN, measured.integer(col::kN));
   }
 }

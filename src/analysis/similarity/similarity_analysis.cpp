@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-constexpr std::int64_t kMostBlocks = 8;
+constexpr std::int64_t kMaxBlocks = 8;
 
 std::string block_heading(const std::string&, const RowPointers& rows) {
   const ResultRow& row = *rows.front();
@@ -69,7 +69,7 @@ std::string least_changes(const Results& results, const std::string& label,
   }
   std::string text;
   for (const auto& [count, row] : least) {
-    if (count > kMostBlocks) break;
+    if (count > kMaxBlocks) break;
     text += fmt::format("{}{} to {} ({:.3f})", text.empty() ? "" : ", ", row->integer(col::kLayer),
                         row->integer(col::kOtherLayer), row->number(col::kAngle));
   }

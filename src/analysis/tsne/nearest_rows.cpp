@@ -26,7 +26,7 @@ std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::strin
       row >= 0 && row < num_rows &&
       (candidates.empty() || (candidates.front() >= 0 && candidates.back() < num_rows));
   throw_if(!is_inside, "nearest_rows: rows must be in [0, {}), got {}", num_rows, row);
-  const VectorD wanted = unit_row(capture, site, layer, row);
+  const VectorD requested = unit_row(capture, site, layer, row);
   std::vector<NearRow> near;
   MatrixF block;
   for (std::size_t next = 0; next < candidates.size();) {
@@ -39,7 +39,7 @@ std::vector<NearRow> nearest_rows(const CaptureReader& capture, const std::strin
       const VectorD values = block.row(candidates[next] - first).cast<double>();
       const double norm = values.norm();
       const VectorD unit = norm > 0.0 ? VectorD(values / norm) : values;
-      near.push_back({candidates[next], (unit - wanted).norm()});
+      near.push_back({candidates[next], (unit - requested).norm()});
     }
   }
   const auto by_distance = [](const NearRow& a, const NearRow& b) {

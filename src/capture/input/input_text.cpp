@@ -148,11 +148,11 @@ CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& t
   input.prepended_ids = {*tokenizer.bos_id()};
   const std::int64_t enough = wanted_sequences(options);
   for (std::size_t first = 0; first < options.text.size(); first += kBatchOfLimeCode) {
-    const std::int64_t wanted = enough - input.num_sequences();
-    if (wanted <= 0) break;
+    const std::int64_t requested = enough - input.num_sequences();
+    if (requested <= 0) break;
     TokenStream stream;
     for (std::size_t i = first; i < std::min(first + kBatchOfLimeCode, options.text.size()); ++i) {
-      const auto missing = wanted * *options.seq_len + 1 - std::ssize(stream.ids);
+      const auto missing = requested * *options.seq_len + 1 - std::ssize(stream.ids);
       if (missing <= 0) break;
       append_document(stream,
                       without_spelled(encode_file(options.text[i], tokenizer, missing),
@@ -162,9 +162,9 @@ CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& t
     }
     // The token after a piece is the last one's label.
     const std::int64_t complete = (std::ssize(stream.ids) - 1) / *options.seq_len;
-    const std::int64_t count = std::min(complete, wanted);
+    const std::int64_t count = std::min(complete, requested);
     add_sequences(input, stream, *options.seq_len, count, tokenizer);
-    if (complete < wanted)
+    if (complete < requested)
       input.dropped_tokens += std::ssize(stream.ids) - count * *options.seq_len;
   }
   if (input.num_sequences() > 0) return input;

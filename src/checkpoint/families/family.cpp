@@ -57,9 +57,9 @@ double yarn_attention_factor(const KeyReader& rope, double factor) {
   const auto scale = [&](double mscale) {
     return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
   };
-  const double one = rope.number("mscale").value_or(0.0);
+  const double item = rope.number("mscale").value_or(0.0);
   const double all = rope.number("mscale_all_dim").value_or(0.0);
-  return one != 0.0 && all != 0.0 ? scale(one) / scale(all) : scale(1.0);
+  return item != 0.0 && all != 0.0 ? scale(item) / scale(all) : scale(1.0);
 }
 
 std::vector<double> read_factors(const KeyReader& rope, const char* key) {
@@ -208,7 +208,7 @@ void set_ropes_by_window(ModelConfig& config, const std::array<RopeSpec, 2>& rop
 }
 
 void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config,
-                    OneDimension one) {
+                    OneDimension one_dimension) {
   const Json* const object = rope_object(keys).first;
   const Json none = Json::object();
   const KeyReader rope(object == nullptr ? none : *object, keys.where());
@@ -220,7 +220,7 @@ void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, Mo
   }
   // transformers rounds an odd number up, but divides the exponents by it.
   auto rotated = static_cast<std::int64_t>(static_cast<double>(config.head_dim) * fraction);
-  if (rotated == 1 && one == OneDimension::kMeansTwo) rotated = 2;
+  if (rotated == 1 && one_dimension == OneDimension::kMeansTwo) rotated = 2;
   throw_if<FormatError>(rotated < 2 || rotated % 2 != 0 || rotated > config.head_dim,
                         "{}: '{}' must give an even number of dimensions of {} to rotate, got {}",
                         keys.where(), key, config.head_dim, rotated);

@@ -153,7 +153,7 @@ enum class OneDimension { kMeansTwo, kRefused };
 /// Sets the number of rotated dimensions: `partial_rotary_factor` of the RoPE object, or `key`.
 /// @throws FormatError  if the number is odd or the two keys differ.
 void set_rotary_dim(const KeyReader& keys, const char* key, double otherwise, ModelConfig& config,
-                    OneDimension one = OneDimension::kMeansTwo);
+                    OneDimension one_dimension = OneDimension::kMeansTwo);
 
 /// Returns the place in config.json that errors about `config.spec.ropes[index]` name, e.g.
 /// "'rope_scaling'" or "'rope_parameters': 'sliding_attention'".

@@ -65,7 +65,7 @@ Vocabulary merge_vocabulary(const TokenizerParts& parts) {
 class WordCache {
  public:
   static constexpr std::size_t kLongestWord = 30;
-  static constexpr std::size_t kMostIds = 8;
+  static constexpr std::size_t kMaxIds = 8;
 
   WordCache() : slots_(kSlots), counts_(kSlots) {}
 
@@ -102,7 +102,7 @@ class WordCache {
 
   /// Caches `ids` if there are few enough.
   void insert(const Place& place, std::span<const std::int32_t> ids) {
-    if (ids.empty() || ids.size() > kMostIds) return;
+    if (ids.empty() || ids.size() > kMaxIds) return;
     Slot& slot = slots_[place.slot];
     slot.key = place.key;
     std::memcpy(slot.ids.data(), ids.data(), ids.size_bytes());
@@ -112,7 +112,7 @@ class WordCache {
  private:
   struct Slot {
     Key key{};
-    std::array<std::int32_t, kMostIds> ids{};
+    std::array<std::int32_t, kMaxIds> ids{};
   };
   static constexpr std::size_t kSlots = std::size_t{1} << 14;
   static_assert(sizeof(Slot) == 64);

@@ -37,8 +37,8 @@ std::string scaled(double value, double base, std::span<const char* const> suffi
 constexpr std::chrono::milliseconds kRedrawInterval{100};
 
 bool is_for_program() {
-  const char* const wanted = std::getenv(kProgressVariable);
-  return wanted != nullptr && std::string_view(wanted) == "json";
+  const char* const requested = std::getenv(kProgressVariable);
+  return requested != nullptr && std::string_view(requested) == "json";
 }
 
 }  // namespace

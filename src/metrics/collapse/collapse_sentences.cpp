@@ -29,11 +29,11 @@ std::string decimal(double value) {
 
 /// Returns "0.7 to 0.9", or one number if both look the same.
 template <typename Of, typename Text>
-std::string span_text(Range range, const Of& of, const Text& text) {
-  double low = of(range.front());
+std::string span_text(Range range, const Of& subject, const Text& text) {
+  double low = subject(range.front());
   double high = low;
   for (const LayerFacts& layer : range) {
-    const double value = of(layer);
+    const double value = subject(layer);
     if (!std::isfinite(value)) continue;
     low = std::isfinite(low) ? std::min(low, value) : value;
     high = std::isfinite(high) ? std::max(high, value) : value;
@@ -115,14 +115,14 @@ std::string dimension_text(Range range, bool after_tokens, const CollapseOptions
       if (std::ranges::find(all, dimension) == all.end()) all.push_back(dimension);
     }
   }
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   std::ranges::stable_sort(all, std::ranges::greater(), [&](int dimension) {
     return std::ranges::count_if(range, [&](const LayerFacts& layer) {
       return std::ranges::find(layer.causes.dimensions, dimension) != layer.causes.dimensions.end();
     });
   });
-  const bool is_cut = all.size() > kMostNamed;
-  if (is_cut) all.resize(kMostNamed);
+  const bool is_cut = all.size() > kMaxNamed;
+  if (is_cut) all.resize(kMaxNamed);
   const bool is_raw =
       all_above(range, &LayerCauses::dimension_share, options.share) ||
       std::ranges::all_of(range, [](const LayerFacts& layer) {
@@ -169,7 +169,7 @@ std::string residual_text(Range range) {
 }
 
 std::string control_text(Range range) {
-  const auto of = [](double TokenControl::*value) {
+  const auto subject = [](double TokenControl::*value) {
     return [value](const LayerFacts& layer) {
       return layer.causes.control ? (*layer.causes.control).*value
                                   : std::numeric_limits<double>::quiet_NaN();
@@ -178,8 +178,8 @@ std::string control_text(Range range) {
   return fmt::format(
       "random vectors of the same tokens give intraclass correlation {}, effective "
       "rank {}",
-      span_text(range, of(&TokenControl::intraclass), decimal),
-      span_text(range, of(&TokenControl::effective_rank), decimal));
+      span_text(range, subject(&TokenControl::intraclass), decimal),
+      span_text(range, subject(&TokenControl::effective_rank), decimal));
 }
 
 std::string phrase_of(CollapseCause cause, Range range, const CollapseOptions& options,

@@ -26,9 +26,10 @@ void add(Side side, CollapseCause cause, std::vector<CollapseFinding>& findings)
 
 /// Returns the most frequent key and its count; the smallest of several.
 template <typename Key, typename Of>
-std::pair<Key, std::int64_t> most_frequent(std::span<const MassiveToken> massive, const Of& of) {
+std::pair<Key, std::int64_t> most_frequent(std::span<const MassiveToken> massive,
+                                           const Of& subject) {
   std::map<Key, std::int64_t> counts;
-  for (const MassiveToken& token : massive) ++counts[of(token)];
+  for (const MassiveToken& token : massive) ++counts[subject(token)];
   std::pair<Key, std::int64_t> best{-1, 0};
   for (const auto& [key, count] : counts) {
     if (count > best.second) best = {key, count};

@@ -15,7 +15,7 @@ namespace {
 /// Sums and differences closer than this, relative to the magnitudes, are equal up to rounding.
 constexpr double kTie = 1e-12;
 /// Largest n for which 2^n fits into the counter.
-constexpr std::size_t kMostBits = 62;
+constexpr std::size_t kMaxBits = 62;
 /// Random stream of the tests, separate from those of the bootstrap (0, 1, ... resamples - 1).
 constexpr std::uint64_t kTestStream = std::uint64_t{1} << 63;
 
@@ -192,7 +192,7 @@ PairedComparison compare_paired(std::span<const double> first, std::span<const d
                           .std = summary.std,
                           .ci_low = summary.ci_low,
                           .ci_high = summary.ci_high};
-  result.exact = values.size() <= kMostBits &&
+  result.exact = values.size() <= kMaxBits &&
                  std::uint64_t{1} << values.size() <= static_cast<std::uint64_t>(options.resamples);
   result.p_value =
       result.exact ? exact_p_value(values, threshold) : random_p_value(values, threshold, options);

@@ -103,8 +103,8 @@ std::vector<SequenceGroup> make_groups(std::int64_t count) {
 
 /// A GPU is busy with a batch of this size, rows and Gram matrices in double; more only takes
 /// memory.
-constexpr std::int64_t kMostBatchBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMostBatchSequences = 512;
+constexpr std::int64_t kMaxBatchBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxBatchSequences = 512;
 
 /// A sequence of a batch; its memory is reused by a sequence of a later batch.
 struct Slot {
@@ -235,7 +235,7 @@ class Pass {
 constexpr double kRounding = 1e-15;
 /// Remaining fraction of the trace below which the rest of a sequence counts as zero.
 constexpr double kNothingLeft = 1e-12;
-constexpr int kMostSteps = 200;
+constexpr int kMaxSteps = 200;
 
 /// Spectrum of Z^T Z without the eigenvalues that must be 0.
 struct TokenSpectrum {
@@ -288,7 +288,7 @@ class SecularFunction {
     // Rounding has moved it outside: it is 0.
     if (!(at_low > 0.0)) return low;
     int side = 0;
-    for (int step = 0; step < kMostSteps && high - low > rounding_; ++step) {
+    for (int step = 0; step < kMaxSteps && high - low > rounding_; ++step) {
       // Every third step bisects, so that a bad bracket costs little.
       double m =
           step % 3 == 2 ? 0.5 * (low + high) : (low * at_high - high * at_low) / (at_high - at_low);
@@ -393,7 +393,7 @@ SequenceEntropies sequence_entropies(const SequenceSource& sequences,
 std::int64_t gpu_batch_size(std::int64_t num_tokens, std::int64_t dim) {
   const std::int64_t smaller = std::min(num_tokens, dim);
   const std::int64_t bytes = 8 * (num_tokens * dim + smaller * smaller);
-  return std::clamp<std::int64_t>(kMostBatchBytes / bytes, 1, kMostBatchSequences);
+  return std::clamp<std::int64_t>(kMaxBatchBytes / bytes, 1, kMaxBatchSequences);
 }
 
 SequenceEntropies gpu_entropies(const Gpu& gpu, const SequenceSource& sequences,

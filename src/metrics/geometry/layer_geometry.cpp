@@ -6,7 +6,7 @@
 namespace lime {
 namespace {
 
-constexpr std::int64_t kMostGroups = 32;
+constexpr std::int64_t kMaxGroups = 32;
 constexpr std::int64_t kFewestGroups = 4;
 /// Memory limit for the moments of all groups, unless kFewestGroups need more.
 constexpr std::int64_t kGroupBytes = std::int64_t{512} << 20;
@@ -24,7 +24,7 @@ void LayerGeometryOptions::validate() const {
 
 std::int64_t num_moment_groups(std::int64_t num_sequences, std::int64_t dim) {
   const std::int64_t affordable = kGroupBytes / (dim * dim * 4);
-  return std::min(num_sequences, std::clamp(affordable, kFewestGroups, kMostGroups));
+  return std::min(num_sequences, std::clamp(affordable, kFewestGroups, kMaxGroups));
 }
 
 std::int64_t moment_scratch_bytes(std::int64_t longest_sequence, std::int64_t dim) {

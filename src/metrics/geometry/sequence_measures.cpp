@@ -87,7 +87,7 @@ double lower_median(VectorD values) {
 
 /// Relative residual of the eigenpair.
 constexpr double kTolerance = 1e-6;
-constexpr int kMostIterations = 300;
+constexpr int kMaxIterations = 300;
 /// Iterations between two tests of convergence.
 constexpr int kTestEvery = 4;
 /// Rows that are converted to double at once, so that both products find them in the cache.
@@ -278,12 +278,12 @@ double largest_gram_eigenvalue(const ConstMatrixRef& rows) {
     next -= diagonal.back() * v;
     const double length = next.norm();
     const bool is_invariant = !(length > kTolerance * diagonal.front());
-    if (is_invariant || k % kTestEvery == 0 || k == kMostIterations) {
+    if (is_invariant || k % kTestEvery == 0 || k == kMaxIterations) {
       solver.computeFromTridiagonal(Eigen::Map<const VectorD>(diagonal.data(), k),
                                     Eigen::Map<const VectorD>(below.data(), k - 1));
       const double largest = solver.eigenvalues()[k - 1];
       const double residual = length * std::abs(solver.eigenvectors()(k - 1, k - 1));
-      if (is_invariant || residual <= kTolerance * largest || k == kMostIterations) return largest;
+      if (is_invariant || residual <= kTolerance * largest || k == kMaxIterations) return largest;
     }
     below.push_back(length);
     previous = std::move(v);

@@ -267,8 +267,8 @@ void TridiagonalEigenvalues::sweep(std::uint32_t active) {
 
 std::span<const double> SymmetricEigenvalues::compute(SymmetricPanels& matrix) {
   reduce(matrix, tridiagonal_);
-  Tridiagonal* const one[] = {&tridiagonal_};
-  const std::int64_t missing = tridiagonal_eigenvalues_.compute(one).front();
+  Tridiagonal* const tridiagonal[] = {&tridiagonal_};
+  const std::int64_t missing = tridiagonal_eigenvalues_.compute(tridiagonal).front();
   throw_if<NumericalError>(missing != 0, "eigenvalues: {} of {} did not converge", missing,
                            matrix.size());
   return tridiagonal_.diagonal;

@@ -26,8 +26,8 @@ constexpr std::int64_t kGroupRows = kGroupPanels * kRows;
 /// Keeps the nearest candidates of one query: unsorted, and pruned whenever it is full.
 class Nearest {
  public:
-  Nearest(std::int64_t wanted, std::int64_t self) : wanted_(wanted), self_(self) {
-    kept_.reserve(static_cast<std::size_t>(2 * wanted + kRows));
+  Nearest(std::int64_t requested, std::int64_t self) : wanted_(requested), self_(self) {
+    kept_.reserve(static_cast<std::size_t>(2 * requested + kRows));
   }
 
   /// Adds a candidate and returns the key above which further ones need not be added.

@@ -23,7 +23,7 @@ using neighbors::exact_search;
 using neighbors::PackedPoints;
 
 /// Multiply-adds of an exact search above which `auto` builds an inverted file.
-constexpr double kMostExactWork = 1e12;
+constexpr double kMaxExactWork = 1e12;
 /// Squared distances below this fraction of the squared norm are recomputed in double.
 constexpr double kRecomputeBelow = 1e-1;
 /// If even the last neighbour is this near, the point is compared with all others in double.
@@ -41,15 +41,15 @@ double squared_distance(const ConstMatrixRef& points, Eigen::Index a, Eigen::Ind
 
 /// Returns the nearest neighbours of `row` among all points, in double.
 std::vector<Distance> search_in_double(const ConstMatrixRef& points, Eigen::Index row,
-                                       std::int64_t wanted) {
+                                       std::int64_t requested) {
   std::vector<Distance> all;
   all.reserve(static_cast<std::size_t>(points.rows()));
   for (Eigen::Index other = 0; other < points.rows(); ++other) {
     if (other == row) continue;
     all.push_back({squared_distance(points, row, other), static_cast<std::int32_t>(other)});
   }
-  std::partial_sort(all.begin(), all.begin() + wanted, all.end());
-  all.resize(static_cast<std::size_t>(wanted));
+  std::partial_sort(all.begin(), all.begin() + requested, all.end());
+  all.resize(static_cast<std::size_t>(requested));
   return all;
 }
 
@@ -76,19 +76,19 @@ std::vector<Distance> refine(const ConstMatrixRef& points, Eigen::Index row,
 
 void exact_neighbors(const ConstMatrixRef& points, const PackedPoints& packed, double scale,
                      NeighborGraph& graph, ThreadPool& pool, const std::stop_token& stop) {
-  const std::int64_t wanted = graph.index.cols();
+  const std::int64_t requested = graph.index.cols();
   std::vector<std::int64_t> self(static_cast<std::size_t>(points.rows()));
   std::iota(self.begin(), self.end(), 0);
   const std::vector<Candidate> found =
-      exact_search(packed, packed, {.num_neighbors = wanted, .self = self}, pool, stop);
+      exact_search(packed, packed, {.num_neighbors = requested, .self = self}, pool, stop);
   pool.parallel_for(
       points.rows(),
       [&](std::int64_t row) {
-        const std::span<const Candidate> of_row(found.data() + row * wanted,
-                                                static_cast<std::size_t>(wanted));
+        const std::span<const Candidate> of_row(found.data() + row * requested,
+                                                static_cast<std::size_t>(requested));
         const std::vector<Distance> refined =
             refine(points, row, of_row, packed.squared_norms()[row], scale);
-        for (std::int64_t i = 0; i < wanted; ++i) {
+        for (std::int64_t i = 0; i < requested; ++i) {
           graph.index(row, i) = refined[static_cast<std::size_t>(i)].index;
           graph.squared_distance(row, i) = refined[static_cast<std::size_t>(i)].squared;
         }
@@ -158,11 +158,11 @@ class InvertedFile {
 
   /// Finds the neighbours of the points `rows`, searching `probes` groups each. Rows with fewer
   /// than `wanted` results are padded with index -1.
-  void search(const std::vector<std::int64_t>& rows, std::int64_t probes, std::int64_t wanted,
+  void search(const std::vector<std::int64_t>& rows, std::int64_t probes, std::int64_t requested,
               NeighborGraph::Indices& index, MatrixD& squared_distance) const {
     const auto count = static_cast<std::int64_t>(rows.size());
-    index.setConstant(count, wanted, -1);
-    squared_distance.setZero(count, wanted);
+    index.setConstant(count, requested, -1);
+    squared_distance.setZero(count, requested);
     pool_.parallel_for((count + kQueryBlock - 1) / kQueryBlock,
                        [&](std::int64_t block) {
                          const std::int64_t first = block * kQueryBlock;
@@ -188,29 +188,29 @@ class InvertedFile {
   void search_block(const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t probes,
                     NeighborGraph::Indices& index, MatrixD& squared_distance) const {
     set_library_threads(1);  // of FAISS: the pool runs items in parallel
-    const std::int64_t wanted = index.cols();
+    const std::int64_t target = index.cols();
     const auto count = static_cast<FaissId>(rows.size());
     const MatrixF queries = gather_rows(points_, rows);
     std::vector<FaissId> groups(static_cast<std::size_t>(count * probes));
     std::vector<float> group_distances(groups.size());
     quantizer_->search(count, queries.data(), probes, group_distances.data(), groups.data());
-    std::vector<float> distances(static_cast<std::size_t>(count * (wanted + 1)));
+    std::vector<float> distances(static_cast<std::size_t>(count * (target + 1)));
     std::vector<FaissId> labels(distances.size());
     faiss::IVFSearchParameters parameters;
     parameters.nprobe = static_cast<std::size_t>(probes);
-    index_->search_preassigned(count, queries.data(), wanted + 1, groups.data(),
+    index_->search_preassigned(count, queries.data(), target + 1, groups.data(),
                                group_distances.data(), distances.data(), labels.data(), false,
                                &parameters);
     std::vector<Candidate> found;
     for (FaissId q = 0; q < count; ++q) {
       found.clear();
-      for (std::int64_t i = 0; i <= wanted; ++i) {
-        const auto at = static_cast<std::size_t>(q * (wanted + 1) + i);
+      for (std::int64_t i = 0; i <= target; ++i) {
+        const auto at = static_cast<std::size_t>(q * (target + 1) + i);
         if (labels[at] < 0 || labels[at] == rows[static_cast<std::size_t>(q)]) continue;
         found.push_back({distances[at], static_cast<std::int32_t>(labels[at])});
       }
       std::sort(found.begin(), found.end());
-      for (std::int64_t i = 0; i < std::min<std::int64_t>(wanted, std::ssize(found)); ++i) {
+      for (std::int64_t i = 0; i < std::min<std::int64_t>(target, std::ssize(found)); ++i) {
         index(first + q, i) = found[static_cast<std::size_t>(i)].index;
         squared_distance(first + q, i) = found[static_cast<std::size_t>(i)].squared_distance;
       }
@@ -248,18 +248,18 @@ double recall_of(const MatrixD& found, const NeighborGraph::Indices& index,
 void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& packed,
                           const Centering& centering, const NeighborOptions& options,
                           NeighborGraph& graph, ThreadPool& pool, const std::stop_token& stop) {
-  const std::int64_t wanted = graph.index.cols();
+  const std::int64_t requested = graph.index.cols();
   const InvertedFile file(points, packed, centering, options.seed, pool, stop);
   const std::vector<std::int64_t> sample =
       sample_rows(points.rows(), kRecallSample, Random(options.seed).fork(2));
   const std::vector<Candidate> truth =
       exact_search(PackedPoints(gather_rows(points, sample), centering, pool), packed,
-                   {.num_neighbors = wanted, .self = sample}, pool, stop);
+                   {.num_neighbors = requested, .self = sample}, pool, stop);
   NeighborGraph::Indices index;
   MatrixD distance;
   std::int64_t probes = std::min(kFewestProbes, file.num_groups());
   while (true) {
-    file.search(sample, probes, wanted, index, distance);
+    file.search(sample, probes, requested, index, distance);
     graph.recall = recall_of(distance, index, truth, centering.scale);
     const bool complete = (index.array() >= 0).all();
     if (probes == file.num_groups() || (complete && graph.recall >= options.target_recall)) break;
@@ -267,14 +267,14 @@ void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(points.rows()));
   std::iota(all.begin(), all.end(), 0);
-  file.search(all, probes, wanted, graph.index, graph.squared_distance);
+  file.search(all, probes, requested, graph.index, graph.squared_distance);
   // Points whose groups contain too few others: search everywhere.
   std::vector<std::int64_t> incomplete;
   for (const std::int64_t row : all) {
-    if (graph.index(row, wanted - 1) < 0) incomplete.push_back(row);
+    if (graph.index(row, requested - 1) < 0) incomplete.push_back(row);
   }
   if (!incomplete.empty()) {
-    file.search(incomplete, file.num_groups(), wanted, index, distance);
+    file.search(incomplete, file.num_groups(), requested, index, distance);
     for (std::size_t i = 0; i < incomplete.size(); ++i) {
       graph.index.row(incomplete[i]) = index.row(static_cast<Eigen::Index>(i));
       graph.squared_distance.row(incomplete[i]) = distance.row(static_cast<Eigen::Index>(i));
@@ -286,7 +286,7 @@ void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
 bool searches_exactly(const ConstMatrixRef& points, NeighborSearch search) {
   if (search != NeighborSearch::kAuto) return search == NeighborSearch::kExact;
   const auto count = static_cast<double>(points.rows());
-  return count * count * static_cast<double>(points.cols()) <= kMostExactWork;
+  return count * count * static_cast<double>(points.cols()) <= kMaxExactWork;
 }
 
 }  // namespace

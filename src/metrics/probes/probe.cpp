@@ -11,7 +11,7 @@
 namespace lime {
 namespace {
 
-constexpr int kMostColumns = 128;
+constexpr int kMaxColumns = 128;
 
 struct Cell {
   std::size_t labels = 0;
@@ -39,7 +39,7 @@ template <typename F>
 void fit_cells(const Problem& problem, const std::vector<Cell>& cells, const std::stop_token& stop,
                const F& use) {
   const auto batch = static_cast<std::size_t>(
-      std::max(1, kMostColumns / (problem.data.num_classes == 2 ? 1 : problem.data.num_classes)));
+      std::max(1, kMaxColumns / (problem.data.num_classes == 2 ? 1 : problem.data.num_classes)));
   for (std::size_t first = 0; first < cells.size(); first += batch) {
     std::vector<LogisticTask> tasks;
     const std::size_t end = std::min(cells.size(), first + batch);
@@ -217,7 +217,7 @@ std::int64_t bytes_of_cross_validation(const ProbeSize& size, const ProbeOptions
   const std::int64_t outer = std::int64_t{size.num_folds} * size.num_labellings;
   const std::int64_t inner = strengths > 1 ? strengths * options.inner_folds : 0;
   const std::int64_t columns =
-      std::min<std::int64_t>(kMostColumns, size.num_classes * std::max(outer, inner));
+      std::min<std::int64_t>(kMaxColumns, size.num_classes * std::max(outer, inner));
   // Per score column: parameters, gradient, direction, ten pairs of steps and gradient changes,
   // operands; per row its scores, their directions, residuals, probabilities.
   const std::int64_t fits = columns * kDouble * (size.dim * (5 + 2 * 10) + size.num_rows * 5);

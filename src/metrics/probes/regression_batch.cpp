@@ -19,7 +19,7 @@ constexpr std::size_t kMemory = 10;
 constexpr double kTypicalWeight = 0.1;
 /// Gradient below which float64 products replace float32 ones.
 constexpr double kFloatTolerance = 1e-6;
-constexpr int kMostTrials = 20;
+constexpr int kMaxTrials = 20;
 constexpr std::int64_t kLossRows = 512;
 
 /// Recent steps of a minimisation and the gradient changes over them: an approximate Hessian.
@@ -324,7 +324,7 @@ class BatchSolver {
         const double slope =
             fit.problem->c * losses[i].slope + weights.dot(direction) + fit.line.step() * length;
         if (fit.line.accepts(slope)) continue;
-        if (trial == kMostTrials) {
+        if (trial == kMaxTrials) {
           fit.stalled = true;
           continue;
         }

@@ -9,9 +9,9 @@ namespace lime {
 namespace {
 
 /// Largest radius, over the square root of the number of points: of t-SNE it is about 1.
-constexpr double kMostRadius = 1000.0;
+constexpr double kMaxRadius = 1000.0;
 /// Ratio of the radii of two layers beyond which one of them has diverged.
-constexpr double kMostRatio = 1000.0;
+constexpr double kMaxRatio = 1000.0;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::string extent_fault(const ConstMatrixRefD& embedding) {
   if (!(radius >= tsne_detail::kLeastRadius * kTsneInitScale)) {
     return fmt::format("the points coincide (root mean square radius {:.3g})", radius);
   }
-  const double most = kMostRadius * std::sqrt(static_cast<double>(embedding.rows()));
+  const double most = kMaxRadius * std::sqrt(static_cast<double>(embedding.rows()));
   if (radius > most) {
     return fmt::format("the points are thrown apart (root mean square radius {:.3g})", radius);
   }
@@ -34,7 +34,7 @@ std::string extent_fault(const ConstMatrixRefD& embedding) {
 
 std::string radius_fault(const ConstMatrixRefD& before, const ConstMatrixRefD& after) {
   const double ratio = radius_of(after) / radius_of(before);
-  if (ratio < kMostRatio && ratio > 1.0 / kMostRatio) return {};
+  if (ratio < kMaxRatio && ratio > 1.0 / kMaxRatio) return {};
   return fmt::format("the radius is {:.3g} times that of the previous layer", ratio);
 }
 

@@ -12,7 +12,7 @@ namespace lime::tsne_detail {
 namespace {
 
 /// Points up to which all pairs take at most 0.1 ms longer than the tree (docs/benchmarks.md).
-constexpr Eigen::Index kMostExactPoints = 1000;
+constexpr Eigen::Index kMaxExactPoints = 1000;
 
 /// Registers of points that are compared with one other point at a time.
 constexpr int kVectors = 4;
@@ -405,7 +405,7 @@ class BarnesHutRepulsion : public Repulsion {
 TsneRepulsion chosen_repulsion(const TsneOptions& options, Eigen::Index num_points) {
   if (options.theta == 0.0) return TsneRepulsion::kExact;
   if (options.repulsion != TsneRepulsion::kAuto) return options.repulsion;
-  return num_points <= kMostExactPoints ? TsneRepulsion::kExact : TsneRepulsion::kBarnesHut;
+  return num_points <= kMaxExactPoints ? TsneRepulsion::kExact : TsneRepulsion::kBarnesHut;
 }
 
 std::unique_ptr<Repulsion> make_repulsion(const TsneOptions& options, Eigen::Index num_points,

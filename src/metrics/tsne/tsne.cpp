@@ -100,7 +100,7 @@ std::vector<Entry> merge_row(const NeighborGraph::Indices& index, const MatrixD&
 }
 
 constexpr Eigen::Index kSubspace = 10;
-constexpr int kMostRounds = 40;
+constexpr int kMaxRounds = 40;
 constexpr double kVarianceTolerance = 1e-5;
 constexpr Eigen::Index kRowBlock = 256;
 /// A component with less than this fraction of the first one's deviation is a rounding error.
@@ -164,7 +164,7 @@ Components principal_components(const ConstMatrixRef& points, const Eigen::RowVe
   basis = orthonormal(basis);
   Components components;
   Eigen::Vector2d before = Eigen::Vector2d::Zero();
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const MatrixF applied = apply_scatter(points, mean, basis, pool);
     components = rayleigh_ritz(basis, applied);
     const double moved = (components.variance - before).cwiseAbs().maxCoeff();
@@ -345,7 +345,7 @@ namespace {
 /// Iterations between checks of the divergence (scikit-learn: _N_ITER_CHECK).
 constexpr std::int64_t kCheckInterval = 50;
 /// Up to this size the final divergence is over all pairs; beyond, it uses the optimiser's forces.
-constexpr Eigen::Index kMostPairsCounted = 200'000;
+constexpr Eigen::Index kMaxPairsCounted = 200'000;
 
 using Clock = std::chrono::steady_clock;
 
@@ -357,7 +357,7 @@ double lap(Clock::time_point& last) {
 
 /// Returns the sum of q over all pairs.
 double normalization_of(const MatrixD& embedding, TsneOptions options, ThreadPool& pool) {
-  if (embedding.rows() <= kMostPairsCounted) options.repulsion = TsneRepulsion::kExact;
+  if (embedding.rows() <= kMaxPairsCounted) options.repulsion = TsneRepulsion::kExact;
   MatrixD force;
   return tsne_detail::make_repulsion(options, embedding.rows(), pool)->compute(embedding, force);
 }

@@ -147,11 +147,11 @@ bool LimeRouter::can_replay() const {
   return workspace_ == nullptr && RouterTape::can_route(config_);
 }
 
-std::unique_ptr<KeyValueMixer> LimeRouter::replay() const {
+std::unique_ptr<KeyValueRouting> LimeRouter::replay() const {
   if (tape_ == nullptr) return nullptr;
-  auto mixer = std::make_unique<LimeRouter>(config_, weights_, nullptr);
-  mixer->tape_ = tape_;
-  return mixer;
+  auto routing = std::make_unique<LimeRouter>(config_, weights_, nullptr);
+  routing->tape_ = tape_;
+  return routing;
 }
 
 void LimeRouter::append(int layer, const KeysAndValues& own) {

@@ -10,7 +10,7 @@
 #include "checkpoint/model_config.h"
 #include "core/random.h"
 #include "model/decoders/decoder_weights.h"
-#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/key_value_routing.h"
 #include "model/decoders/router_tape.h"
 #include "model/kernels/router_products.h"
 #include "model/kernels/workspace.h"
@@ -67,11 +67,11 @@ RouterPlan plan_router(const LimeConfig& config, std::int64_t num_layers);
 /// gradients it is a RouterTape where supported. Otherwise each layer is a separate tensor and the
 /// product is summed over sources, so that the graph keeps every key and value once. Source:
 /// Gerasimov et al. (2025), arXiv:2502.09245, section 3; docs/numerics.md.
-class LimeRouter final : public KeyValueMixer {
+class LimeRouter final : public KeyValueRouting {
  public:
   LimeRouter(const ModelConfig& config, const DecoderWeights& weights, Workspace* workspace);
 
-  std::unique_ptr<KeyValueMixer> clone() const override {
+  std::unique_ptr<KeyValueRouting> clone() const override {
     return std::make_unique<LimeRouter>(*this);
   }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x,
@@ -79,7 +79,7 @@ class LimeRouter final : public KeyValueMixer {
   at::Tensor weights(int layer, const at::Tensor& x) const override;
   void cross(Crossing& crossing, int next_layer) override;
   bool can_replay() const override;
-  std::unique_ptr<KeyValueMixer> replay() const override;
+  std::unique_ptr<KeyValueRouting> replay() const override;
   at::Tensor weights_in_graph() const override { return weights_in_graph_; }
 
  private:

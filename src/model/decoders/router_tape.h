@@ -9,7 +9,7 @@
 
 #include "checkpoint/model_config.h"
 #include "model/decoders/decoder_weights.h"
-#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/key_value_routing.h"
 
 namespace lime {
 
@@ -40,7 +40,8 @@ class RouterTape : public std::enable_shared_from_this<RouterTape> {
   /// after those of the layers that depend on it. Undefined if routers have no weights.
   at::Tensor weights_in_graph(const DecoderWeights& weights);
 
-  /// Implements KeyValueMixer::mix(). If a layer is mixed again, only the last has a backward pass.
+  /// Implements KeyValueRouting::mix(). If a layer is mixed again, only the last has a backward
+  /// pass.
   /// @param weights  weights_in_graph(); undefined when a layer is mixed again
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& weights);
 

@@ -157,7 +157,9 @@ at::Tensor smooth_with_gradients(const at::Tensor& x, Activation activation) {
     const at::Tensor dy = gradients[0].contiguous().view({-1});
     const at::Tensor dx = at::empty(from.sizes(), from.options());
     for_each_part(dy.size(0), 1, [&](std::int64_t first, std::int64_t count) {
-      const auto part = [&](const at::Tensor& of) { return of.view({-1}).narrow(0, first, count); };
+      const auto part = [&](const at::Tensor& subject) {
+        return subject.view({-1}).narrow(0, first, count);
+      };
       part(dx).copy_(smooth_backward(part(dy), part(from), activation));
     });
     return std::vector<at::Tensor>{dx};

@@ -77,9 +77,9 @@ void check_devices(const std::vector<c10::Device>& devices) {
 }
 
 void check_computes(ComputeType type, c10::Device device) {
-  const at::Tensor one = at::zeros({1, 1}, at::TensorOptions(scalar_type(type)).device(device));
+  const at::Tensor item = at::zeros({1, 1}, at::TensorOptions(scalar_type(type)).device(device));
   try {
-    at::mm(one, one);
+    at::mm(item, item);
   } catch (const c10::Error&) {
     throw InvalidArgument(
         OptionName("dtype"),
@@ -91,14 +91,14 @@ void check_computes(ComputeType type, c10::Device device) {
 
 void use_threads(int num_threads) {
   check_threads(num_threads);
-  const int wanted = num_threads == 0 ? available_threads() : num_threads;
+  const int requested = num_threads == 0 ? available_threads() : num_threads;
   // On trial: OpenMP ends the process if it cannot start a thread, and LibTorch waits forever.
   // LibTorch makes a pool with a thread per CPU, then one of the wanted threads for each thread
   // that computes; PassThreads and ChunkQueue have as many.
   const auto num_cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
-  const int most = std::max(1, num_cpus) + 4 * (wanted - 1);
+  const int most = std::max(1, num_cpus) + 4 * (requested - 1);
   ThreadPool{std::min(kMaxThreads, 1 + most)};
-  at::set_num_threads(wanted);
+  at::set_num_threads(requested);
 }
 
 }  // namespace lime

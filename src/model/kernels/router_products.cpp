@@ -22,7 +22,7 @@ constexpr std::int64_t kWideColumns = 512;
 /// Inner rows added at a time.
 constexpr std::int64_t kInnerRows = 16;
 /// Maximum number of blocks for the sums over columns.
-constexpr std::int64_t kMostBlocks = 64;
+constexpr std::int64_t kMaxBlocks = 64;
 
 /// Computes `Rows` rows of the product for inner rows [first, last), columns [begin, end).
 template <int Rows, typename T>
@@ -186,7 +186,7 @@ std::vector<T> wide_rows_backward(const WideRows<T>& out, const std::vector<T>& 
                                   std::int64_t columns) {
   assert(left.size() == out.size() * gradients.size() && !gradients.empty());
   const std::int64_t tiles = ceil_div(columns, kWideColumns);
-  const std::int64_t tiles_per_block = ceil_div(tiles, kMostBlocks);
+  const std::int64_t tiles_per_block = ceil_div(tiles, kMaxBlocks);
   const std::int64_t blocks = ceil_div(tiles, tiles_per_block);
   const std::size_t num_dots = gradients.size() * rows.size();
   std::vector<T> partial(static_cast<std::size_t>(blocks) * num_dots, T{0});

@@ -18,7 +18,7 @@ ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Work
       workspace_(workspace),
       in_place_(workspace != nullptr && uses_cpu_kernels(model.weights.embedding)),
       stream_(make_stream(model.config, model.weights, workspace, in_place_)),
-      mixer_(make_mixer(model.config, model.weights, workspace)) {}
+      routing_(make_routing(model.config, model.weights, workspace)) {}
 
 void ForwardPass::begin(const at::Tensor& ids) {
   const std::int64_t seen = options_.cache != nullptr ? options_.cache->length() : 0;
@@ -86,7 +86,7 @@ void ForwardPass::depart(DeviceLink& link) {
     angles = {crossing.carry(angles.cos), crossing.carry(angles.sin), angles.interleaved};
   }
   stream_->cross(crossing, next_layer_);
-  if (mixer_ != nullptr) mixer_->cross(crossing, next_layer_);
+  if (routing_ != nullptr) routing_->cross(crossing, next_layer_);
 }
 
 void ForwardPass::arrive() {
@@ -102,7 +102,7 @@ std::unique_ptr<ForwardPass> ForwardPass::fork(const HookSet* hooks) const {
   pass->next_layer_ = next_layer_;
   pass->angles_ = angles_;
   pass->stream_ = stream_->clone();
-  if (mixer_ != nullptr) pass->mixer_ = mixer_->clone();
+  if (routing_ != nullptr) pass->routing_ = routing_->clone();
   DeviceLink link(model_.weights.embedding.device(), model_.weights.embedding.device());
   pass->depart(link);
   pass->arrive();
@@ -196,7 +196,7 @@ bool ForwardPass::can_recompute(BranchFn function) const {
     return false;
   }
   if (function == &ForwardPass::mlp) return !balances_load();
-  return !stream_->splits_inputs() && (mixer_ == nullptr || mixer_->can_replay());
+  return !stream_->splits_inputs() && (routing_ == nullptr || routing_->can_replay());
 }
 
 at::Tensor ForwardPass::branch(BranchFn function, int layer, const at::Tensor& x) {
@@ -206,14 +206,14 @@ at::Tensor ForwardPass::branch(BranchFn function, int layer, const at::Tensor& x
   if (replay_ == nullptr) {
     replay_ = std::make_shared<ForwardPass>(model_, ForwardOptions{}, nullptr);
     replay_->angles_ = angles_;
-    replay_->mixer_ = mixer_ != nullptr ? mixer_->replay() : nullptr;
+    replay_->routing_ = routing_ != nullptr ? routing_->replay() : nullptr;
   }
   const bool is_attention = function == &ForwardPass::self_attention;
-  return recomputed(x, value,
-                    is_attention && mixer_ != nullptr ? mixer_->weights_in_graph() : at::Tensor(),
-                    [replay = replay_, function, layer](const at::Tensor& leaf) {
-                      return (replay.get()->*function)(layer, leaf);
-                    });
+  return recomputed(
+      x, value, is_attention && routing_ != nullptr ? routing_->weights_in_graph() : at::Tensor(),
+      [replay = replay_, function, layer](const at::Tensor& leaf) {
+        return (replay.get()->*function)(layer, leaf);
+      });
 }
 
 at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
@@ -227,14 +227,14 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   std::vector<at::Tensor> projections = project_attention(layer, normalized);
   clip(projections);
   const at::Tensor q = hook_owned(HookKind::kQ, layer, by_head(projections[0]));
-  const at::Tensor v = has_values ? by_head(projections[2]) : mixer_->shared_values();
+  const at::Tensor v = has_values ? by_head(projections[2]) : routing_->shared_values();
   KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
                      hook(HookKind::kV, layer, v)};
-  if (mixer_ != nullptr) read = mixed(layer, q, read, normalized);
+  if (routing_ != nullptr) read = mixed(layer, q, read, normalized);
   if (wants(HookKind::kRoute, layer)) {
     at::Tensor route;
-    if (mixer_ != nullptr) {
-      route = mixer_->weights(layer, normalized);
+    if (routing_ != nullptr) {
+      route = routing_->weights(layer, normalized);
     } else {
       route = at::zeros({x.size(0), x.size(1), v.size(2), layer + 1}, x.options());
       route.select(3, layer).fill_(1.0);
@@ -279,12 +279,12 @@ void ForwardPass::clip(std::vector<at::Tensor>& projections) const {
 
 KeysAndValues ForwardPass::mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                                  const at::Tensor& normalized) {
-  if (!mixer_->reads_queries()) return mixer_->mix(layer, own, normalized, q);
+  if (!routing_->reads_queries()) return routing_->mix(layer, own, normalized, q);
   const LayerWeights& weights = model_.weights.layers[layer];
   const KeysAndValues read{head_norm(Slot::kKeyNorm, own.keys, weights.k_norm), own.values};
-  return {
-      own.keys,
-      mixer_->mix(layer, read, normalized, head_norm(Slot::kQueryNorm, q, weights.q_norm)).values};
+  return {own.keys,
+          routing_->mix(layer, read, normalized, head_norm(Slot::kQueryNorm, q, weights.q_norm))
+              .values};
 }
 
 at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValues& read) {
@@ -312,7 +312,7 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
   if (options_.cache != nullptr) {
     const int holder = first_layer_on_device_;
     const bool shares =
-        layer > holder && mixer_ != nullptr && input.v.is_same(mixer_->shared_values());
+        layer > holder && routing_ != nullptr && input.v.is_same(routing_->shared_values());
     std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v, shares, holder);
   }
   if (wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer)) {

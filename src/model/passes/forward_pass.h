@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/decoders/decoder.h"
-#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/key_value_routing.h"
 #include "model/decoders/residual_stream.h"
 #include "model/decoders/stage_plan.h"
 #include "model/kernels/experts.h"
@@ -81,7 +81,7 @@ class ForwardPass {
   std::vector<at::Tensor> project_attention(int layer, const at::Tensor& normalized) const;
   /// Bounds projections, if the family does before their norms.
   void clip(std::vector<at::Tensor>& projections) const;
-  /// Lets the mixer replace keys and values.
+  /// Lets the routing replace keys and values.
   KeysAndValues mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                       const at::Tensor& normalized);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
@@ -124,7 +124,7 @@ class ForwardPass {
   std::optional<Crossing> crossing_;  // between depart() and arrive()
   std::vector<RotaryAngles> angles_;  // of DecoderSpec::ropes
   std::unique_ptr<ResidualStream> stream_;
-  std::unique_ptr<KeyValueMixer> mixer_;                    // null for LLaMA
+  std::unique_ptr<KeyValueRouting> routing_;                // null for LLaMA
   std::vector<at::Tensor> router_logits_, expert_indices_;  // of the load balancing loss
   std::shared_ptr<ForwardPass> replay_;  // recomputes branches; lives as long as the graph
 };

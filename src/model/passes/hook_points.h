@@ -28,10 +28,10 @@ struct ModelConfig;
 ///   router_logits                                         [batch, seq, experts]
 ///   expert_weights, expert_indices                        [batch, seq, experts per token]
 ///
-/// route is KeyValueMixer::weights(); without a mixer a head reads its own layer. depth_weights are
-/// the coefficients of the sources (the embedding, then the outputs of attention and MLP per layer,
-/// num_depth_sources()) in what the layer reads of the residual stream (depth_reads()): exact,
-/// because streams mix linearly. Both are functions of activations and cannot be replaced.
+/// route is KeyValueRouting::weights(); without a routing a head reads its own layer. depth_weights
+/// are the coefficients of the sources (the embedding, then the outputs of attention and MLP per
+/// layer, num_depth_sources()) in what the layer reads of the residual stream (depth_reads()):
+/// exact, because streams mix linearly. Both are functions of activations and cannot be replaced.
 ///
 /// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes

@@ -43,8 +43,8 @@ double losses_and_gradients(const at::Tensor& logits, const at::Tensor& targets)
 }
 
 at::Tensor rows_with_targets(const at::Tensor& targets, std::int64_t vocab) {
-  const at::Tensor wanted = targets.ne(kIgnoredTarget);
-  const at::Tensor kept = wanted.nonzero().squeeze(1);
+  const at::Tensor requested = targets.ne(kIgnoredTarget);
+  const at::Tensor kept = requested.nonzero().squeeze(1);
   if (kept.numel() == 0) return kept;
   const at::Tensor values = targets.index_select(0, kept);
   if (values.min().item<std::int64_t>() < 0 || values.max().item<std::int64_t>() >= vocab) {

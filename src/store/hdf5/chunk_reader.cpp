@@ -258,16 +258,16 @@ bool ChunkReader::read_part(std::size_t chunk, std::int64_t first, std::int64_t 
   if (filters_ == Filters::kDeflate) return read_deflated(chunk, first, count, out);
   const std::size_t row_bytes = static_cast<std::size_t>(dim_) * bytes_per_value(storage_);
   const std::size_t skip = static_cast<std::size_t>(first) * row_bytes;
-  const std::size_t wanted = static_cast<std::size_t>(count) * row_bytes;
+  const std::size_t requested = static_cast<std::size_t>(count) * row_bytes;
   // Unverified chunks are read whole. Verified ones need only the requested rows.
   const bool is_tested =
       filters_ == Filters::kNone || good_[chunk].load(std::memory_order_relaxed) != 0;
   const bool whole = !is_listed() || !is_tested;
-  const std::size_t size = whole ? stored_bytes_ : wanted;
+  const std::size_t size = whole ? stored_bytes_ : requested;
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(size);
   const std::span<std::byte> bytes(buffer.get(), size);
   const bool waited = whole ? load_whole(chunk, bytes) : load(chunk, bytes, skip);
-  widen(bytes.subspan(whole ? skip : 0, wanted), out);
+  widen(bytes.subspan(whole ? skip : 0, requested), out);
   return waited;
 }
 

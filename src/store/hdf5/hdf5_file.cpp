@@ -46,13 +46,13 @@ herr_t visit_attribute(hid_t, const char* name, const H5A_info_t*, void* user) {
 }
 
 std::vector<std::string> members(const Hdf5File& file, const std::string& group,
-                                 H5O_type_t wanted) {
+                                 H5O_type_t h5_o_type_t) {
   const Lock lock;
   const Id object = hdf5::open_object(file, group);
   throw_if<FormatError>(H5Iget_type(object.get()) != H5I_GROUP,
                         "store: '{}': '{}' is a dataset, expected a group", file.path().string(),
                         group);
-  MemberList list{object.get(), wanted, {}};
+  MemberList list{object.get(), h5_o_type_t, {}};
   if (H5Literate(object.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, visit_link, &list) < 0) {
     hdf5::fail_reading(file.path(), fmt::format("group '{}' cannot be listed", group));
   }

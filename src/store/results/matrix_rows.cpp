@@ -150,8 +150,8 @@ const std::vector<MatrixKind>& matrix_kinds() {
 }
 
 const MatrixKind* find_matrix_kind(std::string_view metric, std::string_view kind) {
-  const auto found = std::ranges::find_if(matrix_kinds(), [&](const MatrixKind& one) {
-    return one.metric == metric && one.kind == kind;
+  const auto found = std::ranges::find_if(matrix_kinds(), [&](const MatrixKind& matrix_kind) {
+    return matrix_kind.metric == metric && matrix_kind.kind == kind;
   });
   return found == matrix_kinds().end() ? nullptr : &*found;
 }

@@ -25,11 +25,11 @@ namespace {
 constexpr int kMaxDepth = 8;
 constexpr int kMaxObjects = 100'000;
 /// Limit of waiting for anything but the CPU; the file then counts as not tried.
-constexpr unsigned kMostSeconds = 10;
+constexpr unsigned kMaxSeconds = 10;
 /// A process that used this much CPU time since the last alarm was waiting for the CPU.
 constexpr std::int64_t kComputing = 1'000'000;  // nanoseconds
 constexpr std::int64_t kPieceValues = std::int64_t{1} << 20;
-constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // of 8 bytes each
+constexpr std::int64_t kMaxValues = std::int64_t{1} << 27;  // of 8 bytes each
 
 /// Walks through a file. HDF5's errors are ignored, except in listings, which must be complete.
 class TrialWalk {
@@ -91,10 +91,10 @@ class TrialWalk {
     const hdf5::Id space(H5Dget_space(dataset.get()), H5Sclose);
     std::int64_t row = 1;  // values per entry of the first dimension
     for (std::size_t i = 1; i < shape.size(); ++i) {
-      if (shape[i] < 0 || shape[i] > kMostValues / row) return;
+      if (shape[i] < 0 || shape[i] > kMaxValues / row) return;
       row = std::max<std::int64_t>(row * shape[i], 1);
     }
-    const std::int64_t num_rows = shape.empty() ? 1 : std::min(shape[0], kMostValues / row);
+    const std::int64_t num_rows = shape.empty() ? 1 : std::min(shape[0], kMaxValues / row);
     const std::int64_t step = std::max<std::int64_t>(1, kPieceValues / row);
     std::vector<double> values(static_cast<std::size_t>(std::min(step, num_rows) * row));
     for (std::int64_t first = 0; first < num_rows; first += step) {
@@ -147,7 +147,7 @@ void end_if_waiting(int signal) {
     std::raise(signal);
   }
   before = now;
-  ::alarm(kMostSeconds);
+  ::alarm(kMaxSeconds);
 }
 
 /// Sets limits of CPU time and memory far above the needs of a valid file of this size.
@@ -161,7 +161,7 @@ void limit_resources(const std::filesystem::path& path) {
   if (before > 0) limit(RLIMIT_DATA, before + (rlim_t{1} << 28) + 16 * size);
 #endif
   std::signal(SIGALRM, end_if_waiting);
-  ::alarm(kMostSeconds);
+  ::alarm(kMaxSeconds);
 }
 
 int read_on_trial(const std::filesystem::path& path) {

@@ -280,16 +280,16 @@ std::string first_node(const std::string& nodes) {
 }  // namespace
 
 bool is_listening(const std::string& address, std::uint16_t port) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo requested{};
+  requested.ai_family = AF_UNSPEC;
+  requested.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) {
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &requested, &found) != 0) {
     return false;
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-    if (accepts(*one)) return true;
+  for (const addrinfo* item = found; item != nullptr; item = item->ai_next) {
+    if (accepts(*item)) return true;
   }
   return false;
 }

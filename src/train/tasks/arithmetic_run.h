@@ -22,7 +22,7 @@ constexpr auto names_of(LossOn) { return names_in_order<LossOn>("solution", "all
 /// The expressions of a run on the Arithmetic Expression Task, generated or read from files.
 struct ArithmeticData {
   ArithmeticTaskOptions task;
-  // Distinct expressions per number of operands, in [1, kMostDrawnSamples].
+  // Distinct expressions per number of operands, in [1, kMaxDrawnSamples].
   std::int64_t train_samples = 50000;  ///< the paper's number
   std::int64_t test_samples = 1000;
   LossOn loss_on = LossOn::kSolution;

@@ -258,7 +258,7 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
 /// Several ways may give one text. The hash of split_of() gives each split its fraction of the
 /// texts, within five standard deviations of the binomial distribution.
 std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit split,
-                                                   std::int64_t wanted) const {
+                                                   std::int64_t requested) const {
   constexpr double kTestFraction = 1.0 / static_cast<double>(kTestPeriod);
   const double fraction = split == TaskSplit::kTest ? kTestFraction : 1.0 - kTestFraction;
   const std::size_t num_values = operations_.size();
@@ -281,7 +281,7 @@ std::int64_t ArithmeticGenerator::most_expressions(int num_operands, TaskSplit s
     const double all = std::accumulate(of_value.begin(), of_value.end(), 0.0);
     most = all * fraction + 5.0 * std::sqrt(all * fraction * (1.0 - fraction));
     // Longer expressions are more: every value has a sum.
-    if (most >= static_cast<double>(wanted)) return wanted;
+    if (most >= static_cast<double>(requested)) return requested;
     ways.push_back(std::move(of_value));
   }
   return static_cast<std::int64_t>(most);

@@ -68,7 +68,7 @@ class ArithmeticGenerator {
     int right;
   };
 
-  std::int64_t most_expressions(int num_operands, TaskSplit split, std::int64_t wanted) const;
+  std::int64_t most_expressions(int num_operands, TaskSplit split, std::int64_t requested) const;
   ArithmeticExpression expand(int num_operands, int value, Random& random) const;
   std::vector<Split> splits_of(ArithmeticOperation operation, int value) const;
   void fill_modular_splits();

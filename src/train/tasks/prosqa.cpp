@@ -105,10 +105,10 @@ void add_node(Graph& graph, Random& random) {
     const Origin origin = graph[node].origin;
     if (draw < 0.35 ? origin == 1 : draw < 0.7 ? origin == 2 : true) candidates.push_back(node);
   }
-  const int wanted =
+  const int requested =
       random.uniform() < kShareWithoutPremise ? 0 : 1 + poisson(kMeanFurtherPremises, random);
   Node added;
-  while (std::ssize(added.premises) < wanted && !candidates.empty()) {
+  while (std::ssize(added.premises) < requested && !candidates.empty()) {
     const std::size_t premise = take_weighted(candidates, graph, random);
     added.premises.push_back(premise);
     added.origin |= graph[premise].origin;

@@ -12,7 +12,7 @@
 namespace lime {
 
 struct ProsQaData {
-  // Problems generated if no file is given, in [1, kMostDrawnSamples]: as in the published files.
+  // Problems generated if no file is given, in [1, kMaxDrawnSamples]: as in the published files.
   std::int64_t train_problems = 17886;
   std::int64_t test_problems = 500;
   TaskFiles files = {};  ///< for read_prosqa(); not among the fields of describe()

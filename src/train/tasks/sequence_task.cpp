@@ -12,8 +12,8 @@
 namespace lime {
 
 void check_drawn_samples(const char* option, std::int64_t count) {
-  if (count >= 1 && count <= kMostDrawnSamples) return;
-  throw InvalidArgument(OptionName(option), "must be from 1 to {}, got {}", kMostDrawnSamples,
+  if (count >= 1 && count <= kMaxDrawnSamples) return;
+  throw InvalidArgument(OptionName(option), "must be from 1 to {}, got {}", kMaxDrawnSamples,
                         count);
 }
 

@@ -20,10 +20,10 @@
 namespace lime {
 
 /// Largest number of samples drawn at once: twenty times the paper's, in 1 to 3 GB of memory.
-inline constexpr std::int64_t kMostDrawnSamples = 1'000'000;
+inline constexpr std::int64_t kMaxDrawnSamples = 1'000'000;
 
 /// Checks a number of samples to draw. @throws InvalidArgument  that names `option`, if it is
-/// not in [1, kMostDrawnSamples].
+/// not in [1, kMaxDrawnSamples].
 void check_drawn_samples(const char* option, std::int64_t count);
 
 /// Reports every thousandth sample drawn.

@@ -33,9 +33,9 @@ void require_same_tokens(const fs::path& from, const Tokenizer& tokenizer) {
   if (tokenizer_files(from).empty()) return;
   const std::unique_ptr<Tokenizer> known = load_tokenizer(from);
   if (known->sha256() == tokenizer.sha256()) return;
-  const auto piece_of = [](const Tokenizer& of, std::int32_t id) {
+  const auto piece_of = [](const Tokenizer& subject, std::int32_t id) {
     try {
-      return of.piece(id);
+      return subject.piece(id);
     } catch (const InvalidArgument&) {
       return std::string("nothing");
     }
@@ -77,10 +77,10 @@ void TextData::validate() const {
            "exactly one of a folder (--tokenizer DIR) and a size (--vocab-size 4096) must "
            "be given, got {}",
            vocab_size ? "both" : "neither");
-  constexpr std::int64_t kMostPieces = std::numeric_limits<std::int32_t>::max();
-  if (vocab_size && (*vocab_size < 300 || *vocab_size > kMostPieces)) {
+  constexpr std::int64_t kMaxPieces = std::numeric_limits<std::int32_t>::max();
+  if (vocab_size && (*vocab_size < 300 || *vocab_size > kMaxPieces)) {
     throw InvalidArgument(OptionName("vocab_size"),
-                          "must be from 300, as 256 pieces are bytes, to {}, got {}", kMostPieces,
+                          "must be from 300, as 256 pieces are bytes, to {}, got {}", kMaxPieces,
                           *vocab_size);
   }
   check_option(sequence_length >= 1, "sequence_length", ">= 1", sequence_length);

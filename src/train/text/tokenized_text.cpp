@@ -79,17 +79,17 @@ Json describe_source(const TextSource& source, const Tokenizer& tokenizer) {
 }
 
 /// Returns true if two descriptions are of the same tokens, wherever the files are.
-bool is_same_text(const Json& stored, const Json& wanted) {
+bool is_same_text(const Json& stored, const Json& requested) {
   const auto digests = [](const Json& description, const char* key) {
     std::vector<std::string> list;
     for (const Json& file : description.at(key)) list.push_back(file.at("sha256"));
     return list;
   };
   for (const char* const key : {"schema", "tokenizer_sha256", "validation_share"}) {
-    if (stored.value(key, Json()) != wanted.at(key)) return false;
+    if (stored.value(key, Json()) != requested.at(key)) return false;
   }
-  return digests(stored, "files") == digests(wanted, "files") &&
-         digests(stored, "validation_files") == digests(wanted, "validation_files");
+  return digests(stored, "files") == digests(requested, "files") &&
+         digests(stored, "validation_files") == digests(requested, "validation_files");
 }
 
 struct FileTokens {

@@ -58,21 +58,21 @@ void style_texts(QCPAxis& axis, const std::string& label, const PlotTheme& theme
   axis.setTickLabelPadding(units(2));
 }
 
-void style_axis(QCPAxis& axis, const FigureAxis& wanted, const PlotTheme& theme) {
-  style_texts(axis, wanted.label, theme);
+void style_axis(QCPAxis& axis, const FigureAxis& figure_axis, const PlotTheme& theme) {
+  style_texts(axis, figure_axis.label, theme);
   axis.setTickLength(0, units(2.5));
   axis.setLabelPadding(units(3.5));
   axis.setPadding(units(1));
-  if (wanted.logarithmic) {
+  if (figure_axis.logarithmic) {
     axis.setScaleType(QCPAxis::stLogarithmic);
     axis.setNumberFormat("eb");
     axis.setNumberPrecision(0);
   }
-  if (!wanted.logarithmic) axis.setNumberFormat("gb");
-  axis.setTicker(ticker_of(wanted));
+  if (!figure_axis.logarithmic) axis.setNumberFormat("gb");
+  axis.setTicker(ticker_of(figure_axis));
   axis.grid()->setPen(theme.grid_pen());
   axis.grid()->setZeroLinePen(theme.grid_pen());
-  if (wanted.hides_numbers) {
+  if (figure_axis.hides_numbers) {
     axis.setTicks(false);
     axis.setTickLabels(false);
   }
@@ -116,19 +116,19 @@ void style_bar_axes(const PanelPlace& place, const FigurePanel& panel, const Bar
 }
 
 constexpr double kLargest = 99'999.0;  // largest number in decimal notation
-constexpr int kMostDecimals = 4;
+constexpr int kMaxDecimals = 4;
 constexpr double kSmallest = 1e-3;      // on a logarithmic axis
 constexpr double kEvenDecades = 0.5;    // up to here evenly spaced ticks are clearer
 constexpr double kFineDecades = 3.0;    // up to here ticks include 2 and 5
 constexpr double kCoarseDecades = 1.5;  // the same for numbers not in decimal notation
-constexpr double kMostPowers = 7.0;
+constexpr double kMaxPowers = 7.0;
 constexpr int kUsualCount = 5;  // of ticks; fewer are requested in narrow panels
 
 bool is_written_out(double value) { return value >= kSmallest && value <= kLargest; }
 
-constexpr double kGap = 2.5;           // between adjacent labels, points
-constexpr double kTightLine = 0.85;    // relative height of a tightly spaced text line
-constexpr int kMostCrowdedTicks = 10;  // ticks of a crowded axis
+constexpr double kGap = 2.5;          // between adjacent labels, points
+constexpr double kTightLine = 0.85;   // relative height of a tightly spaced text line
+constexpr int kMaxCrowdedTicks = 10;  // ticks of a crowded axis
 constexpr int kFewestNumbers = 2;
 
 bool is_below(const QCPAxis& axis) { return axis.orientation() == Qt::Horizontal; }
@@ -237,11 +237,11 @@ double EvenTicker::getTickStep(const QCPRange& range) {
 QString EvenTicker::getTickLabel(double tick, const QLocale& locale, QChar format, int precision) {
   int decimals = 0;
   for (double scaled = step_;
-       decimals <= kMostDecimals && std::abs(scaled - std::round(scaled)) > 1e-6 * scaled;
+       decimals <= kMaxDecimals && std::abs(scaled - std::round(scaled)) > 1e-6 * scaled;
        scaled *= 10.0) {
     ++decimals;
   }
-  if (decimals > kMostDecimals || std::abs(tick) > kLargest) {
+  if (decimals > kMaxDecimals || std::abs(tick) > kLargest) {
     return QCPAxisTicker::getTickLabel(tick, locale, format, precision);
   }
   const double shown = std::abs(tick) < 1e-9 * step_ ? 0.0 : tick;
@@ -256,7 +256,7 @@ QVector<double> LogTicker::createTickVector(double step, const QCPRange& range) 
   is_plain_ = is_written_out(range.lower) && is_written_out(range.upper);
   const bool has_room = tickCount() >= kUsualCount || decades <= 1.0;
   const bool is_fine = has_room && decades <= (is_plain_ ? kFineDecades : kCoarseDecades);
-  const double most = kMostPowers * tickCount() / kUsualCount;
+  const double most = kMaxPowers * tickCount() / kUsualCount;
   const int stride = std::max(1, static_cast<int>(std::ceil(decades / most)));
   const int first = static_cast<int>(std::floor(std::log10(range.lower)));
   const int last = static_cast<int>(std::ceil(std::log10(range.upper)));
@@ -276,48 +276,49 @@ QString LogTicker::getTickLabel(double tick, const QLocale& locale, QChar format
   return QCPAxisTicker::getTickLabel(tick, locale, format, precision);
 }
 
-TickForm fitting_form(const QCPAxis& axis, const FigureAxis& wanted) {
-  if (!wanted.if_crowded || wanted.ticks.size() < 2) return TickForm::kLevel;
+TickForm fitting_form(const QCPAxis& axis, const FigureAxis& figure_axis) {
+  if (!figure_axis.if_crowded || figure_axis.ticks.size() < 2) return TickForm::kLevel;
   const QFontMetricsF metrics(axis.tickLabelFont());
   const QRect panel = axis.axisRect()->rect();
-  if (is_below(axis) && fit_along(axis, wanted.ticks)) return TickForm::kLevel;
+  if (is_below(axis) && fit_along(axis, figure_axis.ticks)) return TickForm::kLevel;
   double longest = 0.0;
-  for (const AxisTick& tick : wanted.ticks) {
+  for (const AxisTick& tick : figure_axis.ticks) {
     longest = std::max(longest, width_of(metrics, tick.label));
   }
-  const bool has_lines = spacing_of(axis, wanted.ticks) >= kTightLine * metrics.height();
+  const bool has_lines = spacing_of(axis, figure_axis.ticks) >= kTightLine * metrics.height();
   const double most = is_below(axis) ? panel.height() : panel.width();
   if (!has_lines || longest > most) return TickForm::kCrowded;
   return is_below(axis) ? TickForm::kTurned : TickForm::kLevel;
 }
 
-int crowded_step(const QCPAxis& axis, const FigureAxis& wanted) {
-  if (!wanted.if_crowded || wanted.if_crowded->ticks.size() < 2) return 1;
-  const std::vector<AxisTick>& ticks = wanted.if_crowded->ticks;
+int crowded_step(const QCPAxis& axis, const FigureAxis& figure_axis) {
+  if (!figure_axis.if_crowded || figure_axis.if_crowded->ticks.size() < 2) return 1;
+  const std::vector<AxisTick>& ticks = figure_axis.if_crowded->ticks;
   const QFontMetricsF metrics(axis.tickLabelFont());
   const double needed =
       is_below(axis) ? width_of(metrics, ticks.back().label) + 2.0 * units(kGap) : metrics.height();
   const auto count = static_cast<int>(ticks.size());
   const auto most = static_cast<int>(count * spacing_of(axis, ticks) / needed);
-  return round_step(count, std::clamp(most, 1, kMostCrowdedTicks));
+  return round_step(count, std::clamp(most, 1, kMaxCrowdedTicks));
 }
 
-void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step) {
-  if (!wanted.if_crowded) return;
+void set_form(QCPAxis& axis, const FigureAxis& figure_axis, TickForm form, int step) {
+  if (!figure_axis.if_crowded) return;
   const bool is_crowded = form == TickForm::kCrowded;
-  const std::vector<AxisTick>& ticks = is_crowded ? wanted.if_crowded->ticks : wanted.ticks;
-  std::string label = wanted.label;
-  if (is_crowded && !label.empty()) label += wanted.if_crowded->addition;
+  const std::vector<AxisTick>& ticks =
+      is_crowded ? figure_axis.if_crowded->ticks : figure_axis.ticks;
+  std::string label = figure_axis.label;
+  if (is_crowded && !label.empty()) label += figure_axis.if_crowded->addition;
   axis.setLabel(QString::fromStdString(label));
   axis.setTickLabelRotation(form == TickForm::kTurned ? -90.0 : 0.0);
   axis.setTicker(text_ticker(ticks, static_cast<std::size_t>(is_crowded ? step : 1)));
 }
 
-void thin_out_ticks(QCPAxis& axis, const FigureAxis& wanted) {
-  const std::vector<AxisTick>& ticks = wanted.ticks;
+void thin_out_ticks(QCPAxis& axis, const FigureAxis& figure_axis) {
+  const std::vector<AxisTick>& ticks = figure_axis.ticks;
   bool are_numbers = false;
   if (!ticks.empty()) QString::fromStdString(ticks.front().label).toInt(&are_numbers);
-  if (wanted.if_crowded || !are_numbers) return;
+  if (figure_axis.if_crowded || !are_numbers) return;
   std::size_t stride = 1;
   while (stride < ticks.size() && !fit_along(axis, ticks, stride)) stride *= 2;
   axis.setTicker(text_ticker(ticks, stride));

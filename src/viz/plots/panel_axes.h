@@ -64,13 +64,13 @@ enum class TickForm { kLevel, kTurned, kCrowded };
 
 /// Returns the first form in which the labels of `wanted` do not overlap: level; below a panel also
 /// rotated; else the reduced labels of crowded axes.
-TickForm fitting_form(const QCPAxis& axis, const FigureAxis& wanted);
+TickForm fitting_form(const QCPAxis& axis, const FigureAxis& figure_axis);
 
 /// Returns n such that every n-th tick of a crowded axis is drawn: at most ten that fit; else 1.
-int crowded_step(const QCPAxis& axis, const FigureAxis& wanted);
+int crowded_step(const QCPAxis& axis, const FigureAxis& requested);
 
 /// Sets the label and ticks of `wanted` in `form`; on a crowded axis every `step`-th tick.
-void set_form(QCPAxis& axis, const FigureAxis& wanted, TickForm form, int step);
+void set_form(QCPAxis& axis, const FigureAxis& target, TickForm form, int step);
 
 /// Keeps every second, fourth, ... of the ticks of `wanted` so that their labels, if these are
 /// numbers, do not touch.

@@ -322,8 +322,9 @@ LegendElement::LegendElement(QCustomPlot* plot, const std::vector<LegendEntry>& 
 }
 
 const std::string* LegendElement::label_at(const QPointF& place) const {
-  const auto found = std::ranges::find_if(
-      placed_, [&](const Placed& one) { return one.area.translated(origin()).contains(place); });
+  const auto found = std::ranges::find_if(placed_, [&](const Placed& placed) {
+    return placed.area.translated(origin()).contains(place);
+  });
   return found == placed_.end() ? nullptr : &found->entry.label;
 }
 
@@ -334,14 +335,14 @@ QPointF LegendElement::origin() const {
 
 void LegendElement::draw(QCPPainter* painter) {
   painter->setFont(theme_.tick_font());
-  for (const Placed& one : placed_) {
-    const QRectF area = one.area.translated(origin());
-    const double sample = sample_width(one.entry);
-    draw_sample(*painter, one.entry, num_colours_, theme_,
+  for (const Placed& placed : placed_) {
+    const QRectF area = placed.area.translated(origin());
+    const double sample = sample_width(placed.entry);
+    draw_sample(*painter, placed.entry, num_colours_, theme_,
                 {area.left(), area.top(), sample, area.height()});
     painter->setPen(theme_.ink());
     painter->drawText(area.adjusted(sample + kSampleGap, 0.0, 1e5, 0.0),
-                      Qt::AlignLeft | Qt::AlignVCenter, one.text);
+                      Qt::AlignLeft | Qt::AlignVCenter, placed.text);
   }
 }
 

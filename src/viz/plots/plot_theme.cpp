@@ -22,15 +22,15 @@ constexpr std::array<std::pair<std::string_view, const char*>, 8> kAliases = {
 /// Returns `family`, or if it is not installed its replacement.
 std::string installed_family(const std::string& family) {
   QStringList families = QFontDatabase::families();
-  for (QString& one : families) one = one.section(QStringLiteral(" ["), 0, 0);  // "[foundry]"
+  for (QString& item : families) item = item.section(QStringLiteral(" ["), 0, 0);  // "[foundry]"
   families.removeDuplicates();
   const auto is_installed = [&](const QString& name) {
     return families.contains(name, Qt::CaseInsensitive);
   };
-  const QString wanted = QString::fromStdString(family);
-  if (is_installed(wanted)) return family;
+  const QString requested = QString::fromStdString(family);
+  if (is_installed(requested)) return family;
   for (const auto& [name, replacement] : kAliases) {
-    if (wanted.toLower().toStdString() == name && is_installed(replacement)) return replacement;
+    if (requested.toLower().toStdString() == name && is_installed(replacement)) return replacement;
   }
   throw InvalidArgument(
       OptionName("font"),

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kFillAlpha = 0.13F;
 constexpr float kNameAlpha = 0.75F;
-constexpr double kMost = 0.85;  // part of the panel's height that an upright name uses
+constexpr double kMax = 0.85;  // part of the panel's height that an upright name uses
 
 }  // namespace
 
@@ -43,8 +43,8 @@ void RangePlottable::draw_name(QCPPainter& painter, const QRectF& area) const {
     painter.drawText(area.adjusted(0.0, 0.0, 0.0, -units(1.5)), Qt::AlignHCenter | Qt::AlignBottom,
                      name);
   } else if (range_.is_line() || height <= area.width()) {
-    const double bottom = area.bottom() - (range_.is_line() ? (1.0 - kMost) * area.height() : 0.0);
-    const double room = kMost * area.height() - units(3.0);
+    const double bottom = area.bottom() - (range_.is_line() ? (1.0 - kMax) * area.height() : 0.0);
+    const double room = kMax * area.height() - units(3.0);
     painter.translate(range_.is_line() ? area.left() - height : area.center().x() - 0.5 * height,
                       bottom - units(1.5));
     painter.rotate(-90.0);

@@ -153,7 +153,7 @@ TableCell cell_of_row(const FigureRow& row) {
 std::string layers_text(const FigureRows& rows, int base) {
   std::set<int> layers;
   for (const FigureRow& row : rows) {
-    if (row.has(col::kLayer)) layers.insert(row.index(col::kLayer, kMostLayers) + base);
+    if (row.has(col::kLayer)) layers.insert(row.index(col::kLayer, kMaxLayers) + base);
   }
   if (layers.empty()) return "";
   if (layers.size() == 1) return fmt::format("layer {}", *layers.begin());

@@ -9,15 +9,15 @@ namespace lime {
 namespace {
 
 /// Maximum number of legible patterns; beyond, layers are omitted.
-constexpr std::size_t kMostPatterns = 64;
+constexpr std::size_t kMaxPatterns = 64;
 constexpr int kWideColumns = 3;
-constexpr int kMostKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
+constexpr int kMaxKeysInColumn = 24;  // in adjacent panels: more with their texts need a page
 constexpr double kRoutedAspect = 0.6;
-constexpr int kMostNumbered = 8;
+constexpr int kMaxNumbered = 8;
 constexpr double kFaintest = 1e-3;  // weight of the first colour
 
 int place_of(const FigureRow& row, const Column& column) {
-  return row.index(column, column == col::kLayer ? kMostLayers : kMostHeads);
+  return row.index(column, column == col::kLayer ? kMaxLayers : kMaxHeads);
 }
 
 std::set<int> numbers_of(const FigureRows& rows, const Column& column) {
@@ -51,24 +51,25 @@ struct HeadPlace {
 std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions& options) {
   std::set<int> there;
   for (const HeadPlace& place : places) there.insert(place.layer);
-  if (places.size() <= kMostPatterns || !options.layer.empty() || there.size() < 2) return "";
+  if (places.size() <= kMaxPatterns || !options.layer.empty() || there.size() < 2) return "";
   const std::size_t per_layer = (places.size() + there.size() - 1) / there.size();
   std::vector<int> kept =
-      layers_to_draw(options, there, std::max<std::size_t>(1, kMostPatterns / per_layer));
+      layers_to_draw(options, there, std::max<std::size_t>(1, kMaxPatterns / per_layer));
   std::erase_if(places, [&](const HeadPlace& place) { return !contains(kept, place.layer); });
   for (int& layer : kept) layer += options.layer_base;
   return fmt::format("layers {} of {}", fmt::join(kept, ", "), there.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.
-std::vector<std::string> texts_of(FigureSources sources, const FigureRow& of,
+std::vector<std::string> texts_of(FigureSources sources, const FigureRow& figure_row,
                                   std::size_t num_tokens) {
   std::vector<std::string> texts(num_tokens);
   for (std::size_t t = 0; t < num_tokens; ++t) texts[t] = std::to_string(t);
-  for (const ResultRow& own : sources[of.source].results.rows) {
-    const FigureRow row{&own, of.source, of.file};
-    if (row.text(col::kKind) != "token" || row.text(col::kLabel) != of.text(col::kLabel)) continue;
-    const auto position = static_cast<std::size_t>(row.index(col::kPosition, kMostTokens));
+  for (const ResultRow& own : sources[figure_row.source].results.rows) {
+    const FigureRow row{&own, figure_row.source, figure_row.file};
+    if (row.text(col::kKind) != "token" || row.text(col::kLabel) != figure_row.text(col::kLabel))
+      continue;
+    const auto position = static_cast<std::size_t>(row.index(col::kPosition, kMaxTokens));
     if (position >= texts.size()) continue;
     texts[position] = row.has(col::kText) ? row.text(col::kText)
                                           : fmt::format("#{:.0f}", row.number(col::kToken));
@@ -118,16 +119,16 @@ int num_lines_of(const FigureRow& row, const NumberColumn& value, int limit) {
 
 FigurePanel measure_panel(const FigureRows& rows, int layer_base) {
   const auto side = [&](const char* label, const Column& column) {
-    RowsSide of{{label}, column, layer_base};
+    RowsSide rows_side{{label}, column, layer_base};
     for (const int number : numbers_of(rows, column))
-      of.side.numbers.push_back(number + layer_base);
-    return of;
+      rows_side.side.numbers.push_back(number + layer_base);
+    return rows_side;
   };
   FigurePanel panel =
       map_of_rows(rows, side("head", col::kHead), side("layer", col::kLayer), col::kMean);
   panel.title = rows.front().text(col::kLabel);
   auto& map = std::get<HeatmapPanel>(panel.content);
-  map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMostNumbered;
+  map.shows_numbers = std::max(map.values.rows(), map.values.cols()) <= kMaxNumbered;
   return panel;
 }
 
@@ -183,13 +184,13 @@ Figure attention_figure(FigureSources sources, const FigureOptions& options) {
       attention_rows(sources, options, "weight", "run lime-metrics attention with --sequence N");
   int most_keys = 0;
   const auto panel_of = [&](const FigureRows& own) {
-    const int tokens = num_lines_of(own.back(), col::kWeight, kMostTokens);
+    const int tokens = num_lines_of(own.back(), col::kWeight, kMaxTokens);
     most_keys = std::max(most_keys, tokens);
     return attention_panel(map_with_zeros(own.back(), col::kWeight, tokens, tokens),
                            texts_of(sources, own.front(), static_cast<std::size_t>(tokens)));
   };
   Figure figure = head_figure(rows, options, figure_of_attention, panel_of);
-  figure.is_wide = figure.columns >= kWideColumns || figure.columns * most_keys > kMostKeysInColumn;
+  figure.is_wide = figure.columns >= kWideColumns || figure.columns * most_keys > kMaxKeysInColumn;
   return figure;
 }
 
@@ -241,9 +242,9 @@ Figure attention_routed_figure(FigureSources sources, const FigureOptions& optio
   std::string query_text;
   const auto panel_of = [&](const FigureRows& own) {
     // Keys after the query are ignored.
-    const int keys = count_of(own, col::kQuery, kMostTokens);
+    const int keys = count_of(own, col::kQuery, kMaxTokens);
     const int query = keys - 1;
-    const int layers = num_lines_of(own.back(), col::kShare, kMostLayers);
+    const int layers = num_lines_of(own.back(), col::kShare, kMaxLayers);
     const std::vector<std::string> texts =
         texts_of(sources, own.front(), static_cast<std::size_t>(keys));
     query_text = fmt::format("query: '{}', position {}", texts.back(), query);

@@ -21,7 +21,7 @@ std::string shown_name(const std::string& router, int layer_base) {
   const char* const end = router.data() + router.size();
   if (!router.starts_with(kCut)) return router;
   const auto read = std::from_chars(router.data() + kCut.size(), end, layer);
-  const bool is_layer = read.ec == std::errc() && read.ptr == end && layer < kMostLayers;
+  const bool is_layer = read.ec == std::errc() && read.ptr == end && layer < kMaxLayers;
   return is_layer ? fmt::format("{}{}", kCut, layer + layer_base) : router;
 }
 
@@ -49,15 +49,15 @@ struct RouterSeries {
 };
 
 std::vector<std::string> selected_routers(const FigureRows& rows,
-                                          const std::vector<std::string>& wanted) {
+                                          const std::vector<std::string>& requested) {
   const std::vector<std::string> there = distinct(rows, col::kRouter);
-  for (const std::string& router : wanted) {
+  for (const std::string& router : requested) {
     if (is_wanted(there, router)) continue;
     throw InvalidArgument(OptionName("router"),
                           "the results contain no router '{}' (their routers: {})", router,
                           fmt::join(there, ", "));
   }
-  return wanted.empty() ? there : wanted;
+  return requested.empty() ? there : requested;
 }
 
 /// Returns a series per router of the model that has them, and one of the plain transformer.
@@ -86,32 +86,32 @@ std::vector<RouterSeries> series_of(const FigureRows& rows, const FigureOptions&
 }
 
 /// Number of routers whose curves remain distinguishable in one panel.
-constexpr std::size_t kMostTogether = 6;
-constexpr std::size_t kMostInPart = 4;
+constexpr std::size_t kMaxTogether = 6;
+constexpr std::size_t kMaxInPart = 4;
 
 /// Splits many series into groups of few routers, families together. Each group starts with the
 /// trained router and the plain transformer, for reference.
 std::vector<std::vector<RouterSeries>> groups_of(const std::vector<RouterSeries>& series) {
-  if (series.size() <= kMostTogether) return {series};
+  if (series.size() <= kMaxTogether) return {series};
   std::vector<RouterSeries> always;
   std::vector<std::vector<RouterSeries>> groups;
   std::string last;
-  for (const RouterSeries& one : series) {
-    if (one.router == kTrained || one.label == one.name) {
-      always.push_back(one);
-      if (one.router == kTrained) always.back().style.width = 1.5;
+  for (const RouterSeries& router_series : series) {
+    if (router_series.router == kTrained || router_series.label == router_series.name) {
+      always.push_back(router_series);
+      if (router_series.router == kTrained) always.back().style.width = 1.5;
       continue;
     }
-    const std::string family = family_of(one.router);
+    const std::string family = family_of(router_series.router);
     const auto size = std::ranges::count_if(series, [&](const RouterSeries& other) {
       return family_of(other.router) == family && other.label != other.name;
     });
-    const std::size_t wanted = family == last ? 1 : static_cast<std::size_t>(size);
-    if (groups.empty() || groups.back().size() >= kMostInPart ||
-        (groups.back().size() + wanted > kMostInPart && family != last)) {
+    const std::size_t requested = family == last ? 1 : static_cast<std::size_t>(size);
+    if (groups.empty() || groups.back().size() >= kMaxInPart ||
+        (groups.back().size() + requested > kMaxInPart && family != last)) {
       groups.emplace_back();
     }
-    groups.back().push_back(one);
+    groups.back().push_back(router_series);
     last = family;
   }
   for (auto& group : groups) group.insert(group.begin(), always.begin(), always.end());
@@ -262,12 +262,14 @@ Figure counterfactual_figure(FigureSources sources, const FigureOptions& options
       FigurePanel panel = layer_panel(part.rows, columns, {}, options);  // axes and ceiling
       panel.title = part.distinction;
       auto& curves = std::get<CurvePanel>(panel.content).curves;
-      for (const RouterSeries& one : group) {
+      for (const RouterSeries& router_series : group) {
         const FigureRows own = rows_where(part.rows, [&](const FigureRow& row) {
-          return row.text(col::kLabel) == one.label && row.text(col::kRouter) == one.router;
+          return row.text(col::kLabel) == router_series.label &&
+                 row.text(col::kRouter) == router_series.router;
         });
         if (own.empty()) continue;
-        curves.push_back(layer_curve(own, columns, options.layer_base, one.name, one.style));
+        curves.push_back(
+            layer_curve(own, columns, options.layer_base, router_series.name, router_series.style));
       }
       figure.panels.push_back(std::move(panel));
     }

@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kMostPanels = 6;  // per row and model
+constexpr std::size_t kMaxPanels = 6;  // per row and model
 
 /// Returns the name of a class without the leading space of a token.
 std::string shown_name(const std::string& name) {
@@ -20,7 +20,7 @@ std::vector<int> shown_layers(const std::vector<const SourceEmbedding*>& embeddi
                               const FigureOptions& options) {
   std::set<int> there;
   for (const SourceEmbedding* const embedding : embeddings) there.insert(embedding->layer);
-  return layers_to_draw(options, there, kMostPanels);
+  return layers_to_draw(options, there, kMaxPanels);
 }
 
 std::vector<const SourceEmbedding*> embeddings_of(FigureSources sources,

@@ -164,8 +164,8 @@ std::string intervals_note(const Figure& figure, FigureSources sources, const st
 }
 
 void lay_out(Figure& figure, const FigureOptions& options, int usual, int wide_from) {
-  const int wanted = options.columns > 0 ? options.columns : usual;
-  figure.columns = columns_for(figure.panels.size(), wanted);
+  const int requested = options.columns > 0 ? options.columns : usual;
+  figure.columns = columns_for(figure.panels.size(), requested);
   figure.is_wide = figure.columns >= wide_from;
 }
 
@@ -251,9 +251,9 @@ BarPanel bars_of(const FigureRows& rows, const Column& group, const Column& valu
   bars.groups = distinct(rows, group);
   for (const std::string& name : distinct_values(rows, series_of)) {
     BarPanel::Series series{name, {}, {}, {}, model_style(bars.series.size())};
-    for (const std::string& of : bars.groups) {
+    for (const std::string& subject : bars.groups) {
       const auto own = std::ranges::find_if(rows, [&](const FigureRow& row) {
-        return row.text(group) == of && series_of(row) == name;
+        return row.text(group) == subject && series_of(row) == name;
       });
       const auto number = [&](const Column& column) {
         return own == rows.end() ? std::numeric_limits<double>::quiet_NaN() : own->number(column);
@@ -275,7 +275,7 @@ Curve layer_curve(const FigureRows& rows, const LayerCurves& columns, int layer_
   std::map<double, const FigureRow*> by_place;
   for (const FigureRow& row : rows) {
     const double place =
-        is_over_layers ? row.index(col::kLayer, kMostLayers) : row.number(columns.over);
+        is_over_layers ? row.index(col::kLayer, kMaxLayers) : row.number(columns.over);
     if (by_place.emplace(place, &row).second) continue;
     throw InvalidArgument("figure: {} {} of {} is duplicated; select one with --site or --label",
                           columns.over.name, place, row.text(col::kLabel));
@@ -332,13 +332,13 @@ FigurePanel layer_panel(const FigureRows& rows, const LayerCurves& columns,
 }
 
 std::vector<std::string> selected_measures(const std::vector<std::string>& there,
-                                           const std::vector<std::string>& wanted) {
-  for (const std::string& measure : wanted) {
+                                           const std::vector<std::string>& requested) {
+  for (const std::string& measure : requested) {
     if (is_wanted(there, measure)) continue;
     throw InvalidArgument(OptionName("measure"), "the results contain no '{}' (their measures: {})",
                           measure, fmt::join(there, ", "));
   }
-  if (!wanted.empty()) return wanted;
+  if (!requested.empty()) return requested;
   if (there.size() < kMany) return there;
   std::vector<std::string> usual;
   for (const char* const measure : kUsual) {

@@ -24,7 +24,7 @@ struct RowsSide {
 
 /// Returns the side of the indices in `column`, from 0 to the largest. @throws FormatError
 RowsSide rows_side(const std::string& label, const FigureRows& rows, const Column& column, int base,
-                   int limit = kMostLayers);
+                   int limit = kMaxLayers);
 
 /// Returns a heatmap of `value`; rows whose numbers the sides do not have are omitted.
 /// @param is_crossed  cells to cross out.
@@ -103,7 +103,7 @@ std::string measure_name(const std::string& measure);
 /// Selects the measures to draw from those in `there`: the `wanted` ones, else a default subset if
 /// there are many. @throws InvalidArgument  if a wanted one does not exist.
 std::vector<std::string> selected_measures(const std::vector<std::string>& there,
-                                           const std::vector<std::string>& wanted);
+                                           const std::vector<std::string>& requested);
 
 /// Returns "***" below 0.001, "**" below 0.01, "*" below 0.05, else "".
 std::string stars_of_p(double p);

@@ -12,11 +12,11 @@ namespace {
 
 std::string shown_value(const ResultCell& cell) { return fmt::format("{:.40}", json_text(cell)); }
 
-void check_there(const char* option, const std::vector<std::string>& wanted,
+void check_there(const char* option, const std::vector<std::string>& requested,
                  const std::vector<std::string>& there) {
-  for (const std::string& one : wanted) {
-    if (contains(there, one)) continue;
-    throw InvalidArgument("{0}: the results contain no {0} '{1}' (available: {2})", option, one,
+  for (const std::string& item : requested) {
+    if (contains(there, item)) continue;
+    throw InvalidArgument("{0}: the results contain no {0} '{1}' (available: {2})", option, item,
                           join_words(there));
   }
 }
@@ -60,9 +60,9 @@ double option_number(const FigureSource& source, const char* name, double otherw
 MatrixD empty_map(const FigureRows& own, int rows, int cols, std::size_t num_values) {
   if (num_values == 0) num_values = own.size();
   // A triangle of layers or tokens fills half of its heatmap; one line only a small part.
-  constexpr std::size_t kMostCellsPerRow = 512;
+  constexpr std::size_t kMaxCellsPerRow = 512;
   if (static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) >
-      kMostCellsPerRow * num_values) {
+      kMaxCellsPerRow * num_values) {
     throw FormatError(
         "figure: '{}': a map of {} x {} cells is too large for {} values; the results are damaged",
         own.empty() ? "" : own.front().file->string(), rows, cols, num_values);
@@ -116,12 +116,12 @@ FigureRows rows_with(const FigureRows& rows, std::initializer_list<ResultRow::Te
   return rows_where(rows, [&](const FigureRow& row) { return row.row->matches(texts); });
 }
 
-std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& wanted,
+std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& requested,
                                   int base, const std::set<int>& there) {
   std::vector<int> shown;
   for (const int number : there) shown.push_back(number + base);
   std::vector<int> selected;
-  for (const int number : wanted) {
+  for (const int number : requested) {
     throw_if(!contains(shown, number), "{0}: the results contain no {0} {1} (their {0}s: {2})",
              option, number, fmt::join(shown, ", "));
     selected.push_back(number - base);
@@ -147,10 +147,10 @@ std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options) {
   if (options.layer.empty()) return rows;
   std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMostLayers));
+  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMaxLayers));
   const std::vector<int> selected = selected_layers(options, there);
   return rows_where(rows, [&](const FigureRow& row) {
-    return contains(selected, row.index(col::kLayer, kMostLayers));
+    return contains(selected, row.index(col::kLayer, kMaxLayers));
   });
 }
 

@@ -74,8 +74,8 @@ template <typename Range, typename T> bool contains(const Range& range, const T&
 
 /// Returns true if `wanted` is empty or contains `item`.
 template <typename T>
-bool is_wanted(const std::vector<T>& wanted, const std::type_identity_t<T>& item) {
-  return wanted.empty() || contains(wanted, item);
+bool is_wanted(const std::vector<T>& requested, const std::type_identity_t<T>& item) {
+  return requested.empty() || contains(requested, item);
 }
 
 /// Returns the distinct results of `value_of` over the rows, in order of first appearance.
@@ -99,7 +99,7 @@ auto distinct_texts(const FigureRows& rows, const Columns&... columns) {
 /// 0.
 /// @param there  those of the results, from 0.
 /// @throws InvalidArgument that starts with `option`, "layer" or "head", if one does not exist.
-std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& wanted,
+std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& requested,
                                   int base, const std::set<int>& there);
 std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
 

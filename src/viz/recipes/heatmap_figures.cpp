@@ -28,8 +28,8 @@ FigurePanel token_panel(const FigureRows& rows, const Column& measure, bool is_s
   std::set<int> layers;
   std::map<int, std::string> tokens;  // texts by position
   for (const FigureRow& row : rows) {
-    layers.insert(row.index(col::kLayer, kMostLayers) + layer_base);
-    tokens[row.index(col::kPosition, kMostTokens)] = row.text(col::kText);
+    layers.insert(row.index(col::kLayer, kMaxLayers) + layer_base);
+    tokens[row.index(col::kPosition, kMaxTokens)] = row.text(col::kText);
   }
   std::vector<int> positions;
   std::vector<std::string> texts;
@@ -138,16 +138,16 @@ FigurePanel effect_map(const FigureRows& rows, const Column& across, const Colum
                        int layer_base) {
   const bool is_layer = across == col::kSource;
   RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
-                         across == col::kPosition ? 0 : layer_base, kMostTokens);
+                         across == col::kPosition ? 0 : layer_base, kMaxTokens);
   RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
   // Layer 0 has no routes.
   const int first = std::ranges::min(distinct_values(
-      rows, [](const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }));
+      rows, [](const FigureRow& row) { return row.index(col::kLayer, kMaxLayers); }));
   y.side.numbers.erase(y.side.numbers.begin(), y.side.numbers.begin() + first);
   if (rows.front().has(col::kSourceHead)) {
     x.inner = col::kSourceHead;
     y.inner = col::kHead;
-    x.side.inner = y.side.inner = count_of(rows, col::kHead, kMostHeads);
+    x.side.inner = y.side.inner = count_of(rows, col::kHead, kMaxHeads);
   }
   FigurePanel panel = map_of_rows(rows, x, y, measure, [](const FigureRow& row) {
     return row.number(col::kEffect.low) <= 0.0 && row.number(col::kEffect.high) >= 0.0;

@@ -13,7 +13,7 @@ constexpr const char* kInputSite = "hook_resid_pre";
 bool is_input(const FigureRow& row) { return row.text(col::kSite).ends_with(kInputSite); }
 
 int block_of(const FigureRow& row) {
-  return row.index(col::kLayer, kMostLayers) + (is_input(row) ? 0 : 1);
+  return row.index(col::kLayer, kMaxLayers) + (is_input(row) ? 0 : 1);
 }
 
 /// Returns the comparisons of a layer with the next one of the same model; block 0 from the input
@@ -22,9 +22,9 @@ FigureRows neighbours(const FigureRows& rows, const Column& measure) {
   const bool has_outputs =
       std::ranges::any_of(rows, [](const FigureRow& row) { return !is_input(row); });
   return rows_where(rows, [&](const FigureRow& row) {
-    const int layer = row.index(col::kLayer, kMostLayers);
+    const int layer = row.index(col::kLayer, kMaxLayers);
     return row.has(measure) && row.text(col::kLabel) == row.text(col::kOtherLabel) &&
-           row.index(col::kOtherLayer, kMostLayers) == layer + 1 &&
+           row.index(col::kOtherLayer, kMaxLayers) == layer + 1 &&
            (!is_input(row) || !has_outputs || layer == 0);
   });
 }

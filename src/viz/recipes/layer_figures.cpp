@@ -8,7 +8,7 @@
 namespace lime {
 namespace {
 
-constexpr std::size_t kMostSitesInARow = 3;
+constexpr std::size_t kMaxSitesInARow = 3;
 
 /// Returns "entropy (nats)"; a rank is not called entropy.
 std::string axis_label(const std::string& unit) {
@@ -126,7 +126,7 @@ FigurePanel accuracy_panel(const FigureRows& rows, const std::vector<std::string
   return panel;
 }
 
-constexpr std::size_t kMostMarkers = 16;  // more would hide the line
+constexpr std::size_t kMaxMarkers = 16;  // more would hide the line
 
 // In the order of TrainingAxis.
 constexpr std::array<Column, 3> kAxisColumns = {col::kStep, col::kTokens, col::kFlops};
@@ -191,7 +191,7 @@ Curve difference_curve(const FigureRows& rows, int layer_base) {
   return curve;
 }
 
-constexpr std::size_t kMostCurves = 8;  // more curves in a panel cannot be told apart
+constexpr std::size_t kMaxCurves = 8;  // more curves in a panel cannot be told apart
 
 }  // namespace
 
@@ -218,7 +218,7 @@ Figure entropy_figure(FigureSources sources, const FigureOptions& options) {
     }
   }
   // One row per kind, if all of them have all of a few sites.
-  const bool is_grid = kinds.size() > 1 && sites.size() > 1 && sites.size() <= kMostSitesInARow &&
+  const bool is_grid = kinds.size() > 1 && sites.size() > 1 && sites.size() <= kMaxSitesInARow &&
                        figure.panels.size() == kinds.size() * sites.size();
   const int by_site = is_grid ? static_cast<int>(sites.size()) : 0;
   lay_out(figure, options, by_site, 2);
@@ -318,7 +318,7 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
     train.style = {i, model_style(i).pattern, MarkerShape::kNone, is_behind};
     validation.label = labels[i];
     validation.style = model_style(i);
-    if (validation.x.size() > kMostMarkers) validation.style.marker = MarkerShape::kNone;
+    if (validation.x.size() > kMaxMarkers) validation.style.marker = MarkerShape::kNone;
     if (!train.x.empty()) curves.curves.push_back(std::move(train));
     if (is_behind) curves.curves.push_back(std::move(validation));
   }
@@ -402,9 +402,9 @@ Figure series_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, ""}});
   std::set<int> there;
   for (const FigureRow& row : rows) {
-    if (row.has(col::kLayer)) there.insert(row.index(col::kLayer, kMostLayers));
+    if (row.has(col::kLayer)) there.insert(row.index(col::kLayer, kMaxLayers));
   }
-  const std::vector<int> layers = layers_to_draw(options, there, kMostCurves);
+  const std::vector<int> layers = layers_to_draw(options, there, kMaxCurves);
   std::vector<std::string> measures = distinct(rows, col::kMeasure);
   if (options.measure.empty()) {
     // One measure of the drift.

@@ -199,9 +199,9 @@ void FigureOptions::describe(OptionList& list) {
 void FigureOptions::validate() const {
   throw_if(layer_base != 0 && layer_base != 1, OptionName("layer_base"), "must be 0 or 1, got {}",
            layer_base);
-  constexpr int kMostColumns = 100;
-  throw_if(columns < 0 || columns > kMostColumns, OptionName("columns"),
-           "must be from 0 to {}, got {}", kMostColumns, columns);
+  constexpr int kMaxColumns = 100;
+  throw_if(columns < 0 || columns > kMaxColumns, OptionName("columns"),
+           "must be from 0 to {}, got {}", kMaxColumns, columns);
   check_limits(x_limits, "x_limits");
   check_limits(y_limits, "y_limits");
 }

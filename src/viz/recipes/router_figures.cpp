@@ -62,7 +62,7 @@ std::string weighting_name(const std::string& weighting) {
   return fmt::format("|R| \xC3\x97 rms of {}", weighting);
 }
 
-int layer_of(const FigureRow& row) { return row.index(col::kLayer, kMostLayers); }
+int layer_of(const FigureRow& row) { return row.index(col::kLayer, kMaxLayers); }
 
 std::vector<int> wanted_layers(const FigureRows& rows, const FigureOptions& options) {
   std::set<int> there;
@@ -97,7 +97,7 @@ FigurePanel mean_map_panel(const FigureRows& rows, int layers, int first, int ba
 
 Figure router_mean_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_of_kind(sources, options, "mean_map");
-  const int layers = count_of(rows, col::kLayer, kMostLayers);
+  const int layers = count_of(rows, col::kLayer, kMaxLayers);
   // The first layer has no other source.
   const int first = layers > 1 ? 1 : 0;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
@@ -141,7 +141,7 @@ int num_heads_of(const FigureRows& rows, std::size_t num_axes) {
   for (const FigureRow& row : rows) {
     heads = std::max(heads, row.array(col::kWeight, num_axes).shape.front());
   }
-  return static_cast<int>(std::min<std::int64_t>(heads, kMostHeads));
+  return static_cast<int>(std::min<std::int64_t>(heads, kMaxHeads));
 }
 
 /// Returns a heatmap of target heads (rows) by buffered layers (columns).
@@ -228,7 +228,7 @@ namespace {
 /// Returns the shares of one decoder: reads, from the first on top, by sources; q, k, v averaged.
 FigurePanel sources_panel(const FigureRows& rows, int base) {
   const bool is_depth = rows.front().text(col::kRead) != "kv";
-  const int sources = count_of(rows, col::kSource, 2 * kMostLayers + 1);
+  const int sources = count_of(rows, col::kSource, 2 * kMaxLayers + 1);
   MatrixD values = MatrixD::Constant(sources, sources, NAN);
   for (const FigureRow& row : rows) {
     const std::string& read = row.text(col::kRead);

@@ -133,9 +133,9 @@ void BpeModel::encode(std::string_view word, BpeScratch& scratch,
 }
 
 void BpeModel::split_into_symbols(std::string_view word, std::vector<std::int32_t>& symbols) const {
-  constexpr auto kMostSymbols = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  throw_if(word.size() > kMostSymbols, "tokenizer: a word must be at most {} bytes long, got {}",
-           kMostSymbols, word.size());
+  constexpr auto kMaxSymbols = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  throw_if(word.size() > kMaxSymbols, "tokenizer: a word must be at most {} bytes long, got {}",
+           kMaxSymbols, word.size());
   if (!options_.continuing_subword_prefix.empty() || !options_.end_of_word_suffix.empty()) {
     return split_marked_word(word, symbols);
   }

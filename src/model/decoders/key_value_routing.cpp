@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoders/key_value_mixer.h"
+#include "model/decoders/key_value_routing.h"
 
 #include <ATen/Functions.h>
 
@@ -23,12 +23,12 @@ namespace {
 /// for the layers depth_attention_sources(), with queries and keys after their norms (the rotation
 /// of one position does not change their products). Later layers read the mixed values, which the
 /// cache stores. Source: Zeng et al. (2026), arXiv:2606.05014.
-class DepthAttention final : public KeyValueMixer {
+class DepthAttention final : public KeyValueRouting {
  public:
   DepthAttention(const ModelConfig& config, bool has_graph)
       : config_(config), has_graph_(has_graph) {}
 
-  std::unique_ptr<KeyValueMixer> clone() const override {
+  std::unique_ptr<KeyValueRouting> clone() const override {
     return std::make_unique<DepthAttention>(*this);
   }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor&,
@@ -94,12 +94,12 @@ class DepthAttention final : public KeyValueMixer {
 ///
 /// Source: Zhou et al. (2024), arXiv:2410.17897: the variant of its released code with both
 /// coefficients fixed at 1/2 (modeling_llama_resformer.py); modeling_llama_svformer.py.
-class ValueResidual final : public KeyValueMixer {
+class ValueResidual final : public KeyValueRouting {
  public:
   ValueResidual(bool first_layer_only, Workspace* workspace)
       : first_layer_only_(first_layer_only), workspace_(workspace) {}
 
-  std::unique_ptr<KeyValueMixer> clone() const override {
+  std::unique_ptr<KeyValueRouting> clone() const override {
     return std::make_unique<ValueResidual>(*this);
   }
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor&,
@@ -142,8 +142,8 @@ class ValueResidual final : public KeyValueMixer {
 
 }  // namespace
 
-std::unique_ptr<KeyValueMixer> make_mixer(const ModelConfig& config, const DecoderWeights& weights,
-                                          Workspace* workspace) {
+std::unique_ptr<KeyValueRouting> make_routing(const ModelConfig& config,
+                                              const DecoderWeights& weights, Workspace* workspace) {
   if (config.routing == DepthRouting::kLime && config.lime.router != RouterKind::kNone) {
     return std::make_unique<LimeRouter>(config, weights, workspace);
   }

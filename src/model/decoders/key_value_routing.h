@@ -18,13 +18,13 @@ struct KeysAndValues {
 };
 
 /// Transforms the keys and values of a layer before its attention. Lives for one pass.
-class KeyValueMixer {
+class KeyValueRouting {
  public:
-  KeyValueMixer() = default;
-  virtual ~KeyValueMixer() = default;
-  KeyValueMixer& operator=(const KeyValueMixer&) = delete;
-  /// Returns a mixer that shares the tensors of this one; cross() then gives it its own.
-  virtual std::unique_ptr<KeyValueMixer> clone() const = 0;
+  KeyValueRouting() = default;
+  virtual ~KeyValueRouting() = default;
+  KeyValueRouting& operator=(const KeyValueRouting&) = delete;
+  /// Returns a routing that shares the tensors of this one; cross() then gives it its own.
+  virtual std::unique_ptr<KeyValueRouting> clone() const = 0;
 
   /// Transforms the keys and values of one layer. Called once per layer, in order.
   /// @param own  keys and values projected by the layer
@@ -48,21 +48,22 @@ class KeyValueMixer {
 
   /// Returns true if layers can be recomputed in the backward pass.
   virtual bool can_replay() const { return false; }
-  /// Returns a mixer that replays mix() in the backward pass, or null. Call after the first mix().
-  virtual std::unique_ptr<KeyValueMixer> replay() const { return nullptr; }
-  /// Returns a scalar in the graph that represents this mixer's own weights, or undefined.
+  /// Returns a routing that replays mix() in the backward pass, or null. Call after the first
+  /// mix().
+  virtual std::unique_ptr<KeyValueRouting> replay() const { return nullptr; }
+  /// Returns a scalar in the graph that represents this routing's own weights, or undefined.
   virtual at::Tensor weights_in_graph() const { return {}; }
 
   /// Returns the values used by layers that project none of their own; undefined if all layers do.
   virtual at::Tensor shared_values() const { return {}; }
 
  protected:
-  KeyValueMixer(const KeyValueMixer&) = default;
+  KeyValueRouting(const KeyValueRouting&) = default;
 };
 
-/// Returns the mixer of a routing, or null for attention as in LLaMA.
+/// Returns how a routing mixes keys and values, or null for attention as in LLaMA.
 /// @param workspace  provides the memory; nullptr to build an autograd graph instead
-std::unique_ptr<KeyValueMixer> make_mixer(const ModelConfig& config, const DecoderWeights& weights,
-                                          Workspace* workspace);
+std::unique_ptr<KeyValueRouting> make_routing(const ModelConfig& config,
+                                              const DecoderWeights& weights, Workspace* workspace);
 
 }  // namespace lime
