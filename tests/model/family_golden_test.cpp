@@ -16,6 +16,7 @@
 #include "core/options.h"
 #include "model/decoders/decoder.h"
 #include "model/model_fixture.h"
+#include "model/passes/prefix_tree.h"
 #include "store/hdf5/hdf5_file.h"
 #include "support/test_data.h"
 
@@ -219,6 +220,29 @@ TEST_P(FamilyGoldenTest, DecodingWithTheCacheEqualsTheFullPass) {
       logits.push_back(decoder.forward(ids().narrow(1, position, 1), {.cache = &cache}).logits);
     }
     EXPECT_LT(relative_error(torch::cat(logits, 1), decoder.forward(ids()).logits), tolerance());
+  });
+}
+
+TEST_P(FamilyGoldenTest, ATreeOfItsSequencesEqualsTheFullPass) {
+  for_each_model([&](const FamilyModel& model) {
+    const Decoder decoder = model.decoder(dtype());
+    const std::int64_t length = ids().size(1);
+    if (angles_depend_on_length(decoder.config(), length)) return;
+    std::vector<std::vector<std::int64_t>> sequences;
+    for (std::int64_t i = 0; i < ids().size(0); ++i) {
+      const at::Tensor row = ids()[i].contiguous();
+      sequences.emplace_back(row.data_ptr<std::int64_t>(), row.data_ptr<std::int64_t>() + length);
+      sequences.push_back(sequences.back());
+      sequences.back().resize(static_cast<std::size_t>(length) / 2);
+      sequences.back().push_back(sequences.back().front());
+    }
+    const PrefixTree tree(sequences);
+    const at::Tensor logits = decoder.forward(tree.ids(), {.tree = &tree}).logits[0];
+    const at::Tensor whole = decoder.forward(ids()).logits;
+    for (std::int64_t i = 0; i < ids().size(0); ++i) {
+      const at::Tensor rows = torch::tensor(tree.rows_of(static_cast<std::size_t>(2 * i)));
+      EXPECT_LT(relative_error(logits.index_select(0, rows), whole[i]), tolerance());
+    }
   });
 }
 

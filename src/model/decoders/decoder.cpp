@@ -65,7 +65,8 @@ void check_options(const ForwardOptions& options, const ModelConfig& config) {
 }
 
 void check_gradients(const ForwardOptions& options, std::size_t num_stages) {
-  throw_if(options.cache != nullptr, "decoder: a cache is for inference; disable gradients first");
+  throw_if(options.cache != nullptr || options.tree != nullptr,
+           "decoder: a cache or a tree is for inference; disable gradients first");
   throw_if(num_stages > 1, "decoder: gradients need one device, got {}; disable them first",
            num_stages);
 }

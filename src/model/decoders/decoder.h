@@ -24,6 +24,7 @@
 namespace lime {
 
 class ForwardPass;
+class PrefixTree;
 struct RouterEdit;
 
 struct DecoderOptions {
@@ -55,6 +56,9 @@ struct ForwardOptions {
   /// Number of padding tokens at the start of each sequence, [batch]; empty: none. No other token
   /// attends to them. For rotary positions, which are relative; inference only.
   std::vector<std::int64_t> padding = {};
+  /// The sequences whose shared beginnings `ids`, the tree's own, hold once; nullptr: one after
+  /// another as usual. Without cache and padding, for inference only.
+  const PrefixTree* tree = nullptr;
   /// Memory to reuse across passes; nullptr allocates new memory.
   Workspace* workspace = nullptr;
 };

@@ -3,10 +3,10 @@
 
 #include "checkpoint/router_layout.h"
 #include "model/decoders/stage_plan.h"
-#include "model/kernels/attention.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/row_sums.h"
 #include "model/passes/output_head.h"
+#include "model/passes/prefix_tree.h"
 
 namespace lime {
 
@@ -35,7 +35,8 @@ void ForwardPass::begin(const at::Tensor& ids) {
 
 void ForwardPass::begin_rotation(std::int64_t seen) {
   const ModelConfig& config = model_.config;
-  const std::int64_t length = seen + num_tokens_;
+  const PrefixTree* const tree = options_.tree;
+  const std::int64_t length = tree != nullptr ? tree->depth() : seen + num_tokens_;
   for (std::size_t i = 0; i < config.spec.ropes.size(); ++i) {
     const RopeSpec& rope = config.spec.ropes[i];
     throw_if(
@@ -48,7 +49,12 @@ void ForwardPass::begin_rotation(std::int64_t seen) {
     angles_.push_back(rotary_angles(
         is_usual ? model_.rotary_frequencies[i]
                  : rotary_frequencies(rope, config.rotary_dim(), embedding.scalar_type(), length),
-        rope.attention_factor, seen, num_tokens_, embedding.options()));
+        rope.attention_factor, seen, length - seen, embedding.options()));
+    if (tree != nullptr) {
+      const at::Tensor positions = sent_to(embedding.device(), tree->positions());
+      angles_.back().cos = angles_.back().cos.index_select(0, positions);
+      angles_.back().sin = angles_.back().sin.index_select(0, positions);
+    }
     angles_.back().interleaved = config.spec.interleaved_rotation;
   }
 }
@@ -64,13 +70,21 @@ void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
   if (weights.project_in.weight.defined()) x = linear_with_gradients(x, {&weights.project_in})[0];
   x = hook_owned(HookKind::kEmbed, 0, x);
   if (spec.learned_position_offset) {
-    const std::int64_t most = model_.config.max_position_embeddings;
-    throw_if(seen + num_tokens_ > most, "decoder: sequences of '{}' have at most {} tokens, got {}",
-             model_.config.family, most, seen + num_tokens_);
-    x = scale_and_shift(
-        x, {}, weights.positions.narrow(0, seen + *spec.learned_position_offset, num_tokens_));
+    x = scale_and_shift(x, {}, learned_positions(seen));
   }
   stream_->begin(x);
+}
+
+at::Tensor ForwardPass::learned_positions(std::int64_t seen) const {
+  const at::Tensor& table = model_.weights.positions;
+  const PrefixTree* const tree = options_.tree;
+  const std::int64_t length = tree != nullptr ? tree->depth() : seen + num_tokens_;
+  const std::int64_t most = model_.config.max_position_embeddings;
+  throw_if(length > most, "decoder: sequences of '{}' have at most {} tokens, got {}",
+           model_.config.family, most, length);
+  const std::int64_t offset = *model_.config.spec.learned_position_offset;
+  if (tree == nullptr) return table.narrow(0, seen + offset, num_tokens_);
+  return table.index_select(0, sent_to(table.device(), tree->positions() + offset));
 }
 
 void ForwardPass::run_layers(const LayerRange& layers) {
@@ -315,6 +329,12 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
         layer > holder && routing_ != nullptr && input.v.is_same(routing_->shared_values());
     std::tie(input.k, input.v) = options_.cache->append(layer, input.k, input.v, shares, holder);
   }
+  if (options_.tree != nullptr) {
+    throw_if(wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer) ||
+                 wants(HookKind::kAttnProfile, layer),
+             "decoder: a tree of sequences has no attention pattern; run each sequence alone");
+    return attend_in_tree(input);
+  }
   if (wants(HookKind::kAttnScores, layer) || wants(HookKind::kPattern, layer)) {
     return attention_with_pattern(
         input, [&](const at::Tensor& scores) { return hook(HookKind::kAttnScores, layer, scores); },
@@ -326,12 +346,33 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
           return used;
         });
   }
-  at::Tensor out;
-  if (in_place_) out = workspace_->get(Slot::kAttention, input.q.sizes(), input.q.options());
+  at::Tensor out = attention_memory(input.q);
   if (!wants(HookKind::kAttnProfile, layer)) return attention(input, out);
   at::Tensor profile;
   out = attention(input, out, &profile);
   hook(HookKind::kAttnProfile, layer, profile);
+  return out;
+}
+
+at::Tensor ForwardPass::attention_memory(const at::Tensor& q) const {
+  return in_place_ ? workspace_->get(Slot::kAttention, q.sizes(), q.options()) : at::Tensor();
+}
+
+at::Tensor ForwardPass::attend_in_tree(const AttentionInput& input) const {
+  at::Tensor out = attention_memory(input.q);
+  if (!out.defined()) out = at::empty(input.q.sizes(), input.q.options());
+  AttentionInput part = input;
+  for (const PrefixTree::Segment& segment : options_.tree->segments()) {
+    const auto own = [&](const at::Tensor& x) {
+      return x.narrow(1, segment.first_row, segment.length);
+    };
+    part.q = own(input.q);
+    part.k = options_.tree->with_ancestors(input.k, segment);
+    part.v = options_.tree->with_ancestors(input.v, segment);
+    const at::Tensor to = own(out);
+    const at::Tensor z = attention(part, to);
+    if (z.data_ptr() != to.data_ptr()) to.copy_(z);
+  }
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include "model/decoders/key_value_routing.h"
 #include "model/decoders/residual_stream.h"
 #include "model/decoders/stage_plan.h"
+#include "model/kernels/attention.h"
 #include "model/kernels/experts.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/crossing.h"
@@ -85,6 +86,8 @@ class ForwardPass {
   KeysAndValues mixed(int layer, const at::Tensor& q, const KeysAndValues& own,
                       const at::Tensor& normalized);
   at::Tensor attend(int layer, const at::Tensor& q, const KeysAndValues& read);
+  /// Attends from each segment of the tree to itself and its ancestors.
+  at::Tensor attend_in_tree(const AttentionInput& input) const;
   at::Tensor mlp(int layer, const at::Tensor& x);
   /// Applies the MLP of a layer, or its shared expert, which has no hooks.
   at::Tensor dense_mlp(int layer, const at::Tensor& normalized, bool is_shared);
@@ -96,6 +99,8 @@ class ForwardPass {
 
   /// Starts with the embeddings of tokens and, if they are learned, positions.
   void begin_stream(const at::Tensor& ids, std::int64_t seen);
+  /// Returns the learned embeddings of the positions, [seq, hidden].
+  at::Tensor learned_positions(std::int64_t seen) const;
   /// Computes the cosines and sines of all rotary embeddings.
   void begin_rotation(std::int64_t seen);
   /// Returns true if attention and MLP normalise their input.
@@ -113,6 +118,8 @@ class ForwardPass {
                                         const LinearWeights& whole,
                                         const std::vector<const LinearWeights*>& parts) const;
   at::Tensor rotated(int layer, const at::Tensor& x) const;
+  /// Returns memory for the output of attention, or an undefined tensor.
+  at::Tensor attention_memory(const at::Tensor& q) const;
 
   const Model model_;
   const ForwardOptions options_;
