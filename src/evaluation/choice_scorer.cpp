@@ -4,29 +4,21 @@
 #include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "checkpoint/tokenizer/python_text.h"
 #include "core/utf8.h"
 #include "model/kernels/rotary.h"
 #include "model/passes/generate.h"
+#include "model/passes/prefix_tree.h"
 
 namespace lime {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
-
-/// Returns inputs as a tensor [inputs, tokens from `begin` on], padded on the right to one length.
-at::Tensor padded_ids(const std::vector<const Ids*>& inputs, std::size_t begin, std::size_t end) {
-  const auto width = static_cast<std::int64_t>(end - begin);
-  const at::Tensor ids = at::zeros({std::ssize(inputs), width}, at::kLong);
-  std::int64_t* row = ids.data_ptr<std::int64_t>();
-  for (const Ids* const input : inputs) {
-    std::copy(input->begin() + static_cast<std::ptrdiff_t>(begin), input->end(), row);
-    row += width;
-  }
-  return ids;
-}
 
 std::size_t common_prefix(const Ids& a, const Ids& b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
@@ -78,63 +70,66 @@ ChoiceTokens encode_choice(const Tokenizer& tokenizer, const std::string& contex
 ChoiceScorer::ChoiceScorer(const Decoder& decoder, std::vector<int> layers, bool with_states)
     : decoder_(decoder), layers_(std::move(layers)), with_states_(with_states) {}
 
-bool ChoiceScorer::can_share(std::int64_t shared, std::int64_t longest) const {
-  const auto& ropes = decoder_.config().spec.ropes;
-  return !rotates_differently(ropes, shared, longest) && !rotates_differently(ropes, 1, longest);
-}
-
-void ChoiceScorer::read_shared(const Ids& tokens) {
-  const std::size_t reused = common_prefix(cached_, tokens);
-  cache_.rewind(static_cast<std::int64_t>(reused));
-  cached_ = tokens;
-  if (reused == tokens.size()) return;
-  decoder_.forward(padded_ids({&tokens}, reused, tokens.size()),
-                   {.logits = LogitsFor::kNone, .cache = &cache_, .workspace = &workspace_});
-}
-
-std::vector<ChoiceScore> ChoiceScorer::score(std::span<const ChoiceTokens> choices) {
-  const at::NoGradGuard no_grad;
-  // Choices of one token have the same input, so only distinct inputs are computed.
-  std::map<Ids, std::int64_t> places;
-  std::vector<const Ids*> inputs;
-  std::size_t shared = choices.front().first_row();
-  std::size_t longest = 0;
-  std::vector<std::int64_t> place_of;
-  for (const ChoiceTokens& choice : choices) {
-    Ids read = choice.input;
-    if (with_states_) read.push_back(choice.targets.back());
-    shared = std::min({shared, choice.first_row(),
-                       inputs.empty() ? shared : common_prefix(read, *inputs.front())});
-    longest = std::max(longest, read.size());
-    const auto [place, is_new] = places.try_emplace(std::move(read), std::ssize(inputs));
-    if (is_new) inputs.push_back(&place->first);
-    place_of.push_back(place->second);
-  }
-  if (!can_share(static_cast<std::int64_t>(shared), static_cast<std::int64_t>(longest))) {
-    // The rotation depends on the length, so every input needs a separate pass.
-    if (inputs.size() > 1) {
-      std::vector<ChoiceScore> scores;
-      for (const ChoiceTokens& choice : choices) scores.push_back(score({&choice, 1}).front());
-      return scores;
+std::size_t ChoiceScorer::fitting_one_pass(std::span<const Choices> items) const {
+  // Enough that reading the weights takes little of a pass.
+  constexpr std::size_t kRows = 1024;
+  std::size_t rows = 0;
+  std::size_t count = 0;
+  for (const Choices& item : items) {
+    const Ids& first = item.front().input;
+    rows += first.size();
+    for (const ChoiceTokens& choice : item) {
+      rows += choice.input.size() - common_prefix(choice.input, first);
     }
-    shared = 0;
+    if (count > 0 && rows > kRows) break;
+    ++count;
   }
-  read_shared(
-      {inputs.front()->begin(), inputs.front()->begin() + static_cast<std::ptrdiff_t>(shared)});
-  KeyValueCache own =
-      cache_.repeated(std::ssize(inputs), static_cast<std::int64_t>(longest - shared));
+  return count;
+}
 
+std::vector<std::vector<ChoiceScore>> ChoiceScorer::score(std::span<const Choices> items) {
+  std::vector<Ids> sequences;
+  std::vector<const ChoiceTokens*> choices;
+  std::size_t longest = 0;
+  for (const Choices& item : items) {
+    for (const ChoiceTokens& choice : item) {
+      choices.push_back(&choice);
+      sequences.push_back(choice.input);
+      if (with_states_) sequences.back().push_back(choice.targets.back());
+      longest = std::max(longest, sequences.back().size());
+    }
+  }
+  std::vector<ChoiceScore> scores;
+  if (!rotates_differently(decoder_.config().spec.ropes, 1, static_cast<std::int64_t>(longest))) {
+    scores = score_together(sequences, choices);
+  } else {
+    // The rotation depends on the length, so every sequence needs a separate pass.
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      scores.push_back(score_together({&sequences[i], 1}, {&choices[i], 1}).front());
+    }
+  }
+  std::vector<std::vector<ChoiceScore>> by_item;
+  auto next = std::make_move_iterator(scores.begin());
+  for (const Choices& item : items) {
+    by_item.emplace_back(next, next + std::ssize(item));
+    next += std::ssize(item);
+  }
+  return by_item;
+}
+
+std::vector<ChoiceScore> ChoiceScorer::score_together(
+    std::span<const Ids> sequences, std::span<const ChoiceTokens* const> choices) {
+  const at::NoGradGuard no_grad;
+  const PrefixTree tree(sequences);
   std::vector<std::int64_t> rows;
   Ids targets;
-  const auto width = static_cast<std::int64_t>(longest - shared);
-  std::vector<std::int64_t> last_rows;  // of the last token of each choice
+  std::vector<std::int64_t> last_rows;  // of the last token of each sequence
   for (std::size_t c = 0; c < choices.size(); ++c) {
-    const Ids& requested = choices[c].targets;
-    const std::int64_t first =
-        place_of[c] * width + static_cast<std::int64_t>(choices[c].first_row() - shared);
-    last_rows.push_back(first + std::ssize(requested));
-    for (std::int64_t row = first; row < last_rows.back(); ++row) rows.push_back(row);
-    targets.insert(targets.end(), requested.begin(), requested.end());
+    const std::vector<std::int64_t> own = tree.rows_of(c);
+    const auto first = own.begin() + static_cast<std::ptrdiff_t>(choices[c]->first_row());
+    rows.insert(rows.end(), first, first + std::ssize(choices[c]->targets));
+    targets.insert(targets.end(), choices[c]->targets.begin(), choices[c]->targets.end());
+    last_rows.push_back(own.back());
   }
   HookSet hooks;
   std::vector<ScopedHook> readers;
@@ -146,14 +141,14 @@ std::vector<ChoiceScore> ChoiceScorer::score(std::span<const ChoiceTokens> choic
                                  }));
   }
   const ForwardResult result = decoder_.forward(
-      padded_ids(inputs, shared, longest),
-      {.hooks = &hooks, .logits = LogitsFor::kNone, .cache = &own, .workspace = &workspace_});
+      tree.ids(),
+      {.hooks = &hooks, .logits = LogitsFor::kNone, .tree = &tree, .workspace = &workspace_});
   std::vector<ChoiceScore> scores(choices.size());
   const auto add_scores = [&](const at::Tensor& hidden, const auto& add) {
     const std::vector<TokenScore> tokens = score_tokens(decoder_, hidden, rows, targets);
     std::size_t next = 0;
     for (std::size_t c = 0; c < choices.size(); ++c) {
-      for (std::size_t t = 0; t < choices[c].targets.size(); ++t) add(scores[c], tokens[next++]);
+      for (std::size_t t = 0; t < choices[c]->targets.size(); ++t) add(scores[c], tokens[next++]);
     }
   };
   add_scores(result.hidden.flatten(0, 1), [](ChoiceScore& score, const TokenScore& token) {

@@ -38,11 +38,13 @@ struct ChoiceScore {
   std::vector<std::vector<float>> states;  ///< output of each layer at the last token, if requested
 };
 
-/// Computes log-likelihoods of the choices of one item after another.
+/// The choices of one item.
+using Choices = std::vector<ChoiceTokens>;
+
+/// Computes log-likelihoods of the choices of items.
 ///
-/// Tokens that all choices of an item share are computed once, and again only where the next item
-/// begins differently. Choices run as one batch. Results are bit-identical for any number of
-/// threads, and equal up to rounding for any order of the items. Not thread-safe.
+/// Tokens with which several choices or items begin are computed once (PrefixTree). Results are
+/// bit-identical for any number of threads. Not thread-safe.
 class ChoiceScorer {
  public:
   /// @param layers  whose outputs are also read with the final norm and output projection (logit
@@ -52,21 +54,20 @@ class ChoiceScorer {
   explicit ChoiceScorer(const Decoder& decoder, std::vector<int> layers = {},
                         bool with_states = false);
 
-  /// Clears the cached tokens of earlier items, on which later scores then do not depend.
-  void forget() { cached_.clear(); }
+  /// Returns how many of the first items are best scored together; at least one.
+  std::size_t fitting_one_pass(std::span<const Choices> items) const;
 
-  /// @return one score per choice. @throws NumericalError  if a score is not finite.
-  std::vector<ChoiceScore> score(std::span<const ChoiceTokens> choices);
+  /// @return one score per choice of each item. @throws NumericalError  if one is not finite.
+  std::vector<std::vector<ChoiceScore>> score(std::span<const Choices> items);
 
  private:
-  void read_shared(const std::vector<std::int64_t>& tokens);
-  bool can_share(std::int64_t shared, std::int64_t longest) const;
+  using Ids = std::vector<std::int64_t>;
+  std::vector<ChoiceScore> score_together(std::span<const Ids> sequences,
+                                          std::span<const ChoiceTokens* const> choices);
 
   const Decoder& decoder_;
   std::vector<int> layers_;
   bool with_states_;
-  KeyValueCache cache_;
-  std::vector<std::int64_t> cached_;
   Workspace workspace_;
   PassThreads threads_;
 };

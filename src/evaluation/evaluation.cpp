@@ -106,15 +106,18 @@ class Evaluation {
   /// @param on_progress  counts the items of this call
   std::vector<Json> lines_of(std::span<const EvalSample> items, const ProgressFn& on_progress) {
     if (task_.answer == Answer::kText) return text_lines(items, on_progress);
+    std::vector<Choices> choices;
+    for (const EvalSample& item : items) choices.push_back(encode(item));
     std::vector<std::vector<ChoiceScore>> scores;
     std::vector<Json> lines;
-    scorer_.forget();
-    for (const EvalSample& item : items) {
+    while (lines.size() < items.size()) {
       throw_if_stopped(stop_);
-      bool is_cut = false;
-      scores.push_back(scorer_.score(encode(item, is_cut)));
-      lines.push_back(choice_line(item, scores.back(), is_cut));
-      if (!options_.probes) scores.clear();
+      const auto rest = std::span<const Choices>(choices).subspan(lines.size());
+      for (auto& of_item : scorer_.score(rest.first(scorer_.fitting_one_pass(rest)))) {
+        const bool is_cut = std::ranges::any_of(choices[lines.size()], &ChoiceTokens::is_cut);
+        lines.push_back(choice_line(items[lines.size()], of_item, is_cut));
+        if (options_.probes) scores.push_back(std::move(of_item));
+      }
       if (on_progress) on_progress({std::ssize(lines), std::ssize(items), ""});
     }
     if (options_.probes) add_probes(items, scores, lines, stop_);
@@ -131,8 +134,8 @@ class Evaluation {
     return line;
   }
 
-  std::vector<ChoiceTokens> encode(const EvalSample& item, bool& is_cut) {
-    std::vector<ChoiceTokens> choices;
+  Choices encode(const EvalSample& item) {
+    Choices choices;
     for (std::size_t i = 0; i < item.continuations.size(); ++i) {
       try {
         // Probes also read the last token.
@@ -141,7 +144,6 @@ class Evaluation {
       } catch (const InvalidArgument& error) {
         throw prefixed(fmt::format("{}, item {}", item.task, item.doc_id), error);
       }
-      is_cut = is_cut || choices.back().is_cut;
       tokens_ += std::ssize(choices.back().input);
     }
     return choices;

@@ -46,23 +46,36 @@ class ChoiceScorerTest : public ::testing::TestWithParam<std::string> {
 TEST_P(ChoiceScorerTest, EqualsPassesOverWholeTexts) {
   const Decoder decoder = load_decoder(Checkpoint::open(folder_ / "model"));
   ChoiceScorer scorer(decoder, {0, 2});
-  const std::vector<std::vector<ChoiceTokens>> items = {
+  const std::vector<Choices> items = {
       {encode("the cat", " is here"), encode("the cat", " are"), encode("the cat", " is")},
       {encode("the cat sat", " is"), encode("the dog", " was it")},
       {encode("the cat sat", "!"), encode("the cat sat", "?")},
       {encode("", "x y"), encode("", "z")},
       {encode("a", " b")}};
-  for (const std::vector<ChoiceTokens>& item : items) {
-    const std::vector<ChoiceScore> scores = scorer.score(item);
-    ASSERT_EQ(scores.size(), item.size());
-    for (std::size_t i = 0; i < item.size(); ++i) {
-      EXPECT_NEAR(scores[i].log_likelihood, log_likelihood_of(decoder, item[i]), 2e-5);
-      ASSERT_EQ(scores[i].layers.size(), 2U);
-      EXPECT_NE(scores[i].layers[0], scores[i].log_likelihood);
+  const std::vector<std::vector<ChoiceScore>> scores = scorer.score(items);
+  ASSERT_EQ(scores.size(), items.size());
+  for (std::size_t item = 0; item < items.size(); ++item) {
+    ASSERT_EQ(scores[item].size(), items[item].size());
+    for (std::size_t i = 0; i < items[item].size(); ++i) {
+      const ChoiceScore& score = scores[item][i];
+      EXPECT_NEAR(score.log_likelihood, log_likelihood_of(decoder, items[item][i]), 2e-5);
+      ASSERT_EQ(score.layers.size(), 2U);
+      EXPECT_NE(score.layers[0], score.log_likelihood);
       // The last layer's output is what the model itself reads.
-      EXPECT_NEAR(scores[i].layers[1], scores[i].log_likelihood, 1e-9);
+      EXPECT_NEAR(score.layers[1], score.log_likelihood, 1e-9);
     }
   }
+}
+
+TEST_P(ChoiceScorerTest, PassesHaveSeveralShortItemsOrOneLongOne) {
+  const Decoder decoder = load_decoder(Checkpoint::open(folder_ / "model"));
+  const ChoiceScorer scorer(decoder);
+  const Choices item = {encode("the cat", " is here"), encode("the cat", " are")};
+  EXPECT_EQ(scorer.fitting_one_pass(std::vector<Choices>(3, item)), 3U);
+  Choices longer = item;
+  longer[0].input.resize(2000, 1);
+  EXPECT_EQ(scorer.fitting_one_pass(std::vector<Choices>{longer, item}), 1U);
+  EXPECT_EQ(scorer.fitting_one_pass(std::vector<Choices>{item, longer, item}), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoders, ChoiceScorerTest,

@@ -114,12 +114,12 @@ TEST_P(HarnessGoldenTest, LogLikelihoodsAreEqual) {
     const EvalTask task = reference(file);
     for (std::size_t i = 0; i < std::min(kItems, task.items.size()); ++i) {
       const EvalSample& item = task.items[i];
-      std::vector<ChoiceTokens> choices;
+      std::vector<Choices> choices(1);
       for (std::size_t c = 0; c < item.contexts.size(); ++c) {
-        choices.push_back(encode_choice(*tokenizer, item.contexts[c], item.continuations[c],
-                                        model.config().max_position_embeddings));
+        choices[0].push_back(encode_choice(*tokenizer, item.contexts[c], item.continuations[c],
+                                           model.config().max_position_embeddings));
       }
-      const std::vector<ChoiceScore> scores = scorer.score(choices);
+      const std::vector<ChoiceScore> scores = scorer.score(choices).front();
       for (std::size_t c = 0; c < scores.size(); ++c) {
         EXPECT_NEAR(scores[c].log_likelihood, item.log_likelihoods[c], kTolerance)
             << file << " item " << i << " choice " << c;

@@ -35,22 +35,6 @@ at::Tensor append_one(at::Tensor& store, std::int64_t used, const at::Tensor& ad
 
 }  // namespace
 
-KeyValueCache KeyValueCache::repeated(std::int64_t count, std::int64_t more_tokens) const {
-  KeyValueCache copy;
-  copy.length_ = length_;
-  const auto repeat = [&](const at::Tensor& store) {
-    if (!store.defined() || length_ == 0) return at::Tensor();
-    const at::Tensor larger =
-        at::empty({count, store.size(1), length_ + more_tokens, store.size(3)}, store.options());
-    larger.narrow(2, 0, length_).copy_(store.narrow(2, 0, length_));
-    return larger;
-  };
-  for (const auto& [keys, values] : layers_) {
-    copy.layers_.emplace_back(repeat(keys), repeat(values));
-  }
-  return copy;
-}
-
 void KeyValueCache::keep(std::span<const std::int64_t> sequences) {
   const at::Tensor indices =
       at::tensor(at::ArrayRef<std::int64_t>(sequences.data(), sequences.size()), at::kLong);

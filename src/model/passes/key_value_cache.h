@@ -25,12 +25,6 @@ class KeyValueCache {
   /// Removes all tokens; keeps the memory.
   void clear() { length_ = 0; }
 
-  /// Removes the tokens from `length` on; length <= length(). Sequences continue from there.
-  void rewind(std::int64_t length) { length_ = length; }
-
-  /// Returns a cache of `count` copies of this one sequence, with memory for `more_tokens` each.
-  KeyValueCache repeated(std::int64_t count, std::int64_t more_tokens) const;
-
   /// Keeps these sequences only, in this order; the others are finished.
   void keep(std::span<const std::int64_t> sequences);
 
