@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/engine/analysis.h"
+#include "analysis/report/results_output.h"
 #include "core/program/command_line.h"
 
 namespace lime {

@@ -8,6 +8,7 @@
 
 #include "analysis/engine/capture_set.h"
 #include "analysis/engine/run_analysis.h"
+#include "analysis/report/results_output.h"
 #include "capture/capture_setup.h"
 #include "capture/loaded_model.h"
 #include "core/memory.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of columns and shaded heatmaps for the terminal.
 #include "analysis/report/map_text.h"
 
 #include <gtest/gtest.h>
@@ -9,8 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "analysis/report/tables.h"
-#include "store/results/columns.h"
+#include "analysis/report/aligned_text.h"
 
 namespace lime {
 namespace {
@@ -65,66 +63,6 @@ TEST(MapTextTest, ShadesGrowWithTheValue) {
   VectorD values(6);
   values << 0.0, 0.2, 0.4, 0.6, 1.0, NAN;
   EXPECT_EQ(shades(values, 1.0, {.unicode = false}), " .+*# ");
-}
-
-/// Columns of two decoders; their names distinguish the rows.
-const std::vector<TableColumn>& decoder_columns() {
-  static const std::vector<TableColumn> columns = {table_column(col::kName),
-                                                   table_column(col::kN, "count"),
-                                                   number_column(col::kShare, 1, "share %", 100.0)};
-  return columns;
-}
-
-TEST(ColumnTableTest, AlignsColumns) {
-  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
-  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
-  EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns()),
-            "name   count  share %\n"
-            "llama     12     50.0\n"
-            "lime       7\n");
-}
-
-TEST(ColumnTableTest, ColumnsThatDoNotFitFollowBelow) {
-  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
-  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
-  EXPECT_EQ(columns_to_text({&a, &b}, decoder_columns(), {.width = 15}),
-            "name   count\n"
-            "llama     12\n"
-            "lime       7\n"
-            "\n"
-            "name   share %\n"
-            "llama     50.0\n"
-            "lime\n");
-}
-
-TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
-  const ResultRow a = {{col::kLayer, 0}, {col::kHead, 0}, {col::kWeight, 0.25}, {col::kShare, 0.5}};
-  const ResultRow b = {
-      {col::kLayer, 0}, {col::kHead, 1}, {col::kWeight, 0.75}, {col::kShare, 0.125}};
-  const std::vector<TableColumn> columns = {table_column(col::kLayer), table_column(col::kHead),
-                                            number_column(col::kWeight, 2, "a long heading"),
-                                            number_column(col::kShare, 3, "another long heading")};
-  EXPECT_EQ(columns_to_text({&a, &b}, columns, {.width = 34}),
-            "layer  head  a long heading\n"
-            "    0     0            0.25\n"
-            "    0     1            0.75\n"
-            "\n"
-            "layer  head  another long heading\n"
-            "    0     0                 0.500\n"
-            "    0     1                 0.125\n");
-}
-
-TEST(ColumnTableTest, WritesBooktabs) {
-  const ResultRow a = {{col::kName, "a_b"}};
-  const ResultRow b = {{col::kName, "c"}};
-  TableColumn name = table_column(col::kName, "Name");
-  name.latex_header = "\\textbf{Name}";
-  const std::string latex = columns_to_latex(
-      {&a, &b}, {name}, {"a note"}, [](const ResultRow&, const ResultRow&) { return true; });
-  EXPECT_EQ(latex,
-            "% needs \\usepackage{booktabs}\n% a note\n\\begin{tabular}{l}\n\\toprule\n"
-            "\\textbf{Name} \\\\\n\\midrule\na\\_b \\\\\n\\midrule\nc \\\\\n\\bottomrule\n"
-            "\\end{tabular}\n");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "core/errors.h"
@@ -13,7 +14,9 @@
 namespace lime {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::read_text;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
@@ -33,6 +36,37 @@ Report example_report() {
   report.notes = {"what it shows"};
   report.legend = "what the cells are";
   return report;
+}
+
+TEST(ReportTest, EveryFormatHasAnExtensionAndAPrinter) {
+  std::set<ResultsFormat> formats;
+  for (const std::string& extension : format_extensions()) {
+    const std::optional<ResultsFormat> format = format_of_name("a" + extension);
+    ASSERT_TRUE(format.has_value()) << extension;
+    EXPECT_THAT(format_report(example_report(), *format), HasSubstr("layer")) << extension;
+    formats.insert(*format);
+  }
+  EXPECT_EQ(formats.size(), names_of(ResultsFormat{}).size());
+}
+
+TEST(ReportTest, ShowsEachPartWhereItBelongs) {
+  const auto table = [](const std::string& text) {
+    return Table{.columns = {{.text = text}}, .blocks = {{.lines = {{{text}}}}}};
+  };
+  Report report = example_report();
+  report.notes.clear();
+  report.legend.clear();
+  report.parts = [&](const Results&) {
+    return std::vector<ReportPart>{{table("both")},
+                                   {TextMap{"a map", MatrixD::Ones(1, 1)}},
+                                   {table("terminal"), ShownIn::kTerminal},
+                                   {table("paper"), ShownIn::kPaper}};
+  };
+  EXPECT_EQ(format_report(report, ResultsFormat::kTable, {.unicode = false}),
+            "both\nboth\n\na map\n    0\n0 100#\n\nterminal\nterminal\n");
+  const std::string latex = format_report(report, ResultsFormat::kLatex);
+  EXPECT_THAT(latex, AllOf(HasSubstr("both \\\\"), HasSubstr("paper \\\\"), Not(HasSubstr("map")),
+                           Not(HasSubstr("terminal"))));
 }
 
 TEST(OutputOptionsTest, RefusesNamesThatSayNoFormat) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/report/tables.h"
-
+// The layouts of tables, column_table() and pivot_table(), and their printers.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/latex_printer.h"
+#include "analysis/report/pivot.h"
+#include "analysis/report/text_printer.h"
 #include "core/errors.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
@@ -41,6 +44,16 @@ Results example_tables() {
   return results;
 }
 
+std::string pivot_text(const Results& results, const TableLayout& layout = {},
+                       const TextStyle& style = {}) {
+  return table_to_text(pivot_table(results, layout), style);
+}
+
+std::string pivot_latex(const Results& results, const TableLayout& layout = {},
+                        const std::vector<std::string>& notes = {}) {
+  return table_to_latex(pivot_table(results, layout), notes);
+}
+
 TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
   Results results = example_tables();
   std::swap(results.rows[0], results.rows[2]);
@@ -65,7 +78,7 @@ TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
 TEST(PivotTest, NamesTheMetricAndTheCellOfARowWithoutAValue) {
   Results results = example_tables();
   results.rows.front().erase(col::kMean);
-  EXPECT_EQ(testing::refusal_of([&] { results_to_text(results, {}); }),
+  EXPECT_EQ(testing::refusal_of([&] { pivot_text(results, {}); }),
             "table of entropy: 'values', layer 0, label 'llama' has no mean");
 }
 
@@ -75,19 +88,19 @@ TEST(TextTableTest, RowsMayLackSpreadAndInterval) {
     each.erase(col::kCiLow);
     each.erase(col::kStd);
   }
-  EXPECT_THAT(results_to_text(results, {}), HasSubstr("2.000"));
-  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$2.000$"));
+  EXPECT_THAT(pivot_text(results, {}), HasSubstr("2.000"));
+  EXPECT_THAT(pivot_latex(results, {}), HasSubstr("$2.000$"));
 }
 
 TEST(TextTableTest, ShowsValueSpreadIntervalAndBar) {
   const std::string snapshot = testing::read_text(testing::golden_file("analysis/table.txt"));
-  EXPECT_EQ(results_to_text(example_tables(), {}), snapshot);
+  EXPECT_EQ(pivot_text(example_tables(), {}), snapshot);
 }
 
 TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
   const Results results = example_tables();
   const auto first_line = [&](int width) {
-    const std::string text = results_to_text(results, {}, {.width = width, .unicode = false});
+    const std::string text = pivot_text(results, {}, {.width = width, .unicode = false});
     for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
       end = text.find('\n', start);
       if (text[start] == '(') continue;  // part that is omitted
@@ -107,8 +120,7 @@ TEST(TextTableTest, LeavesDetailsOutUntilItFits) {
 
 TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
   const auto last_line = [](int width) {
-    const std::string text =
-        results_to_text(example_tables(), {}, {.width = width, .unicode = false});
+    const std::string text = pivot_text(example_tables(), {}, {.width = width, .unicode = false});
     return text.substr(text.rfind('\n', text.size() - 2) + 1);
   };
   EXPECT_THAT(last_line(80), HasSubstr("[3.938, 4.062]"));  // only bars are omitted
@@ -118,7 +130,7 @@ TEST(TextTableTest, SaysWhichNumbersDoNotFit) {
 }
 
 TEST(TextTableTest, IsAsciiWhereAskedFor) {
-  const std::string text = results_to_text(example_tables(), {}, {.unicode = false});
+  const std::string text = pivot_text(example_tables(), {}, {.unicode = false});
   EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char letter) { return letter > 0; }));
 }
 
@@ -126,7 +138,7 @@ TEST(TextTableTest, AlignsNumbersOfDifferentWidthAndLabelsInUtf8) {
   Results results;
   results.rows = {row("mod\u00e8le", "values", 0, 10.0), row("mod\u00e8le", "values", 1, 9.0)};
   const TableLayout layout = {.spread = "", .low = "", .high = "", .ceiling = "", .digits = 1};
-  EXPECT_EQ(results_to_text(results, layout),
+  EXPECT_EQ(pivot_text(results, layout),
             "values\n"
             "layer   mod\u00e8le\n"
             "    0   10.0\n"
@@ -136,7 +148,7 @@ TEST(TextTableTest, AlignsNumbersOfDifferentWidthAndLabelsInUtf8) {
 TEST(TextTableTest, ShowsWhatIsNotANumber) {
   Results results;
   results.rows = {row("a", "values", 0, std::numeric_limits<double>::quiet_NaN())};
-  EXPECT_THAT(results_to_text(results, {}), HasSubstr("0   nan \u00b1 0.125  \u00b7\u00b7"));
+  EXPECT_THAT(pivot_text(results, {}), HasSubstr("0   nan \u00b1 0.125  \u00b7\u00b7"));
 }
 
 TEST(TextTableTest, SmallNumbersKeepTwoDigits) {
@@ -144,18 +156,18 @@ TEST(TextTableTest, SmallNumbersKeepTwoDigits) {
   results.rows = {row("a", "values", 0, 1.23e-5), row("a", "values", 1, 0.01),
                   row("a", "values", 2, 0.0)};
   for (ResultRow& each : results.rows) each.set(col::kStd, 0.00042);
-  const std::string text = results_to_text(results, {});
+  const std::string text = pivot_text(results, {});
   EXPECT_THAT(text, HasSubstr("1.2e-05 \u00b1 0.00042"));
   EXPECT_THAT(text, HasSubstr("0.010 \u00b1 0.00042"));
   EXPECT_THAT(text, HasSubstr("0.000 \u00b1 0.00042"));
-  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$1.2 \\cdot 10^{-5} \\pm 0.00042$"));
+  EXPECT_THAT(pivot_latex(results, {}), HasSubstr("$1.2 \\cdot 10^{-5} \\pm 0.00042$"));
   const TableColumn percent = number_column(col::kMean, 1, "mean %", 100.0);
-  EXPECT_EQ(percent.cell(results.rows[0]), "0.0012");
-  EXPECT_EQ(percent.cell(results.rows[1]), "1.0");
+  EXPECT_EQ(std::get<std::string>(percent.cell(results.rows[0])), "0.0012");
+  EXPECT_EQ(std::get<std::string>(percent.cell(results.rows[1])), "1.0");
 }
 
 TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
-  EXPECT_EQ(results_to_latex(example_tables(), {}, {"alpha 0.5", "two\nlines"}),
+  EXPECT_EQ(pivot_latex(example_tables(), {}, {"alpha 0.5", "two\nlines"}),
             "% needs \\usepackage{booktabs}\n"
             "% alpha 0.5\n"
             "% two lines\n"
@@ -181,7 +193,7 @@ TEST(LatexTableTest, EscapesEveryInput) {
             "\\textbackslash{}");
   Results results;
   results.rows = {row("routed_values & 50%", "routed_values", 0, 1.0)};
-  const std::string text = results_to_latex(results, {});
+  const std::string text = pivot_latex(results, {});
   EXPECT_THAT(text, HasSubstr("layer & routed\\_values \\& 50\\% \\\\"));
   EXPECT_THAT(text, HasSubstr("\\emph{routed\\_values}"));
 }
@@ -189,13 +201,13 @@ TEST(LatexTableTest, EscapesEveryInput) {
 TEST(LatexTableTest, HasNoControlCharacters) {
   const std::string name("a\x01\0\x1B", 4);
   EXPECT_EQ(latex_escaped(name), "a\\textbackslash{}x01\\textbackslash{}x00\\textbackslash{}x1b");
-  EXPECT_THAT(latex_begin({name}, "r"), HasSubstr("% a\\x01\\x00\\x1b\n"));
+  EXPECT_THAT(table_to_latex({}, {name}), HasSubstr("% a\\x01\\x00\\x1b\n"));
 }
 
 TEST(LatexTableTest, WritesInfinitiesAsMathematics) {
   Results results;
   results.rows = {row("a", "values", 0, std::numeric_limits<double>::infinity())};
-  EXPECT_THAT(results_to_latex(results, {}), HasSubstr("$\\infty \\pm 0.125$"));
+  EXPECT_THAT(pivot_latex(results, {}), HasSubstr("$\\infty \\pm 0.125$"));
 }
 
 TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
@@ -203,8 +215,75 @@ TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
   layout.heading = [](const std::string& name, const std::vector<const ResultRow*>& rows) {
     return fmt::format("{}, {} rows", name, rows.size());
   };
-  EXPECT_THAT(results_to_text(example_tables(), layout), HasSubstr("values, 5 rows\n"));
-  EXPECT_THAT(results_to_latex(example_tables(), layout), HasSubstr("\\emph{hidden, 1 rows}"));
+  EXPECT_THAT(pivot_text(example_tables(), layout), HasSubstr("values, 5 rows\n"));
+  EXPECT_THAT(pivot_latex(example_tables(), layout), HasSubstr("\\emph{hidden, 1 rows}"));
+}
+
+/// Columns of two decoders; their names distinguish the rows.
+const std::vector<TableColumn>& decoder_columns() {
+  static const std::vector<TableColumn> columns = {table_column(col::kName),
+                                                   table_column(col::kN, "count"),
+                                                   number_column(col::kShare, 1, "share %", 100.0)};
+  return columns;
+}
+
+TEST(ColumnTableTest, AlignsColumns) {
+  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
+  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
+  EXPECT_EQ(table_to_text(column_table({&a, &b}, decoder_columns())),
+            "name   count  share %\n"
+            "llama     12     50.0\n"
+            "lime       7\n");
+}
+
+TEST(ColumnTableTest, ColumnsThatDoNotFitFollowBelow) {
+  const ResultRow a = {{col::kName, "llama"}, {col::kN, 12}, {col::kShare, 0.5}};
+  const ResultRow b = {{col::kName, "lime"}, {col::kN, 7}};
+  EXPECT_EQ(table_to_text(column_table({&a, &b}, decoder_columns()), {.width = 15}),
+            "name   count\n"
+            "llama     12\n"
+            "lime       7\n"
+            "\n"
+            "name   share %\n"
+            "llama     50.0\n"
+            "lime\n");
+}
+
+TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
+  const ResultRow a = {{col::kLayer, 0}, {col::kHead, 0}, {col::kWeight, 0.25}, {col::kShare, 0.5}};
+  const ResultRow b = {
+      {col::kLayer, 0}, {col::kHead, 1}, {col::kWeight, 0.75}, {col::kShare, 0.125}};
+  const std::vector<TableColumn> columns = {table_column(col::kLayer), table_column(col::kHead),
+                                            number_column(col::kWeight, 2, "a long heading"),
+                                            number_column(col::kShare, 3, "another long heading")};
+  EXPECT_EQ(table_to_text(column_table({&a, &b}, columns), {.width = 34}),
+            "layer  head  a long heading\n"
+            "    0     0            0.25\n"
+            "    0     1            0.75\n"
+            "\n"
+            "layer  head  another long heading\n"
+            "    0     0                 0.500\n"
+            "    0     1                 0.125\n");
+}
+
+TEST(ColumnTableTest, ShowsSignsAndShadesInAscii) {
+  const Table table{.columns = {{.text = "mean"}, {.text = "sources"}},
+                    .blocks = {{.lines = {{{"1.5 \u00b1 0.5", ShadedCell{VectorD::Ones(2)}}}}}}};
+  EXPECT_EQ(table_to_text(table, {.unicode = false}), "      mean  sources\n1.5 +- 0.5     |##|\n");
+  EXPECT_THAT(table_to_latex(table), HasSubstr("1.5 \u00b1 0.5 &  \\\\\n"));
+}
+
+TEST(ColumnTableTest, WritesBooktabs) {
+  const ResultRow a = {{col::kName, "a_b"}};
+  const ResultRow b = {{col::kName, "c"}};
+  TableColumn name = table_column(col::kName, "Name");
+  name.latex_header = "\\textbf{Name}";
+  const Table table =
+      column_table({&a, &b}, {name}, [](const ResultRow&, const ResultRow&) { return true; });
+  EXPECT_EQ(table_to_latex(table, {"a note"}),
+            "% needs \\usepackage{booktabs}\n% a note\n\\begin{tabular}{l}\n\\toprule\n"
+            "\\textbf{Name} \\\\\n\\midrule\na\\_b \\\\\n\\midrule\nc \\\\\n\\bottomrule\n"
+            "\\end{tabular}\n");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/run_analysis.h"
+#include "analysis/report/results_output.h"
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "store/hdf5/hdf5_file.h"

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "analysis/report/map_text.h"
 #include "core/number_text.h"
 #include "metrics/attention/attention_profile.h"
 #include "store/results/matrix_rows.h"
@@ -173,7 +172,7 @@ constexpr std::array kColumns = {MeasureColumn{"entropy", "entropy", 1.0, 3},
 constexpr const char* kUniformLine = "uniform";  // kind of the line below the layers of a label
 
 /// Returns "1.234 ± 0.056", the measure `m` of a line; the value of uniform attention in the last.
-std::string cell_of(const Results& results, const ResultRow& line, std::size_t m, bool unicode) {
+std::string cell_of(const Results& results, const ResultRow& line, std::size_t m) {
   const bool is_uniform = line.text(col::kKind) == kUniformLine;
   const auto is_shown = [&](const ResultRow& row) {
     return row.matches(
@@ -188,8 +187,7 @@ std::string cell_of(const Results& results, const ResultRow& line, std::size_t m
     return decimal_text(kColumns[m].scale * row->number(column), kColumns[m].digits);
   };
   if (is_uniform) return number(col::kEven);
-  return fmt::format("{} {} {}", number(col::kMean), unicode ? "\xC2\xB1" : "+-",
-                     number(col::kStd));
+  return fmt::format("{} \u00b1 {}", number(col::kMean), number(col::kStd));
 }
 
 std::vector<std::string> labels_of(const Results& results) {
@@ -220,7 +218,7 @@ std::vector<ResultRow> table_lines(const Results& results) {
   return lines;
 }
 
-std::vector<TableColumn> attention_columns(const Results& results, bool unicode) {
+std::vector<TableColumn> attention_columns(const Results& results) {
   std::vector<TableColumn> columns;
   if (labels_of(results).size() > 1) columns.push_back(table_column(col::kLabel));
   columns.push_back({.header = "layer", .cell = [](const ResultRow& row) {
@@ -232,10 +230,9 @@ std::vector<TableColumn> attention_columns(const Results& results, bool unicode)
                        }});
   }
   for (std::size_t m = 0; m < kColumns.size(); ++m) {
-    columns.push_back(
-        {.header = kColumns[m].header, .cell = [&results, m, unicode](const ResultRow& row) {
-           return cell_of(results, row, m, unicode);
-         }});
+    columns.push_back({.header = kColumns[m].header, .cell = [&results, m](const ResultRow& row) {
+                         return cell_of(results, row, m);
+                       }});
   }
   return columns;
 }
@@ -253,16 +250,15 @@ std::map<std::string, MatrixD> patterns_of(const Results& results) {
   return patterns;
 }
 
-std::string attention_text(const Results& results, const TextStyle& style) {
+std::vector<ReportPart> attention_parts(const Results& results) {
   const std::vector<ResultRow> lines = table_lines(results);
-  std::string text =
-      columns_to_text(rows_with(lines), attention_columns(results, style.unicode), style);
-  for (const auto& [name, pattern] : patterns_of(results)) {
-    text +=
-        fmt::format("\n{}: percentage of a query's attention (rows: queries, columns: keys)\n{}",
-                    name, map_to_text(pattern, false, style));
+  std::vector<ReportPart> parts = {{column_table(rows_with(lines), attention_columns(results))}};
+  for (auto& [name, pattern] : patterns_of(results)) {
+    const std::string title =
+        fmt::format("{}: percentage of a query's attention (rows: queries, columns: keys)", name);
+    parts.push_back({TextMap{title, pattern}});
   }
-  return text;
+  return parts;
 }
 
 }  // namespace
@@ -348,11 +344,7 @@ void fill_attention_report(Report& report, const AttentionOptions& options) {
   if (!shows_heads(report.results)) {
     report.notes.emplace_back("means over heads; JSON output and --head show individual heads");
   }
-  report.text = attention_text;
-  report.latex = [](const Results& all, const std::vector<std::string>& notes) {
-    const std::vector<ResultRow> lines = table_lines(all);
-    return columns_to_latex(rows_with(lines), attention_columns(all, true), notes);
-  };
+  report.parts = attention_parts;
 }
 
 }  // namespace lime

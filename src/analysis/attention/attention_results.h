@@ -3,7 +3,7 @@
 
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/attention/attention_patterns.h"
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 
 namespace lime {
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "analysis/report/latex_printer.h"
 #include "store/results/row_json.h"
 
 namespace lime {
@@ -98,18 +99,14 @@ Results breakdown(const Results& results, const std::string& level) {
   return part;
 }
 
-std::string zero_shot_text(const Results& results, const std::string& level,
-                           const TextStyle& style) {
+Table zero_shot_table(const Results& results, const std::string& level) {
   const TableLayout layout{
       .block = {col::kPreset}, .line = col::kName, .spread = {}, .ceiling = {}};
-  return results_to_text(breakdown(results, level), layout, style);
+  return pivot_table(breakdown(results, level), layout);
 }
 
-/// Returns the accuracy of probes on random labels; empty without --control.
-std::string control_text(const Results& means, const TextStyle& style) {
-  Results part = means;
-  std::erase_if(part.rows, [](const ResultRow& row) { return !row.has(col::kControl); });
-  if (part.rows.empty()) return "";
+/// Returns the accuracy of probes on random labels.
+Table control_table(const Results& controls) {
   const TableLayout layout{.value = col::kControl,
                            .spread = {},
                            .low = {},
@@ -119,15 +116,16 @@ std::string control_text(const Results& means, const TextStyle& style) {
                              return name +
                                     ", control: the two labels of every pair in random order";
                            }};
-  return "\n" + results_to_text(part, layout, style);
+  return pivot_table(controls, layout);
 }
 
-std::string probe_text(const Results& results, const BlimpOptions& options,
-                       const TextStyle& style) {
+std::vector<Table> probe_tables(const Results& results, const BlimpOptions& options) {
   TableLayout layers{.ceiling = {}};
   if (options.summary.resamples == 0) layers.hide_interval();
-  std::string text = results_to_text(rows_of_level(results, "all"), layers, style);
-  text += control_text(rows_of_level(results, "all"), style);
+  Results means = rows_of_level(results, "all");
+  std::vector<Table> tables = {pivot_table(means, layers)};
+  std::erase_if(means.rows, [](const ResultRow& row) { return !row.has(col::kControl); });
+  if (!means.rows.empty()) tables.push_back(control_table(means));
   const TableLayout groups{.block = {col::kLabel, col::kSite},
                            .line = col::kName,
                            .series = col::kLayer,
@@ -138,16 +136,14 @@ std::string probe_text(const Results& results, const BlimpOptions& options,
                            .heading = [](const std::string& name, const RowPointers&) {
                              return name + ": accuracy by layer";
                            }};
-  if (options.by == BlimpBreakdown::kLayer) return text;
-  return text + "\n" + results_to_text(breakdown(results, level_of(options)), groups, style);
+  if (options.by != BlimpBreakdown::kLayer) {
+    tables.push_back(pivot_table(breakdown(results, level_of(options)), groups));
+  }
+  return tables;
 }
 
-std::string latex(const Results& results, std::vector<std::string> notes, const std::string& level,
-                  bool zero_shot) {
-  notes.emplace_back("values in percent; headings need \\usepackage{graphicx}");
-  if (!zero_shot) {
-    notes.emplace_back("cells: mean over layers (standard deviation over layers, ddof 0)");
-  }
+/// The table of papers: a line per model, a column per task or group.
+Table paper_table(const Results& results, const std::string& level, bool zero_shot) {
   const auto cell = [](const RowPointers& layers) {
     double sum = 0.0;
     double squares = 0.0;
@@ -169,11 +165,16 @@ std::string latex(const Results& results, std::vector<std::string> notes, const 
   };
   std::vector<std::pair<Column, std::string>> lines = {{col::kLabel, "Model"}};
   if (!zero_shot) lines.emplace_back(col::kSite, "Site");
-  return names_to_latex(breakdown(results, level), lines, cell, heading, notes);
+  Table table = name_table(breakdown(results, level).rows, lines, cell, heading);
+  table.notes = {"values in percent; headings need \\usepackage{graphicx}"};
+  if (!zero_shot) {
+    table.notes.emplace_back("cells: mean over layers (standard deviation over layers, ddof 0)");
+  }
+  return table;
 }
 
 /// The layout of the paper's Table 2: a row per layer, a column per site and model.
-std::string layers_to_latex(const Results& results, const std::vector<std::string>& notes) {
+Table layers_table(const Results& results) {
   Results cells = rows_of_level(results, "all");
   for (ResultRow& row : cells.rows) {
     row.set(col::kLabel, fmt::format("{}, {}", row.text(col::kLabel), row.text(col::kSite)));
@@ -182,7 +183,24 @@ std::string layers_to_latex(const Results& results, const std::vector<std::strin
                            .heading = [](const std::string&, const RowPointers&) {
                              return "Accuracy, mean and standard deviation over tasks";
                            }};
-  return results_to_latex(cells, layout, notes);
+  return pivot_table(cells, layout);
+}
+
+std::vector<ReportPart> blimp_parts(const Results& results, const BlimpOptions& options) {
+  const std::string level = level_of(options);
+  std::vector<ReportPart> parts;
+  if (options.zero_shot) {
+    parts.push_back({zero_shot_table(results, level), ShownIn::kTerminal});
+  } else {
+    for (Table& table : probe_tables(results, options)) {
+      parts.push_back({std::move(table), ShownIn::kTerminal});
+    }
+  }
+  const bool by_layer = options.by == BlimpBreakdown::kLayer;
+  parts.push_back(
+      {by_layer ? layers_table(results) : paper_table(results, level, options.zero_shot),
+       ShownIn::kPaper});
+  return parts;
 }
 
 /// "67 tasks, 67000 pairs"; with the rows' kind for probes.
@@ -289,7 +307,6 @@ void write_judgements(AtomicFile& file, const BlimpShared& shared,
 
 void fill_blimp_report(Report& report, const BlimpShared& shared) {
   const BlimpOptions options = shared.options;
-  const std::string level = level_of(options);
   report.notes.push_back(what_is_measured(shared));
   for (const BlimpShared::Input& input : shared.inputs) {
     report.notes.push_back(describe_input(input, options));
@@ -300,25 +317,12 @@ void fill_blimp_report(Report& report, const BlimpShared& shared) {
         "accuracy [{:g}% interval: Wilson interval over pairs for single tasks, bootstrap over "
         "tasks for groups]",
         options.summary.confidence * 100.0);
-    report.text = [level](const Results& table, const TextStyle& style) {
-      return zero_shot_text(table, level, style);
-    };
   } else {
     report.legend = fmt::format(
         "mean +- standard deviation over tasks [{:g}% bootstrap interval of the mean over tasks]",
         options.summary.confidence * 100.0);
-    report.text = [options](const Results& table, const TextStyle& style) {
-      return probe_text(table, options, style);
-    };
   }
-  if (options.by == BlimpBreakdown::kLayer) {
-    report.latex = layers_to_latex;
-    return;
-  }
-  report.latex = [level, zero_shot = options.zero_shot](const Results& table,
-                                                        const std::vector<std::string>& notes) {
-    return latex(table, notes, level, zero_shot);
-  };
+  report.parts = [options](const Results& results) { return blimp_parts(results, options); };
 }
 
 }  // namespace lime

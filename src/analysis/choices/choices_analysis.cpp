@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/choices/scored_items.h"
+#include "analysis/report/latex_printer.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
@@ -249,18 +250,19 @@ Results accuracies(const Results& results, bool with_layers) {
   return part;
 }
 
-std::string text_of(const Results& results, const TextStyle& style) {
+/// Returns the tables of the terminal.
+std::vector<Table> accuracy_tables(const Results& results) {
   TableLayout layout;
   layout.block = {col::kMeasure};
   layout.line = col::kName;
   layout.spread = {};
   layout.ceiling = {};
-  std::string text = results_to_text(accuracies(results, false), layout, style);
+  std::vector<Table> tables = {pivot_table(accuracies(results, false), layout)};
   Results layers = accuracies(results, true);
   std::erase_if(layers.rows, [](const ResultRow& row) {
     return row.text(col::kMeasure) != "acc" && row.text(col::kMeasure) != "probe";
   });
-  if (layers.rows.empty()) return text;
+  if (layers.rows.empty()) return tables;
   for (ResultRow& row : layers.rows) {
     const char* const reader = row.text(col::kMeasure) == "acc" ? "logit lens" : "probe";
     row.set(col::kName, fmt::format("{}, {}", row.text(col::kName), reader));
@@ -273,11 +275,12 @@ std::string text_of(const Results& results, const TextStyle& style) {
   layout.heading = [](const std::string& name, const std::vector<const ResultRow*>&) {
     return name + ": accuracy by layer, +- standard error";
   };
-  return text + "\n" + results_to_text(layers, layout, style);
+  tables.push_back(pivot_table(layers, layout));
+  return tables;
 }
 
-std::string latex_of(const Results& results, std::vector<std::string> notes) {
-  notes.emplace_back("acc (generated text: strict-match) in percent (standard error)");
+/// Returns the table of papers: a line per model, a column per task.
+Table task_table(const Results& results) {
   Results part = accuracies(results, false);
   std::erase_if(part.rows, [](const ResultRow& row) {
     const std::string& measure = row.text(col::kMeasure);
@@ -291,7 +294,18 @@ std::string latex_of(const Results& results, std::vector<std::string> notes) {
     std::ranges::replace(name, '_', ' ');
     return name == kMeanName ? "Avg" : latex_escaped(name);
   };
-  return names_to_latex(part, {{col::kLabel, "Model"}}, cell, heading, notes);
+  Table table = name_table(part.rows, {{col::kLabel, "Model"}}, cell, heading);
+  table.notes = {"acc (generated text: strict-match) in percent (standard error)"};
+  return table;
+}
+
+std::vector<ReportPart> choices_parts(const Results& results) {
+  std::vector<ReportPart> parts;
+  for (Table& table : accuracy_tables(results)) {
+    parts.push_back({std::move(table), ShownIn::kTerminal});
+  }
+  parts.push_back({task_table(results), ShownIn::kPaper});
+  return parts;
 }
 
 void fill_choices_report(Report& report, const ChoicesOptions& options) {
@@ -314,8 +328,7 @@ void fill_choices_report(Report& report, const ChoicesOptions& options) {
   report.legend =
       fmt::format("value [{:g}% interval: Wilson over items; normal over clusters, runs and tasks]",
                   options.confidence * 100.0);
-  report.text = text_of;
-  report.latex = latex_of;
+  report.parts = choices_parts;
   if (!rows_with(report.results.rows, {{col::kKind, "depth"}}).empty()) {
     report.sections.push_back(
         {.kind = "depth",

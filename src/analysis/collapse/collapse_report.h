@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/collapse/collapse_rows.h"
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 #include "metrics/collapse/layer_causes.h"
 
 namespace lime {

@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/parse_model_config.h"
+#include "core/files/atomic_file.h"
 #include "core/number_text.h"
 #include "core/program/suggest.h"
 
@@ -175,7 +176,7 @@ bool differ_in(const std::vector<ResultRow>& rows, const Column& column) {
       rows, [&](const ResultRow& row) { return row.cell(column) != rows.front().cell(column); });
 }
 
-std::vector<TableColumn> text_columns(const std::vector<ResultRow>& rows) {
+std::vector<TableColumn> terminal_columns(const std::vector<ResultRow>& rows) {
   std::vector<TableColumn> columns = {table_column(col::kLabel, "config"),
                                       table_column(col::kDecoder),
                                       table_column(col::kNumKeyValueHeads, "kv heads")};
@@ -213,7 +214,7 @@ std::string printed_name(const ResultRow& row) {
 }
 
 /// Returns the columns of the efficiency table: parameters in billions, operations in 10^12.
-std::vector<TableColumn> latex_columns(const std::vector<ResultRow>& rows) {
+std::vector<TableColumn> paper_columns(const std::vector<ResultRow>& rows) {
   std::vector<TableColumn> columns;
   if (differ_in(rows, col::kLabel)) columns.push_back(table_column(col::kLabel, "Config"));
   columns.push_back({"Model", printed_name, false});
@@ -242,9 +243,11 @@ void fill_report(Report& report) {
       same +
       "cache: keys and values after the sequence; mixing: fraction of MACs in routers and other "
       "mixing layers; router: parameters of these; router %: fraction of all parameters";
-  report.columns = text_columns(report.results.rows);
-  report.latex = [](const Results& table, const std::vector<std::string>& notes) {
-    return columns_to_latex(rows_with(table.rows), latex_columns(table.rows), notes);
+  report.parts = [](const Results& results) -> std::vector<ReportPart> {
+    const RowPointers rows = rows_with(results.rows);
+    return {
+        {column_table(rows, present_in(rows, terminal_columns(results.rows))), ShownIn::kTerminal},
+        {column_table(rows, paper_columns(results.rows)), ShownIn::kPaper}};
   };
 }
 

@@ -289,15 +289,15 @@ std::vector<TableColumn> router_columns(const std::string& name) {
 }
 
 /// Returns the rows of one quantity by layer, a series per text of `series`.
-std::string layers_table(const Results& rows, const Column& series, const std::string& heading,
-                         bool has_spread, const TextStyle& style) {
+Table layers_table(const Results& rows, const Column& series, const std::string& heading,
+                   bool has_spread) {
   TableLayout layout;
   layout.block = {col::kQuantity};
   layout.series = series;
   if (!has_spread) layout.spread = {};
   layout.ceiling = {};
   layout.heading = [&](const std::string&, const Rows&) { return heading; };
-  return results_to_text(rows, layout, style);
+  return pivot_table(rows, layout);
 }
 
 /// Returns the rows per layer of one quantity that have a text in `column`.
@@ -311,32 +311,33 @@ Results rows_by_layer(const Results& results, const ResultRow& quantity, const C
   return selected;
 }
 
-std::string counterfactual_text(const Results& results, const std::string& label,
-                                const TextStyle& style) {
+/// Returns the tables of the terminal.
+std::vector<Table> quantity_tables(const Results& results, const std::string& label) {
   const Rows quantities = quantities_of(results);
   const bool orders = has_several_orders(quantities);
-  std::string text;
+  std::vector<Table> tables;
   for (const ResultRow* quantity : quantities) {
     const std::string name = quantity_name(*quantity, orders);
     const Rows means = mean_rows_of_routers(results, *quantity);
     if (!means.empty()) {
-      text += fmt::format("{}, mean over layers from 1 on\n{}\n", name,
-                          columns_to_text(means, router_columns(name), style));
+      tables.push_back(column_table(means, router_columns(name)));
+      tables.back().title = name + ", mean over layers from 1 on";
     }
     if (const Results gap = rows_by_layer(results, *quantity, col::kPart); !gap.rows.empty()) {
       const std::string heading = fmt::format("{}, {}: the gap and its parts, by layer", name,
                                               gap.rows.front().text(col::kLabel));
-      text += layers_table(gap, col::kPart, heading, false, style) + "\n";
+      tables.push_back(layers_table(gap, col::kPart, heading, false));
     }
-    text += layers_table(rows_by_layer(results, *quantity, col::kRouter, label), col::kRouter,
-                         fmt::format("{} of {}, by layer", name, label), true, style) +
-            "\n";
+    const Results routed = rows_by_layer(results, *quantity, col::kRouter, label);
+    if (routed.rows.empty()) continue;
+    tables.push_back(
+        layers_table(routed, col::kRouter, fmt::format("{} of {}, by layer", name, label), true));
   }
-  while (text.ends_with("\n\n")) text.pop_back();
-  return text;
+  return tables;
 }
 
-std::string counterfactual_latex(const Results& results, const std::vector<std::string>& notes) {
+/// Returns the table of papers: all quantities, a line per router.
+Table router_table(const Results& results) {
   Rows rows;
   const Rows quantities = quantities_of(results);
   const bool orders = has_several_orders(quantities);
@@ -346,9 +347,17 @@ std::string counterfactual_latex(const Results& results, const std::vector<std::
   std::vector<TableColumn> columns = {
       {"Quantity", [orders](const ResultRow& row) { return quantity_name(row, orders); }, false}};
   for (TableColumn& column : router_columns("mean")) columns.push_back(std::move(column));
-  return columns_to_latex(rows, columns, notes, [](const ResultRow& a, const ResultRow& b) {
-    return !same_quantity(a, b);
-  });
+  return column_table(rows, columns,
+                      [](const ResultRow& a, const ResultRow& b) { return !same_quantity(a, b); });
+}
+
+std::vector<ReportPart> counterfactual_parts(const Results& results, const std::string& label) {
+  std::vector<ReportPart> parts;
+  for (Table& table : quantity_tables(results, label)) {
+    parts.push_back({std::move(table), ShownIn::kTerminal});
+  }
+  parts.push_back({router_table(results), ShownIn::kPaper});
+  return parts;
 }
 
 }  // namespace
@@ -401,10 +410,9 @@ void fill_counterfactual_report(Report& report, const CounterfactualComparison& 
       "cells: mean and [{:g}% bootstrap interval]; differences are paired by item; per layer: "
       "mean and standard deviation",
       comparison.summary.confidence * 100.0);
-  report.text = [label = comparison.label](const Results& table, const TextStyle& style) {
-    return counterfactual_text(table, label, style);
+  report.parts = [label = comparison.label](const Results& results) {
+    return counterfactual_parts(results, label);
   };
-  report.latex = counterfactual_latex;
 }
 
 }  // namespace lime

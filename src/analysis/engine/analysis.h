@@ -4,7 +4,7 @@
 #include "analysis/engine/capture_set.h"
 #include "analysis/engine/comparison.h"
 #include "analysis/engine/inputs.h"
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 #include "core/json.h"
 #include "core/matrix.h"
 #include "core/memory.h"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 #include "core/options.h"
 #include "store/results/result_row.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/engine/comparison.h"
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 
 namespace lime {
 

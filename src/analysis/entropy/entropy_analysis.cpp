@@ -3,6 +3,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/entropy/entropy_results.h"
+#include "core/program/launcher.h"
 #include "metrics/device/gpu.h"
 #include "metrics/geometry/layer_geometry.h"
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/report/aligned_text.h"
+
 namespace lime {
 namespace {
 

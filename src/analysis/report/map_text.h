@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/tables.h"
+#include <string>
+
+#include "analysis/report/text_printer.h"
 #include "core/matrix.h"
 
 namespace lime {

@@ -1,58 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/tables.h"
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analysis/report/report.h"
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/options.h"
 #include "core/program/launcher.h"
-#include "store/results_file.h"
 
 namespace lime {
-
-enum class ResultsFormat { kTable, kCsv, kJson, kLatex };
-
-constexpr auto names_of(ResultsFormat) {
-  return names_in_order<ResultsFormat>("table", "csv", "json", "latex");
-}
-
-/// A table of its own for rows of one kind, such as comparisons. Others are in the main table.
-struct ReportSection {
-  std::string kind;
-  std::vector<std::string> notes;  ///< lines printed above
-  std::vector<TableColumn> columns;
-  /// Rows with the same heading are printed together below it.
-  std::function<std::string(const ResultRow& row)> heading;
-};
-
-/// A file stored next to the results because it does not fit into them, e.g. coordinates or maps.
-struct Companion {
-  std::string suffix;                                       ///< as companion_of() takes it
-  std::vector<ResultsFormat> beside;                        ///< of output files in these formats
-  std::function<void(const std::filesystem::path&)> write;  ///< whole or not at all
-};
-
-/// Results with all information needed to print them.
-struct Report {
-  Results results;
-  TableLayout layout;
-  std::vector<std::string> notes;       ///< lines printed above the table: what it shows
-  std::string legend;                   ///< meaning of the cells in the terminal's table
-  std::vector<ReportSection> sections;  ///< further tables, below
-  std::vector<std::string> remarks;     ///< lines below all tables: warnings
-  /// Whether tables (and CSV) show the main rows, or the sections alone. JSON has all rows.
-  bool shows_main = true;
-  /// One line per main row with these columns, instead of the table of `layout`. Columns that no
-  /// row has are omitted.
-  std::vector<TableColumn> columns = {};
-  /// Prints the main rows of results that fit neither. Neither repeats notes or legend.
-  std::function<std::string(const Results&, const TextStyle&)> text = nullptr;
-  std::function<std::string(const Results&, const std::vector<std::string>& notes)> latex = nullptr;
-  std::vector<Companion> companions = {};
-};
-
-/// Returns `report` as text in `format`.
-std::string format_report(const Report& report, ResultsFormat format, const TextStyle& style = {});
 
 struct OutputOptions {
   std::optional<ResultsFormat> format;

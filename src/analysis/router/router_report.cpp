@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/report/map_text.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {
@@ -95,16 +94,14 @@ MatrixD map_of(const Results& results, const std::string& weighting, std::int64_
   return map;
 }
 
-std::string maps_text(const Results& results, const RouterNotes& notes, const TextStyle& style) {
-  std::string text;
+std::vector<ReportPart> mean_maps(const Results& results, const RouterNotes& notes) {
+  std::vector<ReportPart> maps;
   for (const std::string& weighting : weightings_of(results, "mean_map")) {
     const bool is_signed = weighting.find(" - ") != std::string::npos;
-    const std::string map =
-        map_to_text(map_of(results, weighting, notes.num_layers), is_signed, style);
-    text += fmt::format("{}\n{}\n", map_title(weighting),
-                        map.empty() ? "(too wide for this terminal; see --format csv)\n" : map);
+    maps.push_back(
+        {TextMap{map_title(weighting), map_of(results, weighting, notes.num_layers), is_signed}});
   }
-  return text;
+  return maps;
 }
 
 /// Returns the columns of layers and heads that the rows have, after `columns`.
@@ -135,53 +132,49 @@ std::map<Index, MatrixD> head_maps(const Results& results) {
 
 constexpr Index kStripWidth = 24;
 
-/// Returns one shade per source layer, or per several.
-std::string strip(const VectorD& map, const TextStyle& style) {
+/// Returns the weight per source layer, or per several.
+ShadedCell strip(const VectorD& map) {
   const Index group = (map.size() + kStripWidth - 1) / kStripWidth;
   VectorD sums = VectorD::Zero((map.size() + group - 1) / group);
   for (Index i = 0; i < map.size(); ++i) sums(i / group) += map(i);
-  return shades(sums, 1.0, style);
+  return {std::move(sums)};
 }
 
-std::string heads_text(const Results& results, const TextStyle& style) {
-  const Rows rows = rows_of(results, "head", "none");
-  if (rows.empty()) return "";
+Table heads_table(const Results& results, const Rows& rows) {
   const auto maps = head_maps(results);
-  const TableColumn sources = {
-      "sources",
-      [&](const ResultRow& row) {
-        const auto found = maps.find(row.integer(col::kLayer));
-        if (found == maps.end()) return std::string();
-        return "|" + strip(found->second.row(row.integer(col::kHead)), style) + "|";
-      },
-      false};
-  const std::vector<TableColumn> columns =
-      with_numbers(rows, {table_column(col::kLayer), table_column(col::kHead), sources});
-  return "per target head, |R|; sources: a shade per source layer, oldest first\n" +
-         columns_to_text(rows, columns, style);
+  const TableColumn sources = {"sources",
+                               [&](const ResultRow& row) -> TableCell {
+                                 const auto found = maps.find(row.integer(col::kLayer));
+                                 if (found == maps.end()) return "";
+                                 return strip(found->second.row(row.integer(col::kHead)));
+                               },
+                               false};
+  Table table = column_table(
+      rows, with_numbers(rows, {table_column(col::kLayer), table_column(col::kHead), sources}));
+  table.title = "per target head, |R|; sources: a shade per source layer, oldest first";
+  return table;
 }
 
-std::string layers_table(const Results& results, const std::string& weighting,
-                         const TextStyle& style) {
+/// @param layer  heading of the first column
+Table layers_table(const Results& results, const std::string& weighting,
+                   const std::string& layer = "") {
   const Rows rows = rows_of(results, "layer", weighting);
-  const std::string subject = weighting == "none" ? "|R|" : "|R| weighted by " + weighting;
-  return fmt::format("per layer, mean over target heads, {}\n{}\n", subject,
-                     columns_to_text(rows, with_numbers(rows, {table_column(col::kLayer)}), style));
+  return column_table(rows, with_numbers(rows, {table_column(col::kLayer, layer)}));
 }
 
-std::string router_text(const Results& results, const RouterNotes& notes, const TextStyle& style) {
-  std::string text = maps_text(results, notes, style);
+std::vector<ReportPart> router_parts(const Results& results, const RouterNotes& notes) {
+  std::vector<ReportPart> parts = mean_maps(results, notes);
   for (const std::string& weighting : weightings_of(results, "layer")) {
-    text += layers_table(results, weighting, style);
+    Table table = layers_table(results, weighting);
+    table.title = "per layer, mean over target heads, |R|";
+    if (weighting != "none") table.title += " weighted by " + weighting;
+    parts.push_back({std::move(table), ShownIn::kTerminal});
   }
-  text += heads_text(results, style);
-  while (text.ends_with("\n\n")) text.pop_back();
-  return text;
-}
-
-std::string router_latex(const Results& results, const std::vector<std::string>& notes) {
-  const Rows rows = rows_of(results, "layer", "none");
-  return columns_to_latex(rows, with_numbers(rows, {table_column(col::kLayer, "Layer")}), notes);
+  if (const Rows heads = rows_of(results, "head", "none"); !heads.empty()) {
+    parts.push_back({heads_table(results, heads), ShownIn::kTerminal});
+  }
+  parts.push_back({layers_table(results, "none", "Layer"), ShownIn::kPaper});
+  return parts;
 }
 
 }  // namespace
@@ -223,10 +216,7 @@ void fill_router_report(Report& report, const RouterNotes& notes) {
   if (notes.has_cancellation) {
     report.legend += "; cancel: fraction of the buffered heads' contributions that cancels out";
   }
-  report.text = [notes](const Results& table, const TextStyle& style) {
-    return router_text(table, notes, style);
-  };
-  report.latex = router_latex;
+  report.parts = [notes](const Results& results) { return router_parts(results, notes); };
 }
 
 }  // namespace lime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/report/results_output.h"
+#include "analysis/report/report.h"
 
 namespace lime {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "analysis/report/map_text.h"
 #include "checkpoint/router_layout.h"
 
 namespace lime {
@@ -311,6 +310,28 @@ MatrixD source_shares(const CaptureReader& capture, const ModelConfig& config,
   return share_map(results, site.empty() ? kDepthWeightsSite : site, config, "none");
 }
 
+namespace {
+
+std::vector<TableColumn> terminal_columns() {
+  return {table_column(col::kLayer),
+          table_column(col::kWeighting),
+          table_column(col::kRead),
+          number_column(col::kEntropy, 3),
+          number_column(col::kStd, 3),
+          number_column(col::kCiLow, 3),
+          number_column(col::kCiHigh, 3),
+          number_column(col::kEffectiveSources, 2, "eff sources"),
+          number_column(col::kShareEmbedding, 1, "source 0 %", 100.0)};
+}
+
+std::vector<TableColumn> paper_columns() {
+  return {table_column(col::kLayer, "Layer"), table_column(col::kRead, "Read"),
+          number_column(col::kEntropy, 3, "Entropy"),
+          number_column(col::kEffectiveSources, 2, "Sources")};
+}
+
+}  // namespace
+
 void fill_source_report(Report& report, const std::string& label, const ModelConfig& config) {
   const std::string site = source_site(config);
   const bool is_depth = site == kDepthWeightsSite;
@@ -332,37 +353,20 @@ void fill_source_report(Report& report, const std::string& label, const ModelCon
         "weights only; for maps weighted by the norms of the sources, capture with --sites {}",
         sites_of(mixed_input(config, mixed_inputs(config).front(), config.num_hidden_layers - 1))));
   }
-  report.text = [site, config, weightings](const Results& results, const TextStyle& style) {
-    std::string text;
+  report.parts = [site, config, weightings](const Results& results) {
+    std::vector<ReportPart> parts;
     for (const std::string& weighting : weightings) {
-      const std::string map =
-          map_to_text(share_map(results, site, config, weighting), false, style);
-      text += fmt::format(
-          "shares{} in percent, rows: inputs, columns: sources\n{}\n",
-          weighting == "none" ? "" : fmt::format(" of weight times norm of the {}", weighting),
-          map.empty() ? "(too wide for this terminal; see --format csv)\n" : map);
+      const std::string title = fmt::format(
+          "shares{} in percent, rows: inputs, columns: sources",
+          weighting == "none" ? "" : fmt::format(" of weight times norm of the {}", weighting));
+      parts.push_back({TextMap{title, share_map(results, site, config, weighting)}});
     }
     const RowPointers reads = rows_with(results.rows, {{col::kKind, "read"}});
-    const std::vector<TableColumn> columns = {
-        table_column(col::kLayer),
-        table_column(col::kWeighting),
-        table_column(col::kRead),
-        number_column(col::kEntropy, 3),
-        number_column(col::kStd, 3),
-        number_column(col::kCiLow, 3),
-        number_column(col::kCiHigh, 3),
-        number_column(col::kEffectiveSources, 2, "eff sources"),
-        number_column(col::kShareEmbedding, 1, "source 0 %", 100.0)};
-    return text + columns_to_text(reads, columns, style);
-  };
-  report.latex = [](const Results& results, const std::vector<std::string>& notes) {
-    const RowPointers reads =
+    const RowPointers unweighted =
         rows_with(results.rows, {{col::kKind, "read"}, {col::kWeighting, "none"}});
-    return columns_to_latex(reads,
-                            {table_column(col::kLayer, "Layer"), table_column(col::kRead, "Read"),
-                             number_column(col::kEntropy, 3, "Entropy"),
-                             number_column(col::kEffectiveSources, 2, "Sources")},
-                            notes);
+    parts.push_back({column_table(reads, terminal_columns()), ShownIn::kTerminal});
+    parts.push_back({column_table(unweighted, paper_columns()), ShownIn::kPaper});
+    return parts;
   };
 }
 

@@ -339,11 +339,8 @@ void fill_report(Report& report, const SimilarityMeasureInfo& shown) {
   }
   report.legend = "lines: training steps; columns: layers; cells: mean, [interval]";
   const std::string_view drift = shown.value.name;
-  report.text = [layout, drift](const Results& results, const TextStyle& style) {
-    return results_to_text(printed_rows(results, drift), layout, style);
-  };
-  report.latex = [layout, drift](const Results& results, const std::vector<std::string>& notes) {
-    return results_to_latex(printed_rows(results, drift), layout, notes);
+  report.parts = [layout, drift](const Results& results) -> std::vector<ReportPart> {
+    return {{pivot_table(printed_rows(results, drift), layout)}};
   };
   report.sections = {
       {.kind = kTurn,

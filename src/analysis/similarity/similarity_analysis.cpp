@@ -5,7 +5,6 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/geometry/geometry_analysis.h"
-#include "analysis/report/map_text.h"
 #include "analysis/similarity/similarity_map.h"
 
 namespace lime {
@@ -22,7 +21,7 @@ std::string block_heading(const std::string&, const RowPointers& rows) {
   return fmt::format("{}: layers of {} (rows) against layers of {} (columns)", site, label, other);
 }
 
-/// Whether layers are numbered 0, 1, 2, ..., as the lines of map_to_text() are.
+/// Whether layers are numbered 0, 1, 2, ..., as the lines of a TextMap are.
 bool counts_from_zero(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] != std::to_string(i)) return false;
@@ -30,13 +29,12 @@ bool counts_from_zero(const std::vector<std::string>& names) {
   return true;
 }
 
-/// Maps in percent with shades; empty where the layers are not all there.
-std::string maps_to_text(const Results& results, const TableLayout& layout,
-                         const TextStyle& style) {
+/// Maps in percent; empty where the layers are not all there.
+std::vector<ReportPart> maps_of(const Results& results, const TableLayout& layout) {
   const Pivot pivot = pivot_results(results, layout);
-  std::string text;
+  std::vector<ReportPart> maps;
   for (const PivotBlock& block : pivot.blocks) {
-    if (!counts_from_zero(block.lines) || !counts_from_zero(pivot.series)) return "";
+    if (!counts_from_zero(block.lines) || !counts_from_zero(pivot.series)) return {};
     MatrixD map = MatrixD::Constant(static_cast<Eigen::Index>(block.lines.size()),
                                     static_cast<Eigen::Index>(pivot.series.size()), NAN);
     for (Eigen::Index r = 0; r < map.rows(); ++r) {
@@ -46,10 +44,9 @@ std::string maps_to_text(const Results& results, const TableLayout& layout,
         if (row != nullptr) map(r, c) = row->number(layout.value);
       }
     }
-    text +=
-        (text.empty() ? "" : "\n") + block.heading + ", percent\n" + map_to_text(map, false, style);
+    maps.push_back({TextMap{block.heading + ", percent", std::move(map)}});
   }
-  return text;
+  return maps;
 }
 
 /// Returns the layers between which rows turn least, for blocks of 1, 2, ... layers: "2 to 3
@@ -143,9 +140,11 @@ void fill_report(Report& report, const std::vector<ChosenCapture>& captures,
   }
   report.legend = fmt::format("cells: {}", info_of(options.shown()).meaning);
   if (options.shown() != SimilarityMeasure::kProcrustes && !report.results.rows.empty() &&
-      !maps_to_text(report.results, report.layout, {}).empty()) {
-    report.text = [layout = report.layout](const Results& shown, const TextStyle& style) {
-      return maps_to_text(shown, layout, style);
+      !maps_of(report.results, report.layout).empty()) {
+    report.parts = [layout = report.layout](const Results& shown) {
+      std::vector<ReportPart> parts = maps_of(shown, layout);
+      parts.push_back({pivot_table(shown, layout), ShownIn::kPaper});
+      return parts;
     };
   }
 }

@@ -6,6 +6,7 @@
 
 #include "analysis/engine/run_analysis.h"
 #include "analysis/tsne/embedding_alignment.h"
+#include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
 #include "metrics/tsne/embedding_checks.h"
