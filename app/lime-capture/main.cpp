@@ -19,6 +19,7 @@
 #include "core/program/progress.h"
 #include "core/program/terminal.h"
 #include "core/utf8.h"
+#include "gauge_command.h"
 #include "measure/measure.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
@@ -424,6 +425,7 @@ int main(int argc, char** argv) {
   lime::set_up_capture(line);
   lime::MetricCommands commands(line);
   lime::add_sweep_command(commands);
+  lime::add_gauge_command(line);
   lime::add_file_commands(line);
   line.set_stray_remedy("pass text with --text");
   line.set_examples(

@@ -11,10 +11,12 @@
 #include <cstdlib>
 
 #include "checkpoint/families/family.h"
+#include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/safetensors.h"
 #include "core/json.h"
 #include "core/options.h"
 #include "model/decoders/decoder.h"
+#include "model/gauge/gauge.h"
 #include "model/model_fixture.h"
 #include "model/passes/prefix_tree.h"
 #include "store/hdf5/hdf5_file.h"
@@ -62,9 +64,8 @@ class FamilyModel {
   const std::string& config() const { return config_; }
   bool has(const std::string& name) const { return activations_.contains(name); }
   const at::Tensor& golden(const std::string& name) const { return activations_.at(name); }
-  Decoder decoder(ComputeType dtype) const {
-    return load_decoder(Checkpoint::open(folder_.path()), {.dtype = dtype});
-  }
+  Checkpoint checkpoint() const { return Checkpoint::open(folder_.path()); }
+  Decoder decoder(ComputeType dtype) const { return load_decoder(checkpoint(), {.dtype = dtype}); }
 
  private:
   void read_activations(const Hdf5File& file, const std::string& index) {
@@ -242,6 +243,24 @@ TEST_P(FamilyGoldenTest, ATreeOfItsSequencesEqualsTheFullPass) {
     for (std::int64_t i = 0; i < ids().size(0); ++i) {
       const at::Tensor rows = torch::tensor(tree.rows_of(static_cast<std::size_t>(2 * i)));
       EXPECT_LT(relative_error(logits.index_select(0, rows), whole[i]), tolerance());
+    }
+  });
+}
+
+TEST_P(FamilyGoldenTest, ChangesOfCoordinatesAreExactOrRefused) {
+  if (dtype() != ComputeType::kFloat64) return;
+  for_each_model([&](const FamilyModel& model) {
+    const Checkpoint checkpoint = model.checkpoint();
+    const at::Tensor logits = model.decoder(dtype()).forward(ids()).logits.clone();
+    for (const Gauge* const gauge : all_gauges()) {
+      if (!gauge->refusal(checkpoint.config()).empty()) continue;
+      SCOPED_TRACE(std::string(gauge->name));
+      GaugeWeights weights(checkpoint);
+      apply_gauge({.transform = std::string(gauge->name), .seed = 1}, weights);
+      // config.json can be written, even if the output projection is no longer tied.
+      EXPECT_NO_THROW(model_config_to_json(weights.config()));
+      // Rounding, which the factors of exp(z) amplify.
+      EXPECT_LT(relative_error(weights.decoder().forward(ids()).logits, logits), 1e-11);
     }
   });
 }

@@ -8,15 +8,11 @@
 
 #include "checkpoint/sentencepiece/sentencepiece_model.h"
 #include "checkpoint/tokenizer/piece_tokenizer_json.h"
+#include "checkpoint/tokenizer/tokenizer_files.h"
 #include "core/json.h"
 #include "train/text/tokenized_text.h"
 
 namespace lime {
-
-/// Returns the content of the tokenizer files of a checkpoint folder by name: tokenizer.json,
-/// tokenizer.model, vocab.json, merges.txt, tokenizer_config.json, special_tokens_map.json and
-/// added_tokens.json, if they exist. @throws IoError
-std::map<std::string, std::string> tokenizer_files(const std::filesystem::path& folder);
 
 /// Returns the files in the form that transformers' AutoTokenizer expects for a model of this
 /// family. transformers 5 loads every tokenizer of a `qwen2` as Qwen2Tokenizer (see
