@@ -14,6 +14,8 @@ def to_array(values: Any) -> np.ndarray:
     """Returns `values` as a NumPy array, without a copy for CPU memory of a type that NumPy has."""
     if isinstance(values, np.ndarray):
         return values
+    if hasattr(values, "num_sequences") and hasattr(values, "sites"):
+        raise ValueError("rows: a Capture has several layers; select one, capture['hidden', 3]")
     if hasattr(values, "detach"):  # a torch tensor; NumPy has no bfloat16
         tensor = values.detach().cpu()
         return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
@@ -83,6 +85,14 @@ def to_sequences(rows: Any, offsets: Any = None) -> list[np.ndarray]:
     if len({one.dtype for one in matrices}) > 1:
         matrices = [one.astype(np.float64) for one in matrices]
     return matrices
+
+
+def to_sequence(rows: Any, double: bool = False) -> np.ndarray:
+    """Returns the matrix of one sequence, as to_matrix(). Raises ValueError for activations of several sequences."""
+    count = len(getattr(rows, "offsets", ())) - 1
+    if count > 1:
+        raise ValueError(f"rows: must be one sequence, got {count}; select one, capture['hidden', 3].sequence(0)")
+    return to_matrix(rows, double=double)
 
 
 def _split(rows: np.ndarray, offsets: Any) -> list[np.ndarray]:

@@ -111,6 +111,22 @@ class Activations(np.lib.mixins.NDArrayOperatorsMixin):
         """Returns the standard deviation, accumulated in double; axis as for mean()."""
         return self[:].std(axis, dtype=np.float64, ddof=ddof)
 
+    def sum(self, axis: int | None = None) -> Any:
+        """Returns the sum, accumulated in double; axis as for mean()."""
+        return self[:].sum(axis, dtype=np.float64)
+
+    def var(self, axis: int | None = None, ddof: int = 0) -> Any:
+        """Returns the variance, accumulated in double; axis as for mean()."""
+        return self[:].var(axis, dtype=np.float64, ddof=ddof)
+
+    def min(self, axis: int | None = None) -> Any:
+        """Returns the smallest value; axis as for mean()."""
+        return self[:].min(axis)
+
+    def max(self, axis: int | None = None) -> Any:
+        """Returns the largest value; axis as for mean()."""
+        return self[:].max(axis)
+
     def norm(self) -> np.ndarray:
         """Returns the Euclidean norm of each row, [num_rows], accumulated in double."""
         return np.concatenate([np.sqrt(np.square(rows, dtype=np.float64).sum(1)) for rows in self._parts()])

@@ -277,11 +277,16 @@ class Capture:
         return list(self._sites[site])
 
     def __getitem__(self, key: tuple[str, int]) -> Activations:
-        """Returns the activations of (site, layer), read when they are indexed. Raises KeyError."""
+        """Returns the activations of (site, layer), read when they are indexed; a layer < 0 counts from the last one.
+
+        Raises KeyError.
+        """
         if not isinstance(key, tuple) or len(key) != 2:
             raise NoSuchNameError(f"store: activations need a site and a layer, capture['hidden', 3], got {key!r}")
         site, layer = key
         layers = self.layers(site)
+        if isinstance(layer, (int, np.integer)) and -len(layers) <= layer < 0:
+            layer = layers[layer]
         if layer not in layers:
             raise NoSuchNameError(
                 f"store: '{self._name}' has no layer {layer} of site '{site}' (available: {_ranges(layers)})"

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from ._calls import core as _core
-from ._arrays import to_array, to_column, to_matrix, to_options, to_sequences, to_whole
+from ._arrays import to_array, to_column, to_matrix, to_options, to_sequence, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
 from .capture import Capture
 from .comparison import Summary, summarize
@@ -72,6 +72,12 @@ class Entropies(Table):
     def mean(self) -> np.ndarray:
         """Mean over the sequences, [num_orders]."""
         return self.values.mean(axis=0)
+
+    def samples(self) -> np.ndarray:
+        """Returns the values of the sequences, [num_sequences]. Raises ValueError for several orders."""
+        if len(self.alpha) != 1:
+            raise ValueError(f"compare: needs one order, got alpha {self.alpha.tolist()}; compute one, entropy(..., alpha=0.5)")
+        return self.values[:, 0]
 
     def __float__(self) -> float:
         return float(self.values.item())
@@ -187,7 +193,7 @@ def token_contributions(rows: Any, alpha: float = 0.5, *, threads: int = 0) -> t
     Returns the entropy of the whole sequence and the contributions [num_tokens], both in nats.
     Raises ValueError, KeyboardInterrupt.
     """
-    return _core.token_contributions(to_matrix(rows, double=True), alpha, to_whole(threads, "threads"))
+    return _core.token_contributions(to_sequence(rows, double=True), alpha, to_whole(threads, "threads"))
 
 
 def standardize(rows: Any, statistics: RunningStatistics) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, Sequence, overload
 import numpy as np
 
 from ._calls import core as _core
-from ._arrays import to_array, to_matrix, to_seed, to_sequences, to_whole
+from ._arrays import to_array, to_matrix, to_seed, to_sequence, to_sequences, to_whole
 from ._lime_toolkit import RunningStatistics
 from .capture import Capture
 from .comparison import summarize
@@ -316,7 +316,7 @@ def token_profile(rows: Any) -> TokenProfile:
 
     rows: one sequence in text order, [num_tokens, dim]. Raises ValueError if a value is not finite.
     """
-    return TokenProfile(**_core.token_profile(to_matrix(rows)))
+    return TokenProfile(**_core.token_profile(to_sequence(rows)))
 
 
 def similarity(

@@ -101,21 +101,31 @@ def heatmap(
     ylabel: str = "layer",
     value: str | None = None,
     layer_base: int = 0,
+    model: str | None = None,
+    **where: Any,
 ) -> Any:
     """Plots a map, [num_layers, num_layers], or the one of a result. Returns the axes.
 
-    values: an array; SimilarityMap (`value`: "cka_debiased"); Router, its mean map; or Sweep over heads or positions,
-        layers by heads (`value`: "effect", in colours around 0).
+    values: an array; or, as an object or a file, SimilarityMap (`value`: "cka_debiased"); Router, its mean map; Sweep
+        over heads or positions, layers by heads (`value`: "effect", in colours around 0).
+    model, where: label, and values of other columns, of the rows, e.g. other_label="b"; default: those of the first.
+    Raises ValueError for other results.
     """
-    centred = isinstance(values, Sweep)
-    if isinstance(values, SimilarityMap):
-        value = value or "cka_debiased"
-        values, label = getattr(values, value), label or value
-    elif isinstance(values, Router):
-        values, label, xlabel = values.mean_map, label or "weight", "source layer"
-    elif isinstance(values, Sweep):
-        value = value or "effect"
-        values, xlabel, label = _sweep_map(values, value), _second_key(values), label or f"{value}, nats per token"
+    centred = False
+    if model is not None:
+        where = {"label": model, **where}
+    if isinstance(values, (Results, SimilarityMap, Router, Sweep)):
+        metric = values.metric
+        if metric not in _MAPS:
+            raise ValueError(f"plots: a heatmap needs results of {', '.join(_MAPS)}, got {metric}; use plots.layers()")
+        first = _second_key(values) if metric == "sweep" else _MAPS[metric][0]
+        value = value or _MAPS[metric][1]
+        centred = metric == "sweep"
+        xlabel = first.replace("_", " ") if metric != "similarity" else xlabel
+        label = label or (f"{value}, nats per token" if centred else value)
+        values = _map_of(values, first, value, where)
+    elif where:
+        raise ValueError(f"plots: an array has no columns {', '.join(where)}")
     values = np.asarray(values)
     with style():
         axes = axes or _axes()
@@ -152,20 +162,40 @@ def pattern(weights: Any, tokens: Sequence[str] | None = None, axes: Any = None)
     return axes
 
 
-def _second_key(sweep: Sweep) -> str:
-    return "position" if "position" in sweep.rows[-1] else "head"
+#: Column of the horizontal axis, and of the values, of results that are maps over layers.
+_MAPS = {"similarity": ("other_layer", "cka_debiased"), "router": ("source_layer", "weight"), "sweep": ("head", "effect")}
 
 
-def _sweep_map(sweep: Sweep, value: str) -> np.ndarray:
-    rows = sweep.rows[1:]
-    key = _second_key(sweep)
-    if not rows or key not in rows[0]:
-        raise ValueError("plots: a heatmap needs a sweep over heads or positions; use plots.layers(sweep, value='effect')")
-    shape = tuple(1 + max(row[name] for row in rows) for name in ("layer", key))
+def _second_key(sweep: Results | Sweep) -> str:
+    return "position" if any("position" in row for row in sweep.rows[-1:]) else "head"
+
+
+def _map_of(results: Any, column: str, value: str, where: dict[str, Any]) -> np.ndarray:
+    """Returns the map of results, layers by `column`."""
+    lines = _lines_of(results)
+    if results.metric == "router":
+        where = {"kind": "mean_map", **where}
+    rows = [row for row in lines if row.get(column) is not None and row.get(value) is not None]
+    rows = [row for row in rows if all(row.get(name) == one for name, one in where.items())]
+    if not rows:
+        remedy = "; a sweep over layers is for plots.layers(sweep, value='effect')" if results.metric == "sweep" else ""
+        raise ValueError(f"plots: the results of {results.metric} have no '{value}' by layer and {column}{remedy}")
+    names = ("label", "other_label", "site", "other_site", "part")
+    first = {name: rows[0].get(name) for name in names if name not in where}
+    rows = [row for row in rows if all(row.get(name) == one for name, one in first.items())]
+    shape = tuple(1 + int(max(row[name] for row in rows)) for name in ("layer", column))
     found = np.full(shape, np.nan)
     for row in rows:
-        found[row["layer"], row[key]] = row[value]
+        found[int(row["layer"]), int(row[column])] = _number(row[value])
     return found
+
+
+def _lines_of(results: Any) -> list[dict[str, Any]]:
+    """Returns the rows, with a line per element of a matrix."""
+    if isinstance(results, Table):
+        return results.table()
+    columns = results.columns()
+    return [dict(zip(columns, line)) for line in zip(*columns.values())]
 
 
 def _rows_of(results: Any) -> tuple[str, list[dict[str, Any]]]:
@@ -178,20 +208,44 @@ def _rows_of(results: Any) -> tuple[str, list[dict[str, Any]]]:
     return several[0].metric, [row for one in several for row in one.table()]
 
 
-def embedding(embeddings: Embeddings, label: str, site: str, layer: int, axes: Any = None) -> Any:
-    """Plots the points of one layer, coloured by their class. Returns the axes."""
-    points, rows = embeddings[label, site, layer], embeddings.rows(label)
-    classes = rows.get("class")
+def embedding(
+    points: Any,
+    label: str = "",
+    site: str = "",
+    layer: int = 0,
+    axes: Any = None,
+    *,
+    classes: Any = None,
+) -> Any:
+    """Plots the points of one layer, coloured by their class. Returns the axes.
+
+    points: Embeddings of a file, with label, site and layer; a fitted TSNE; or an array, [num_points, 2].
+    classes: of the points, of any type that sorts; default: those of the file.
+    Raises ValueError if there are not two values per point, or another number of classes; KeyError as Embeddings.
+    """
+    title, names = label, []
+    if isinstance(points, Embeddings):
+        title = f"{label}, {site}, layer {layer}"
+        own = points.rows(label).get("class")
+        if classes is None and own is not None and np.any(own >= 0):
+            known = points.class_names[label]
+            classes, names = own, ["other", *known]
+        points = points[label, site, layer]
+    points = np.asarray(getattr(points, "embedding_", points))
+    if points.ndim != 2 or points.shape[1] != 2 or (classes is not None and len(classes) != len(points)):
+        raise ValueError(
+            f"plots: points must be [num_points, 2], with a class each, got {list(points.shape)} and "
+            f"{0 if classes is None else len(classes)} classes; fit a TSNE first"
+        )
     with style():
         axes = axes or _axes()
-        if classes is None or not np.any(np.asarray(classes) >= 0):
+        if classes is None:
             axes.scatter(*points.T, s=2)
         else:
-            names = embeddings.class_names[label]
-            for index in np.unique(classes):
-                axes.scatter(*points[classes == index].T, s=2, label=names[index] if index >= 0 else "other")
+            for one in np.unique(classes):
+                axes.scatter(*points[np.asarray(classes) == one].T, s=2, label=names[one + 1] if names else str(one))
             axes.legend(markerscale=3)
-        axes.set(xticks=[], yticks=[], title=f"{label}, {site}, layer {layer}")
+        axes.set(xticks=[], yticks=[], title=title)
     return axes
 
 

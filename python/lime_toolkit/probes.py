@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Sequence
+from typing import Any, Sequence, overload
 
 import numpy as np
 
 from ._calls import core as _core
 from ._arrays import check_lengths, to_array, to_column, to_matrix, to_options, to_seed, to_whole
+from .capture import Capture
 from .comparison import summarize
-from .tables import Table, where_of
+from .tables import LayerResults, Table, each_layer, where_of
 
 # Streams of the seed, as in lime-metrics separability.
 _SHUFFLED, _TOKEN, _SEQUENCE, _FEATURES = 1, 2, 3, 4
@@ -70,6 +71,10 @@ class Probe(Table):
         """Accuracy of each fold, [num_folds]."""
         return np.array([fold.accuracy for fold in self.folds])
 
+    def samples(self) -> np.ndarray:
+        """Returns the accuracy of each fold."""
+        return self.accuracies
+
     @property
     def accuracy(self) -> float:
         """Mean accuracy over the folds."""
@@ -84,6 +89,14 @@ class Probe(Table):
     def selectivity(self) -> dict[str, float]:
         """Accuracy minus that of each control."""
         return {name: self.accuracy - control.accuracy for name, control in self.controls.items()}
+
+
+@overload
+def probe(rows: Capture, labels: Any, *, sites: Any = ..., **options: Any) -> LayerResults[Probe]: ...
+
+
+@overload
+def probe(rows: Any, labels: Any, **options: Any) -> Probe: ...
 
 
 def probe(
@@ -103,13 +116,16 @@ def probe(
     max_iterations: int = 1000,
     seed: int = 0,
     threads: int = 0,
-) -> Probe:
+    sites: Any = None,
+) -> Probe | LayerResults[Probe]:
     """Tests how linearly decodable labels are: logistic regression to its optimum, cross-validated.
 
-    rows: [num_rows, dim], used as float32. labels: [num_rows], of any type that sorts.
+    rows: [num_rows, dim], used as float32; of a Capture every layer of `sites` (default: all), as LayerResults.
+    labels: [num_rows], of any type that sorts.
     folds, random_state: as scikit-learn's StratifiedKFold; group="sequence" keeps the rows of equal
         `sequences` [num_rows] in one fold, as GroupKFold.
-    control: of shuffled, token (needs `tokens`), sequence (needs `sequences`), random-features.
+    control: of shuffled, token (needs `tokens`), sequence (needs `sequences`), random-features. The rows of a capture
+        have tokens and sequences.
     scaling, c, inner_folds, tolerance, max_iterations: as `lime-metrics separability`; c is the
         inverse strength of the L2 penalty as in scikit-learn, and of several each fold selects one.
 
@@ -118,6 +134,15 @@ def probe(
     KeyboardInterrupt. Source: Alain & Bengio (2016), arXiv:1610.01644; Hewitt & Liang (2019),
     arXiv:1909.03368, for the controls.
     """
+    if isinstance(rows, Capture):
+        return each_layer(
+            rows, sites,
+            lambda one: probe(
+                one, labels, folds=folds, random_state=random_state, group=group, sequences=sequences, tokens=tokens,
+                control=control, scaling=scaling, c=c, inner_folds=inner_folds, tolerance=tolerance,
+                max_iterations=max_iterations, seed=seed, threads=threads,
+            ),
+        )
     task = _task(rows, labels, folds, random_state, group, sequences, tokens)
     fold_of_row = task.fold_of_row("stratified")
     seed, threads = to_seed(seed), to_whole(threads, "threads")
@@ -167,10 +192,22 @@ class LimeCodeProbe(Table):
             })
         return rows
 
+    def samples(self) -> np.ndarray:
+        """Returns the accuracy of each fold."""
+        return self.accuracies
+
     @property
     def accuracy(self) -> float:
         """Mean accuracy over the folds."""
         return float(np.mean(self.accuracies))
+
+
+@overload
+def lime_code_probe(rows: Capture, labels: Any, *, sites: Any = ..., **options: Any) -> LayerResults[LimeCodeProbe]: ...
+
+
+@overload
+def lime_code_probe(rows: Any, labels: Any, **options: Any) -> LimeCodeProbe: ...
 
 
 def lime_code_probe(
@@ -188,16 +225,26 @@ def lime_code_probe(
     batch_size: int = 64,
     seed: int = 0,
     threads: int = 0,
-) -> LimeCodeProbe:
+    sites: Any = None,
+) -> LimeCodeProbe | LayerResults[LimeCodeProbe]:
     """Cross-validates the classifier of the LIMe code: nn.Linear on unscaled rows, one epoch of Adam.
 
-    rows, labels, folds, random_state, group, control: as for probe(); folds are scikit-learn's KFold.
+    rows, labels, folds, random_state, group, control, sites: as for probe(); folds are scikit-learn's KFold.
     learning_rate, epochs, batch_size: of Adam. seed: of the initial weights and the order of the rows.
 
     Bit-identical to `lime-metrics separability --method lime-code` for equal rows and options. Compare
     with PyTorch within the spread over seeds. Raises as probe().
     Source: corl-team/lime, src/analysis/classification.py.
     """
+    if isinstance(rows, Capture):
+        return each_layer(
+            rows, sites,
+            lambda one: lime_code_probe(
+                one, labels, folds=folds, random_state=random_state, group=group, sequences=sequences, tokens=tokens,
+                control=control, learning_rate=learning_rate, epochs=epochs, batch_size=batch_size, seed=seed,
+                threads=threads,
+            ),
+        )
     task = _task(rows, labels, folds, random_state, group, sequences, tokens)
     fold_of_row = task.fold_of_row("shuffled")
     seed, threads = to_seed(seed), to_whole(threads, "threads")
@@ -239,6 +286,10 @@ def _task(
     rows: Any, labels: Any, folds: int, random_state: int, group: str, sequences: Any, tokens: Any
 ) -> _Task:
     matrix = to_matrix(rows)
+    if hasattr(rows, "capture"):
+        table = rows.capture.rows
+        sequences = table.sequence if sequences is None else sequences
+        tokens = table.token if tokens is None else tokens
     labels = to_array(labels)
     if labels.ndim != 1:
         raise ValueError(f"labels: must have one axis, got the shape {list(labels.shape)}")

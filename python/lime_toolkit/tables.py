@@ -30,6 +30,10 @@ class Table:
         """Returns the rows, as `lime-metrics` names their columns."""
         raise NotImplementedError
 
+    def samples(self) -> np.ndarray:
+        """Returns a value per sequence or fold, for compare(). Raises ValueError for results without them."""
+        raise ValueError(f"compare: results of {self.metric} have no value per sequence; give arrays of values")
+
     def frame(self, library: str = "pandas") -> Any:
         """Returns the rows as a frame of pandas (or "polars"), with types as in Results.frame()."""
         from .results import frame_of
@@ -111,7 +115,7 @@ class LayerResults(Table, Mapping[tuple[str, int], Result], Generic[Result]):
 
 
 def each_layer(capture: Any, sites: Any, measure: Callable[[Any], Result]) -> LayerResults[Result]:
-    """Measures every layer of the sites of a capture; default: all that have a row of values per token."""
+    """Measures every layer of the sites of a capture, as layers_of() selects them."""
     return LayerResults({(site, layer): measure(capture[site, layer]) for site, layer in layers_of(capture, sites)})
 
 

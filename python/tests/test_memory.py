@@ -55,6 +55,16 @@ def test_activations_calculate_as_arrays(plain):
             x - short["hidden", 0]
 
 
+def test_layers_count_from_the_last(plain):
+    with lt.Capture(plain) as capture:
+        assert capture["hidden", -1] is capture["hidden", 1] and capture["hidden", -2] is capture["hidden", 0]
+        with pytest.raises(KeyError, match="has no layer -3 of site 'hidden'"):
+            capture["hidden", -3]
+        x = capture["hidden", 0]
+        assert x.max() == x[:].max() and np.array_equal(x.min(axis=0), x[:].min(axis=0))
+        assert np.allclose(x.sum(axis=0), x[:].sum(axis=0), rtol=1e-4) and x.var() == pytest.approx(x[:].var(), rel=1e-5)
+
+
 def test_captures_in_memory_are_saved(programs, plain, arrays, tmp_path):
     pytest.importorskip("h5py")
     memory = lt.Capture.from_arrays(arrays, tokens=np.arange(12).reshape(2, 6), texts=["a", "b"], config={"model_type": "x"})

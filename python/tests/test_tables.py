@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lime_toolkit as lt
+from conftest import ROOT
 
 
 def same(ours, theirs):
@@ -63,6 +64,54 @@ def test_every_result_has_a_frame_and_html(plain):
         assert one._repr_html_().startswith("<table>") and one.metric
 
 
+def test_probes_measure_every_layer_of_a_capture(plain):
+    with lt.Capture(plain) as capture:
+        labels = capture.rows.token
+        found = lt.probe(capture, labels, control="sequence", group="sequence")
+        alone = lt.probe(
+            capture["hidden", 1][:], labels, control="sequence", group="sequence", sequences=capture.rows.sequence
+        )
+        assert list(found) == [("hidden", 0), ("hidden", 1)]
+        assert np.array_equal(found["hidden", 1].predictions, alone.predictions)
+        assert [(row["layer"], row["labels"]) for row in found.table()] == [
+            (0, "words"), (0, "sequence"), (1, "words"), (1, "sequence")]
+        assert list(lt.lime_code_probe(capture, labels, sites="hidden")) == list(found)
+
+
+def test_results_of_two_captures_are_compared(programs, plain, tmp_path):
+    other = tmp_path / "other.h5"
+    with lt.Capture(plain) as capture:
+        rows = {key: capture[key][:] ** 3 for key in capture}
+        changed = lt.Capture.from_arrays(rows, tokens=capture.rows.token, lengths=np.diff(capture.offsets))
+        changed.save(other)
+        found = lt.compare(lt.entropy(capture, preset="raw"), lt.entropy(changed, preset="raw"))
+        same_layer = lt.compare(lt.entropy(capture["hidden", 1], preset="raw"), lt.entropy(changed["hidden", 1], preset="raw"))
+        assert found["hidden", 1].difference == same_layer.difference and same_layer.p_holm is None
+        with pytest.raises(ValueError, match="both must be results of captures"):
+            lt.compare(lt.entropy(capture), lt.entropy(capture["hidden", 0]))
+        with pytest.raises(ValueError, match="compare: results of geometry have no value per sequence"):
+            lt.compare(lt.geometry(capture), lt.geometry(changed))
+        with pytest.raises(ValueError, match="needs one order, got alpha"):
+            lt.compare(*[lt.entropy(capture["hidden", 0], alpha=[1.0, 2.0])] * 2)
+    output = tmp_path / "compared.json"
+    programs("lime-metrics", "entropy", plain, other, "--preset", "raw", "--compare", "first", "-o", output)
+    expected = [row for row in json.loads(output.read_text())["rows"] if row.get("kind") == "comparison"]
+    assert len(expected) == 2
+    for ours, row in zip(found.table(), expected):
+        for name in set(ours) - {"label"}:
+            assert same(ours[name], row[name]), (name, ours[name], row[name])
+
+
+def test_whole_captures_and_several_sequences_are_refused_by_name(plain):
+    with lt.Capture(plain) as capture:
+        for call in (lt.spectrum, lt.effective_rank, lt.statistics_of, lt.TSNE().fit):
+            with pytest.raises(ValueError, match=r"rows: a Capture has several layers; select one, capture\['hidden', 3\]"):
+                call(capture)
+        for call in (lt.token_profile, lt.token_contributions):
+            with pytest.raises(ValueError, match=r"rows: must be one sequence, got 12; select one, .*sequence\(0\)"):
+                call(capture["hidden", 0])
+
+
 def test_numbers_that_json_lacks_are_texts(tmp_path):
     found = lt.entropy(np.eye(4, dtype=np.float32), preset="raw", alpha=[1.0, math.inf])
     found.save(tmp_path / "r.json", label="identity")
@@ -88,6 +137,42 @@ def test_plots_take_objects(plain):
     assert plots.pattern(np.eye(3), ["a", "b", "c"]).get_xticklabels()[2].get_text() == "c"
     with pytest.raises(ValueError, match="results must be Results"):
         plots.layers([1])
+
+
+def test_heatmaps_of_files_are_those_of_objects(programs, plain, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    from lime_toolkit import plots
+
+    programs.rows("similarity", plain)
+    programs("lime-metrics", "router", ROOT / "data" / "lm-lime", "-o", tmp_path / "router.json")
+    with lt.Capture(plain) as capture:
+        for stored, made in (
+            (lt.Results(plain.with_suffix(".similarity.json")), lt.similarity_map(capture)),
+            (lt.Results(tmp_path / "router.json"), lt.router(lt.router_weights(ROOT / "data" / "lm-lime"))),
+        ):
+            ours, theirs = plots.heatmap(made), plots.heatmap(stored)
+            assert ours.get_xlabel() == theirs.get_xlabel()
+            assert np.allclose(*(axes.images[0].get_array().filled(9) for axes in (ours, theirs)), atol=1e-6)
+        rows = plots.heatmap(stored, value="weight", model="lm-lime").images[0].get_array()
+        assert np.allclose(rows.sum(axis=1), 1.0)
+        with pytest.raises(ValueError, match="have no 'weight' by layer and source_layer"):
+            plots.heatmap(stored, model="another")
+        with pytest.raises(ValueError, match="needs results of similarity, router, sweep, got entropy"):
+            lt.entropy(capture).save(tmp_path / "entropy.json")
+            plots.heatmap(lt.Results(tmp_path / "entropy.json"))
+
+
+def test_embeddings_are_plotted_from_objects():
+    pytest.importorskip("matplotlib").use("agg")
+    from lime_toolkit import plots
+
+    points = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+    tsne = lt.TSNE(perplexity=5, max_iter=20).fit(points)
+    axes = plots.embedding(tsne, classes=["a", "b"] * 20)
+    assert [one.get_text() for one in axes.get_legend().get_texts()] == ["a", "b"]
+    assert len(plots.embedding(tsne.embedding_, "model").collections[0].get_offsets()) == 40
+    with pytest.raises(ValueError, match="points must be .*num_points, 2"):
+        plots.embedding(points)
 
 
 def test_routers_of_experts_are_plotted():

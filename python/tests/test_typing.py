@@ -24,6 +24,9 @@ def study(path: Path) -> float:
         result: lt.Entropies = lt.entropy(x, preset="raw")
         layers: lt.LayerResults[lt.Entropies] = lt.entropy(capture)
         plots.layers(layers)
+        compared: lt.LayerResults[lt.PairedComparison] = lt.compare(layers, lt.entropy(capture, preset="raw"))
+        probes: lt.LayerResults[lt.Probe] = lt.probe(capture, capture.rows.token)
+        print(compared["hidden", 3].p_holm, probes["hidden", 3].accuracy, lt.compare([1.0], [2.0]).p_value)
         statistics: lt.RunningStatistics | None = x.statistics
         if statistics is not None:
             print(statistics.count, statistics.mean)
