@@ -136,6 +136,11 @@ def from_vllm(files: Any, layers: Sequence[int], texts: Sequence[str] | None, co
         if not folder.exists():
             raise FileNotFoundError(f"vllm: '{files}' does not exist")
         files = sorted(folder.glob("*.safetensors")) if folder.is_dir() else [folder]
+        packed = [*folder.glob("*.safetensors.zst")] if not files else [one for one in files if one.suffix == ".zst"]
+        if packed:
+            raise ValueError(
+                f"vllm: '{packed[0]}' is compressed; decompress it with zstd -d, or set use_compression to false"
+            )
     if not files:
         raise FileNotFoundError("vllm: there are no .safetensors files")
     layers = [int(one) for one in layers]

@@ -60,12 +60,16 @@ def layers(
     """Plots a mean over layers, a line per model, with its interval as a band.
 
     results: of entropy, geometry (name `measure=`), separability, ...: a file, the results of a Capture, or a list of
-        several models' results. site: default: the first one. value: the column; "effect" of a sweep.
+        several models' results. site: default: the first one. value: the column; "effect" of a sweep, and of compare()
+        the difference.
     layer_base: number of the first layer, 0 or 1, as in lime-figure. where: values of other columns, e.g. alpha=0.5.
     Returns the axes. Raises ValueError if no row is left, or several have the same model and layer.
     """
     name, every = _rows_of(results)
-    low_name, high_name = ("ci_low", "ci_high") if value == "mean" else (f"{value}_low", f"{value}_high")
+    if value == "mean" and every and all(row.get("kind") == "comparison" for row in every):
+        value = "difference"
+    is_main = value in ("mean", "difference")
+    low_name, high_name = ("ci_low", "ci_high") if is_main else (f"{value}_low", f"{value}_high")
     rows = [row for row in every if row.get(value) is not None and row.get("layer") is not None]
     site = site or (rows[0].get("site") if rows else None)
     rows = [row for row in rows if row.get("site") == site and all(row.get(k) == v for k, v in where.items())]

@@ -154,6 +154,12 @@ def test_reads_activations_of_vllm(tmp_path):
         lt.Capture.from_vllm(tmp_path, layers=[0, 2, 3])
     with pytest.raises(FileNotFoundError):
         lt.Capture.from_vllm(tmp_path / "none", layers=[1])
+    (tmp_path / "online").mkdir()
+    packed = tmp_path / "online" / "request.safetensors.zst"  # of its OnlineHiddenStatesConnector
+    packed.write_bytes(b"\x28\xb5\x2f\xfd")
+    for path in (packed, packed.parent):
+        with pytest.raises(ValueError, match="request.safetensors.zst' is compressed; decompress it with zstd -d"):
+            lt.Capture.from_vllm(path, layers=[1])
 
 
 def test_reads_activations_of_sae_lens(tmp_path):

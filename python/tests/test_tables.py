@@ -93,6 +93,10 @@ def test_results_of_two_captures_are_compared(programs, plain, tmp_path):
             lt.compare(lt.geometry(capture), lt.geometry(changed))
         with pytest.raises(ValueError, match="needs one order, got alpha"):
             lt.compare(*[lt.entropy(capture["hidden", 0], alpha=[1.0, 2.0])] * 2)
+        pytest.importorskip("matplotlib").use("agg")
+        from lime_toolkit import plots
+
+        assert np.allclose(plots.layers(found).get_lines()[0].get_ydata(), [one.difference for one in found.values()])
     output = tmp_path / "compared.json"
     programs("lime-metrics", "entropy", plain, other, "--preset", "raw", "--compare", "first", "-o", output)
     expected = [row for row in json.loads(output.read_text())["rows"] if row.get("kind") == "comparison"]
