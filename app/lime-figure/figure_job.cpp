@@ -9,9 +9,11 @@
 #include "core/program/program.h"
 #include "core/program/terminal.h"
 #include "core/utf8.h"
+#include "report_page.h"
 #include "store/file_names.h"
 #include "store/results/columns.h"
 #include "viz/figure_file.h"
+#include "viz/figure_hover.h"
 #include "viz/recipes/figure_row.h"
 
 namespace lime {
@@ -159,19 +161,6 @@ void check_kind_is_unset(const FigureOptions& options, const char* command) {
                         options.kind);
 }
 
-constexpr const char* kReportCss =
-    "body{font:16px/1.45 Arial,sans-serif;max-width:60em;margin:2em auto}svg{max-width:100%;"
-    "height:auto}table{font-size:13px}td,th{padding:2px 10px;text-align:left}pre{overflow:auto}";
-
-/// Title, style, list of figures, figures.
-constexpr const char* kReportPage =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{0}</title>\n"
-    "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<ul>\n{2}</ul>\n{3}</body>\n</html>\n";
-
-std::string html_text(const std::string& text) {
-  return QString::fromStdString(escaped_lines(text)).toHtmlEscaped().toStdString();
-}
-
 /// Returns the plotted numbers as a table, the first thousand lines of many.
 std::string report_table(const Figure& figure) {
   constexpr std::ptrdiff_t kMaxLines = 1000;
@@ -205,11 +194,12 @@ std::string report_section(const DrawnFigure& drawn, const FigureStyle& style) {
       style.anonymous ? anonymous_provenance(drawn.provenance) : drawn.provenance;
   const std::string note = drawn.figure.note.empty() ? "" : ". " + drawn.figure.note;
   return fmt::format(
-      "<figure id=\"{0}\">\n<h2>{0}</h2>\n{1}\n<figcaption>{2}{3}.</figcaption>\n"
+      "<figure id=\"{0}\">\n<h2>{0}</h2>\n{1}\n{6}<figcaption>{2}{3}.</figcaption>\n"
       "<details><summary>Numbers</summary>\n{4}</details>\n"
       "<details><summary>Provenance</summary>\n<pre>{5}</pre></details>\n</figure>\n",
       html_text(drawn.name), figure_to_svg(drawn.figure, style), html_text(drawn.recipe.help),
-      html_text(note), report_table(drawn.figure), html_text(dump_json(provenance, 1)));
+      html_text(note), report_table(drawn.figure), html_text(dump_json(provenance, 1)),
+      report_data(figure_hover(drawn.figure, style)));
 }
 
 }  // namespace
@@ -320,10 +310,8 @@ int run_report(const ReportCommand& command) {
     contents += fmt::format("<li><a href=\"#{0}\">{0}</a></li>\n", html_text(drawn.name));
     body += report_section(drawn, style);
   });
-  const std::string title =
-      html_text(command.style.title.empty() ? "LIMe results" : command.style.title);
-  write_file_atomically(command.output,
-                        fmt::format(kReportPage, title, kReportCss, contents, body));
+  const std::string title = command.style.title.empty() ? "LIMe results" : command.style.title;
+  write_file_atomically(command.output, report_page(title, contents, body));
   return kExitDone;
 }
 

@@ -154,24 +154,6 @@ QByteArray draw_png(FigureScene& scene, const FigureStyle& style, const Json& pr
   });
 }
 
-/// Returns the figure that is drawn: the selected panels, in columns that fit.
-Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
-  style.validate();
-  Figure drawn = printable_figure(figure);
-  if (!style.panel.empty()) {
-    drawn.panels.clear();
-    for (const int number : style.panel) {
-      throw_if(number < 1 || number > std::ssize(figure.panels), OptionName("panel"),
-               "the figure has panels 1 to {}, got {}", figure.panels.size(), number);
-      drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
-    }
-    drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));
-    drawn.is_wide = drawn.is_wide && drawn.columns > 1;
-  }
-  if (style.no_note) drawn.note.clear();
-  return with_fitting_columns(drawn, style);
-}
-
 /// Returns true for a name in provenance whose value names a person, a machine or a place.
 bool is_personal(const std::string& key) {
   constexpr std::array kPersonal = {"path", "command", "commands", "documents", "host", "hostname",
@@ -244,6 +226,23 @@ struct TableLines {
 };
 
 }  // namespace
+
+Figure drawn_figure(const Figure& figure, const FigureStyle& style) {
+  style.validate();
+  Figure drawn = printable_figure(figure);
+  if (!style.panel.empty()) {
+    drawn.panels.clear();
+    for (const int number : style.panel) {
+      throw_if(number < 1 || number > std::ssize(figure.panels), OptionName("panel"),
+               "the figure has panels 1 to {}, got {}", figure.panels.size(), number);
+      drawn.panels.push_back(figure.panels[static_cast<std::size_t>(number - 1)]);
+    }
+    drawn.columns = std::min(drawn.columns, static_cast<int>(drawn.panels.size()));
+    drawn.is_wide = drawn.is_wide && drawn.columns > 1;
+  }
+  if (style.no_note) drawn.note.clear();
+  return with_fitting_columns(drawn, style);
+}
 
 void write_figure(const fs::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance) {

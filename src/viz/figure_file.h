@@ -22,6 +22,10 @@ namespace lime {
 void write_figure(const std::filesystem::path& path, const Figure& figure, const FigureStyle& style,
                   const Json& provenance);
 
+/// Returns the figure that is drawn: the selected panels, in columns that fit.
+/// @throws InvalidArgument  if the style is invalid, or a panel does not exist.
+Figure drawn_figure(const Figure& figure, const FigureStyle& style);
+
 /// Returns the figure as an SVG element for HTML, without provenance. Needs a QApplication.
 std::string figure_to_svg(const Figure& figure, const FigureStyle& style);
 

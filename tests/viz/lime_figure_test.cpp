@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <QByteArray>
+#include <QString>
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
 
+#include "core/files/sha256.h"
 #include "core/json.h"
 #include "support/test_data.h"
 #include "viz/sample_results.h"
@@ -159,10 +162,33 @@ TEST_F(LimeFigureTest, AReportIsOneHtmlFileWithFiguresNumbersAndProvenance) {
   EXPECT_THAT(html, HasSubstr("<th>panel</th><th>title</th>"));
   EXPECT_THAT(html, HasSubstr("sha256"));
   EXPECT_THAT(html, Not(HasSubstr("<?xml")));
-  EXPECT_THAT(html, Not(HasSubstr("http-equiv")));
+  EXPECT_THAT(html, Not(HasSubstr(" style=\""))) << "the policy would ignore it";
   ASSERT_EQ(run("report entropy.json -o blind.html --anonymous").status, 0);
   EXPECT_THAT(read_text(folder_ / "blind.html"), Not(HasSubstr("entropy.json")));
   EXPECT_THAT(refusal("report entropy.json -o report.pdf", 2), HasSubstr("must end in .html"));
+}
+
+TEST_F(LimeFigureTest, TheScriptOfAReportIsPermittedByItsPolicyAlone) {
+  ASSERT_EQ(run("report entropy.json router.json -o report.html").status, 0);
+  const std::string html = read_text(folder_ / "report.html");
+  const auto between = [&](const std::string& before, const std::string& after) {
+    const std::size_t from = html.find(before) + before.size();
+    return html.substr(from, html.find(after, from) - from);
+  };
+  const auto source = [](const std::string& text) {
+    const QByteArray digest = QByteArray::fromHex(QByteArray::fromStdString(sha256_of(text)));
+    return "'sha256-" + digest.toBase64().toStdString() + "'";
+  };
+  const std::string policy = between("http-equiv=\"Content-Security-Policy\" content=\"", "\"");
+  EXPECT_EQ(policy, "default-src 'none'; style-src " + source(between("<style>", "</style>")) +
+                        "; script-src " + source(between("<script>", "</script>")) +
+                        "; img-src data:; base-uri 'none'; form-action 'none'");
+  for (const char* const loaded : {"src=\"http", "url(http", "<link", "<iframe", " onclick"}) {
+    EXPECT_THAT(html, Not(HasSubstr(loaded)));
+  }
+  const Json data =
+      parse_json(between("<script type=\"application/json\">", "</script>"), "report.html");
+  EXPECT_FALSE(data.at("panels").empty());
 }
 
 TEST_F(LimeFigureTest, PrintsTheNoteThatTheCaptionNeeds) {
