@@ -107,7 +107,8 @@ struct CurvePanel {
 
 /// A heatmap: a matrix as coloured cells. Row 0 is at the bottom.
 struct HeatmapPanel {
-  /// An edited cell: crossed out, or marked at a corner if only its value differs.
+  /// An edited cell: crossed out, or marked at a corner if only its value differs. In maps of
+  /// tokens, a value beyond the colour scale, marked at a corner.
   struct Mark {
     int row = 0;
     int col = 0;

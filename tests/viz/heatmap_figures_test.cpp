@@ -188,7 +188,9 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   EXPECT_EQ(figure.panels[1].x.ticks.at(1).label, "b");
   EXPECT_EQ(figure.panels[0].y.ticks.at(1).label, "2");
   const auto& map = std::get<HeatmapPanel>(figure.panels[0].content);
-  EXPECT_FALSE(map.is_signed) << "no value is negative";
+  EXPECT_TRUE(map.is_signed) << "whatever the signs of its values";
+  EXPECT_EQ(figure.colour_range, std::pair(-0.1 * 39, 0.1 * 39)) << "no value is far above others";
+  EXPECT_TRUE(map.marks.empty());
   EXPECT_DOUBLE_EQ(map.values(1, 2), 0.2);
   EXPECT_EQ(figure.colour_label, "entropy contribution (nats)");
   const Figure cosines = make_figure(sources, {.measure = {"next_cosine"}});
@@ -196,8 +198,14 @@ TEST(HeatmapFiguresTest, TokensHaveAMapPerModel) {
   EXPECT_TRUE(std::get<HeatmapPanel>(cosines.panels[0].content).is_signed);
   const Figure norms = make_figure(sources, {.measure = {"norm"}});
   EXPECT_EQ(norms.note,
-            "site: hidden; norms beyond the colour scale are clipped, the largest is 103");
+            "site: hidden; 1 value beyond the colour scale is marked at a corner: up to 103 in "
+            "magnitude");
   EXPECT_EQ(norms.colour_range, std::pair(0.0, 3.0)) << "one token is far above all others";
+  const std::vector<HeatmapPanel::Mark>& marks =
+      std::get<HeatmapPanel>(norms.panels[1].content).marks;
+  ASSERT_EQ(marks.size(), 1U);
+  EXPECT_EQ(std::pair(marks[0].row, marks[0].col), std::pair(1, 2));
+  EXPECT_FALSE(marks[0].is_crossed);
   EXPECT_THAT(
       figure_refusal(sources, {.measure = {"curvature"}}),
       HasSubstr("measure: tokens does not show 'curvature' (supported: norm, relative_norm, "

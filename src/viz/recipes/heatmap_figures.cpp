@@ -20,8 +20,10 @@ FigurePanel similarity_panel(const FigureRows& rows, const std::string& label,
   return panel;
 }
 
-/// Quantile of a norm at the end of the colour scale: few tokens are far above all others.
+/// Quantile of the magnitudes at the end of the colour scale of tokens: few are far above all
+/// others. A largest value that is not much above it ends the scale in its place.
 constexpr double kTokenColours = 0.97;
+constexpr double kFarAbove = 1.5;
 
 FigurePanel token_panel(const FigureRows& rows, const Column& measure, bool is_signed,
                         int layer_base) {
@@ -45,19 +47,39 @@ FigurePanel token_panel(const FigureRows& rows, const Column& measure, bool is_s
   return panel;
 }
 
-/// Returns the range from 0 to the quantile above; larger values have the last colour.
-std::pair<double, double> norm_range(const Figure& figure) {
-  std::vector<double> values;
+/// Sets the colour range of token maps: from 0 to the quantile above, to both sides of 0 if values
+/// are signed. Cells of larger magnitude have the last colour and a mark, which the note explains.
+void set_robust_range(Figure& figure, bool is_signed) {
+  std::vector<double> sizes;
   for (const FigurePanel& panel : figure.panels) {
     for (const double value : std::get<HeatmapPanel>(panel.content).values.reshaped()) {
-      if (std::isfinite(value)) values.push_back(value);
+      if (std::isfinite(value)) sizes.push_back(std::abs(value));
     }
   }
-  if (values.empty()) return {0.0, 1.0};
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(
-                                       kTokenColours * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return {0.0, *at > 0.0 ? *at : 1.0};
+  if (sizes.empty()) return;
+  const double largest = *std::ranges::max_element(sizes);
+  const auto at = sizes.begin() + static_cast<std::ptrdiff_t>(
+                                      kTokenColours * static_cast<double>(sizes.size() - 1));
+  std::nth_element(sizes.begin(), at, sizes.end());
+  double limit = largest > kFarAbove * *at ? *at : largest;
+  if (!(limit > 0.0)) limit = largest > 0.0 ? largest : 1.0;
+  figure.colour_range = {is_signed ? -limit : 0.0, limit};
+  int num_clipped = 0;
+  for (FigurePanel& panel : figure.panels) {
+    auto& map = std::get<HeatmapPanel>(panel.content);
+    for (int row = 0; row < map.values.rows(); ++row) {
+      for (int col = 0; col < map.values.cols(); ++col) {
+        if (!(std::abs(map.values(row, col)) > limit)) continue;
+        map.marks.push_back({row, col, false});
+        ++num_clipped;
+      }
+    }
+  }
+  if (num_clipped == 0) return;
+  add_note(figure, fmt::format("{} value{} beyond the colour scale {} marked at a corner: up to "
+                               "{:.3g} in magnitude",
+                               num_clipped, num_clipped == 1 ? "" : "s",
+                               num_clipped == 1 ? "is" : "are", largest));
 }
 
 /// Labels the tokens below the last panel only, if all panels show the same ones.
@@ -72,19 +94,6 @@ void share_token_axis(Figure& figure) {
   }
   for (std::size_t i = 0; i + 1 < figure.panels.size(); ++i) {
     figure.panels[i].x = {.hides_numbers = true};
-  }
-}
-
-/// Uses a diverging scale only if values have both signs.
-void show_signs(Figure& figure) {
-  bool has_negative = false;
-  for (const FigurePanel& panel : figure.panels) {
-    const auto& values = std::get<HeatmapPanel>(panel.content).values;
-    has_negative = has_negative || (values.array() < 0.0).any();
-  }
-  for (FigurePanel& panel : figure.panels) {
-    auto& map = std::get<HeatmapPanel>(panel.content);
-    map.is_signed = map.is_signed && has_negative;
   }
 }
 
@@ -214,17 +223,9 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
     figure.panels.back().title =
         joined_parts({num_labels > 1 ? label : "", sites.size() > 1 ? site : ""});
   }
-  show_signs(figure);
   figure.note = site_note(sites);
   figure.colour_label = measure_name(name);
-  if (!is_signed) {
-    const double largest = colour_range_of(figure).second;
-    figure.colour_range = norm_range(figure);
-    if (largest > figure.colour_range->second) {
-      add_note(figure, fmt::format("{} beyond the colour scale are clipped, the largest is {:.3g}",
-                                   is_lens ? "values" : "norms", largest));
-    }
-  }
+  set_robust_range(figure, is_signed);
   figure.is_wide = true;
   figure.columns = options.columns > 0 ? options.columns : 1;
   figure.panel_aspect = 0.3;
