@@ -71,6 +71,15 @@ TEST_F(TokensAnalysisTest, HasARowPerTokenAndLayer) {
   EXPECT_TRUE(report.results.rows.at(7).cell(col::kNextCosine).is_empty()) << "nothing follows";
 }
 
+TEST_F(TokensAnalysisTest, WithoutEntropyTheOtherColumnsStayTheSame) {
+  use(testing::example_capture());
+  Report whole = analyze();
+  options_.no_entropy = true;
+  const Report part = analyze();
+  for (ResultRow& row : whole.results.rows) row.erase(col::kEntropyContribution);
+  EXPECT_EQ(part.results.rows, whole.results.rows);
+}
+
 TEST_F(TokensAnalysisTest, ReadsTheLogitLensIfTheCaptureHasIt) {
   testing::SmallCapture capture = testing::example_capture();
   MatrixF lens = MatrixF::Zero(16, 5);

@@ -48,6 +48,7 @@ QStringList sitesOf(const CaptureForm& form) {
   if (form.routed_values) sites << u"routed_values"_s;
   if (form.hidden) sites << u"hidden"_s;
   if (form.attention_patterns) sites << u"attn.hook_pattern"_s;
+  if (form.logit_lens) sites << u"logit_lens"_s;
   return sites;
 }
 
@@ -66,6 +67,9 @@ void CaptureForm::describe(OptionList& list) {
   list.add("hidden", hidden, "the residual stream: Collapse, Embeddings, Text, Probes");
   list.add("attention_patterns", attention_patterns,
            "a number per head, query and key, for the Attention tab of Text: large");
+  list.add("logit_lens", logit_lens,
+           "the prediction of the next token after each layer, for the colours of Text: takes time "
+           "if the vocabulary is large");
   list.add("only_words", only_words,
            "stores only the tokens of the given words, which are the classes of the Probes view");
   list.add("words", words,
@@ -94,7 +98,8 @@ void CaptureRequest::validate() const {
            has_text ? "must be typed or in a file, got both"
                     : "must not be empty; type a text or select a file");
   if (!has_text) const MappedFile readable(toPath(text_file));
-  throw_if(sitesOf(form).isEmpty(),
+  // The other sites are no rows that views measure.
+  throw_if(!form.values && !form.routed_values && !form.hidden,
            "values, routed values, hidden: one must be selected, got none");
   if (output.isEmpty()) throw InvalidArgument("save as: must name a file, got nothing");
   for (const QString& file : outputs()) checkIsFree(file);
@@ -154,7 +159,8 @@ void CaptureRun::captureWords() {
   words.text.clear();
   words.output = withSuffix(words.output, u"-words"_s);
   words.form.only_words = true;
-  words.form.routed_values = words.form.attention_patterns = words.measures_entropy = false;
+  words.form.routed_values = words.form.attention_patterns = words.form.logit_lens = false;
+  words.measures_entropy = false;
   start(words);
 }
 

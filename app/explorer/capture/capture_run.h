@@ -14,6 +14,7 @@ struct CaptureForm {
   bool routed_values = true;
   bool hidden = true;
   bool attention_patterns = false;
+  bool logit_lens = false;
   bool only_words = false;
   std::vector<std::string> words;
   bool one_sequence_per_line = true;

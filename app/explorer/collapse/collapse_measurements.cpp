@@ -6,6 +6,7 @@
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/series/series_analysis.h"
 #include "explorer/models/sentence_reader.h"
+#include "explorer/models/unhashed.h"
 
 namespace lime::explorer {
 namespace {
@@ -25,7 +26,8 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
   return prepare_geometry(options, run);
 }
 
-constexpr std::int64_t kExtremes = 8;  // sequences at each end of a layer's entropies
+constexpr std::int64_t kFirstSequences = 2;  // that are shown while the others are measured
+constexpr std::int64_t kExtremes = 8;        // sequences at each end of a layer's entropies
 
 const QString kNeedsTwo = u"A difference needs two captures: open or tick another one."_s;
 
@@ -78,16 +80,17 @@ void CollapseMeasurements::setMaxSequences(std::int64_t count) {
   verdicts_.dropIf([count](const VerdictKey& key) { return key.max_sequences != count; });
 }
 
-void CollapseMeasurements::measure(Kind kind, bool compares) {
+void CollapseMeasurements::measure(Kind kind, bool compares, const std::string& site) {
   const std::vector<const Document*> documents = captures();
   if (compares) {
-    if (documents.size() > 1) request(documents, kind);
+    if (documents.size() > 1) request(documents, kind, site);
     return;
   }
-  for (const Document* const document : documents) request({document}, kind);
+  for (const Document* const document : documents) request({document}, kind, site);
 }
 
-void CollapseMeasurements::request(const std::vector<const Document*>& documents, Kind kind) {
+void CollapseMeasurements::request(const std::vector<const Document*>& documents, Kind kind,
+                                   const std::string& site) {
   const QString name = kind == Kind::kEntropy ? u"Entropy"_s : u"Geometry"_s;
   RunOptions run;
   run.threads = preferences_.threads;
@@ -103,12 +106,23 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
   }
   const auto pairs = documents.size() > 1 ? ComparePairs::kFirst : ComparePairs::kNone;
   const QString title = u"%1 of %2"_s.arg(name, labels.join(u", "_s));
-  curves_.request(key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
-                  [kind, set, most = max_sequences_, run, pairs](const JobContext& context) {
-                    Analysis analysis = prepared(kind, set, most, run);
-                    analysis.compare.compare = pairs;
-                    return compute(analysis, run, context.on_progress, context.stop);
-                  });
+  const bool has_preview = documents.size() == 1 &&
+                           documents.front()->capture->num_sequences() > kFirstSequences &&
+                           contains(representationsOf(*documents.front()->capture), site);
+  curves_.requestInParts(
+      key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
+      [kind, set, most = max_sequences_, run, pairs, site, has_preview](const JobContext& context,
+                                                                        const auto& publish) {
+        if (has_preview) {
+          CaptureSetOptions first = set;
+          first.site = {site};
+          publish(compute(unhashed(prepared(kind, first, kFirstSequences, run)), run, {},
+                          context.stop));
+        }
+        Analysis analysis = prepared(kind, set, most, run);
+        analysis.compare.compare = pairs;
+        return compute(unhashed(std::move(analysis)), run, context.on_progress, context.stop);
+      });
 }
 
 std::vector<double> CollapseMeasurements::measuredEntropies(const LayerKey& key,
@@ -118,7 +132,7 @@ std::vector<double> CollapseMeasurements::measuredEntropies(const LayerKey& key,
   set.captures = {key.capture->path()};
   set.site = {key.site};
   set.layer = LayerSelection::parse(std::to_string(key.layer));
-  const Analysis analysis = prepared(Kind::kEntropy, set, key.max_sequences, run);
+  const Analysis analysis = unhashed(prepared(Kind::kEntropy, set, key.max_sequences, run));
   return entropies_of_layer(compute(analysis, run, context.on_progress, context.stop), key.site,
                             key.layer);
 }
@@ -138,7 +152,9 @@ void CollapseMeasurements::measureLayer(const std::string& site, std::optional<i
   for (const Document* const document : captures()) {
     if (!document->capture->has(site, *layer)) continue;
     const LayerKey key = layerKey(*document);
-    const std::optional<AnalysisResult>& known = curves(*document, Kind::kEntropy).result;
+    const Answer<AnalysisResult>& answer = curves(*document, Kind::kEntropy);
+    const std::optional<AnalysisResult> known =
+        answer.job == 0 ? answer.result : std::optional<AnalysisResult>();
     layers_.request(
         key,
         {.title = u"Layer %1 of %2"_s.arg(*layer).arg(workspace_.uniqueLabel(*document)),

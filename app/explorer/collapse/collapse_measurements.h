@@ -37,7 +37,8 @@ class CollapseMeasurements : public QObject {
 
   /// Starts what is missing of all shown captures: the curve of each or, with `compares`, the
   /// differences to the first.
-  void measure(Kind kind, bool compares);
+  /// @param site  the one on display: its first sequences are measured first
+  void measure(Kind kind, bool compares, const std::string& site);
   /// Starts what is missing of a layer of them; drops other layers.
   void measureLayer(const std::string& site, std::optional<int> layer);
   std::optional<int> layer() const { return layer_; }
@@ -46,6 +47,7 @@ class CollapseMeasurements : public QObject {
   /// Drops all values.
   void recompute();
 
+  /// Returns the curves of a capture; while a job is running, those of its first sequences.
   const Answer<AnalysisResult>& curves(const Document& document, Kind kind) const;
   /// Returns the differences of all shown captures to the first.
   const Answer<AnalysisResult>& differences(Kind kind) const;
@@ -83,7 +85,7 @@ class CollapseMeasurements : public QObject {
     std::int64_t max_sequences = 0;
     bool operator==(const VerdictKey&) const = default;
   };
-  void request(const std::vector<const Document*>& documents, Kind kind);
+  void request(const std::vector<const Document*>& documents, Kind kind, const std::string& site);
   /// Returns the entropies of the sequences of a layer. Runs in a job.
   static std::vector<double> measuredEntropies(const LayerKey& key, const RunOptions& run,
                                                const JobContext& context);

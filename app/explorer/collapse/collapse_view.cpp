@@ -110,18 +110,21 @@ void LayerDetail::showCurrent(const std::optional<Extreme>& extreme) {
 
 ExtremesModel::ExtremesModel() {
   using One = const ExtremeSequence&;
-  setTable({{u"Capture"_s, [](One row) { return row.label; }},
-            {u"Lowest/highest"_s,
-             [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
-            {.title = u"Entropy"_s,
-             .text = [](One row) { return QString::number(row.entropy, 'f', 3); },
-             .is_number = true,
-             .tool_tip = [](One row) { return u"maximum: %1 nats"_s.arg(row.ceiling, 0, 'f', 3); }},
-            {u"Sequence"_s, [](One row) { return QString::number(row.place.sequence); }, true},
-            {.title = u"Text"_s,
-             .text = [](One row) { return QString(row.text).replace(u'\n', u' '); },
-             .tool_tip = [](One row) { return row.text; }}},
-           {});
+  setTable(
+      {{u"Capture"_s, [](One row) { return row.label; }},
+       {u"Lowest/highest"_s,
+        [](One row) { return row.place.is_lowest ? u"lowest"_s : u"highest"_s; }},
+       {.title = u"Entropy"_s,
+        .text = [](One row) { return QString::number(row.entropy, 'f', 3); },
+        .is_number = true,
+        .tool_tip = [](One row) { return u"maximum: %1 nats"_s.arg(row.ceiling, 0, 'f', 3); }},
+       {u"Of maximum"_s,
+        [](One row) { return u"%1%"_s.arg(100.0 * row.entropy / row.ceiling, 0, 'f', 1); }, true},
+       {u"Sequence"_s, [](One row) { return QString::number(row.place.sequence); }, true},
+       {.title = u"Text"_s,
+        .text = [](One row) { return QString(row.text).replace(u'\n', u' '); },
+        .tool_tip = [](One row) { return row.text; }}},
+      {});
 }
 
 CollapseView::CollapseView(const ViewContext& context)
@@ -260,7 +263,7 @@ void CollapseView::measure() {
   // A hidden view computes nothing.
   if (!isVisible()) return;
   measurements_.setMaxSequences(sequences_->currentData().toLongLong());
-  measurements_.measure(kind(), compares());
+  measurements_.measure(kind(), compares(), site());
   measurements_.measureLayer(site(), workspace().selection().layer);
   measurements_.measureVerdicts(site());
   draw();
@@ -277,16 +280,21 @@ void CollapseView::drawCurves() {
   panes().setStyle(figureStyle());
   FigureOrMessage figure_or_message =
       collapseCurves(measurements_, workspace(), site(), measureName(), compares(), base);
+  const QStringList problems = collapseProblems(measurements_, workspace(), kind());
   if (figure_or_message.message.isEmpty()) {
-    figure_or_message.message = measurements_.captures().empty()    ? u"No capture is open."_s
-                                : measurements_.isMeasuring(kind()) ? u"Measuring ..."_s
-                                                                    : u"Measuring failed."_s;
+    figure_or_message.message = measurements_.captures().empty()      ? u"No capture is open."_s
+                                : measurements_.isMeasuring(kind())   ? u"Measuring ..."_s
+                                : figure_or_message.nothing.isEmpty() ? problems.join(u'\n')
+                                                                      : figure_or_message.nothing;
   }
   const std::vector<std::int64_t> steps = this->steps();
   animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
   const int frame = animation_->frame();
   QString caption;
   if (figure_or_message.figure && !compares()) caption = markVerdicts(*figure_or_message.figure);
+  if (figure_or_message.figure && measurements_.isMeasuring(kind())) {
+    caption = u"The first sequences; the others are being measured"_s;
+  }
   if (frame > 0 && figure_or_message.figure) {
     const std::int64_t step = steps[static_cast<std::size_t>(frame) - 1];
     emphasiseStep(*figure_or_message.figure, step);
@@ -297,7 +305,7 @@ void CollapseView::drawCurves() {
   plot.linkAllPanels(workspace(), u"layer"_s, -base);
   const std::optional<int> layer = workspace().selection().layer;
   plot.markColumn(layer ? std::optional<double>(*layer + base) : std::nullopt, kBandWidth);
-  setNote(*problems_, collapseProblems(measurements_, workspace(), kind()));
+  setNote(*problems_, problems);
   Q_EMIT figureChanged();
 }
 

@@ -25,7 +25,7 @@ struct ExtremeSequence {
 /// Lists the sequences of lowest and highest entropy of a layer, of several captures.
 class ExtremesModel : public TableModel<ExtremeSequence> {
  public:
-  enum Column { kModel, kEnd, kEntropy, kSequence, kText, kColumns };
+  enum Column { kModel, kEnd, kEntropy, kOfMaximum, kSequence, kText, kColumns };
 
   ExtremesModel();
 };

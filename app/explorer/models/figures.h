@@ -13,18 +13,19 @@ namespace lime::explorer {
 struct FigureOrMessage {
   std::optional<Figure> figure = {};
   QString message = {};  ///< why it cannot be drawn; empty with a figure or nothing to show
+  QString nothing = {};  ///< why there is nothing to show; empty if there are no results
 };
 
 /// Draws `sources` with make_figure(), and returns every Error that it throws as the message. No
 /// sources, or sources with nothing to show (NothingToShow), give neither figure nor message: the
-/// view knows whether they are still being measured.
+/// view knows whether they are still being measured, and shows `nothing` if they are not.
 inline FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
                                        const FigureOptions& options) {
   if (sources.empty()) return {};
   try {
     return {.figure = make_figure(sources, options)};
-  } catch (const NothingToShow&) {
-    return {};
+  } catch (const NothingToShow& nothing) {
+    return {.nothing = toQString(nothing)};
   } catch (const Error& error) {
     return {.message = toQString(error)};
   }

@@ -125,8 +125,14 @@ void JobRunner::work(JobId id, const std::shared_ptr<Job>& job,
       last->store(now.count());
       post([this, id, progress] { progressed(id, progress); });
     };
+    const auto deliver_part = [this, id, post](std::function<void()> part) {
+      post([this, id, part = std::move(part)] {
+        const std::shared_ptr<Job> own = jobOf(id);
+        if (own && !own->stop.stop_requested() && !own->owner.isNull()) part();
+      });
+    };
     try {
-      deliver = function(JobContext{on_progress, stop});
+      deliver = function(JobContext{on_progress, stop, deliver_part});
     } catch (const Interrupted&) {
       // A stop was requested.
     } catch (const std::bad_alloc&) {

@@ -40,6 +40,9 @@ struct JobSpec {
 struct JobContext {
   ProgressFn on_progress;
   std::stop_token stop;
+  /// Runs a function on the GUI thread, to show a first part of the result. It is dropped where the
+  /// result would be: if the job was cancelled, is outdated, or its owner is gone.
+  std::function<void(std::function<void()>)> deliver;
 };
 
 /// A job as the list shows it.
@@ -148,9 +151,9 @@ class JobRunner : public QObject {
 
 /// A value that a job computes, or the reason why there is none.
 template <typename Result> struct Answer {
-  JobId job = 0;  ///< 0: no job is running
-  std::optional<Result> result{};
-  QString problem{};  ///< why there is no result
+  JobId job = 0;                   ///< 0: no job is running
+  std::optional<Result> result{};  ///< while a job is running: what it has published
+  QString problem{};               ///< why there is no result
 };
 
 /// Returns the path of a program of the toolkit, beside the explorer or in the search path; its
@@ -174,6 +177,9 @@ class JobCacheSignals : public QObject {
 template <typename Key, typename Result> class JobCache : public JobCacheSignals {
  public:
   using Work = std::function<Result(const JobContext&)>;
+  /// Work that publishes parts of its result on the way, each a Result of its own.
+  using WorkInParts =
+      std::function<Result(const JobContext&, const std::function<void(Result)>& publish)>;
 
   explicit JobCache(JobRunner& jobs) : jobs_(jobs) {
     connect(&jobs, &JobRunner::jobRemoved, this, [this](JobId id) { onJobRemoved(id); });
@@ -187,6 +193,16 @@ template <typename Key, typename Result> class JobCache : public JobCacheSignals
         this, std::move(spec), std::move(work),
         [this, key](Result result) { finish(key, {.result = std::move(result)}); },
         [this, key](const QString& error) { finish(key, {.problem = error}); });
+  }
+
+  /// Starts `work` likewise. Until it is done, the answer is what it published last.
+  void requestInParts(const Key& key, JobSpec spec, WorkInParts work) {
+    request(key, std::move(spec), [this, key, work = std::move(work)](const JobContext& context) {
+      return work(context, [&](Result part) {
+        const auto shared = std::make_shared<Result>(std::move(part));
+        context.deliver([this, key, shared] { publish(key, std::move(*shared)); });
+      });
+    });
   }
 
   /// Returns the answer for `key`, an empty one if it was never requested.
@@ -235,6 +251,12 @@ template <typename Key, typename Result> class JobCache : public JobCacheSignals
     Answer<Result>* const found = find(key);
     if (found == nullptr) return;
     *found = std::move(answer);
+    Q_EMIT changed();
+  }
+  void publish(const Key& key, Result part) {
+    Answer<Result>* const found = find(key);
+    if (found == nullptr || found->job == 0) return;
+    found->result = std::move(part);
     Q_EMIT changed();
   }
   /// A job that has ended and is still registered was cancelled: its result would have removed it.

@@ -8,6 +8,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/separability/layer_probes.h"
 #include "analysis/separability/separability_analysis.h"
+#include "explorer/models/unhashed.h"
 #include "store/capture_reader.h"
 
 namespace lime::explorer {
@@ -272,8 +273,8 @@ void ProbeMeasurements::measure(ProbeQuestion question) {
                        .key = u"probes/%1/%2"_s.arg(name).arg(source.document),
                        .lane = JobLane::kLong},
                       [question, set, run](const JobContext& context) {
-                        return compute(preparedProbes(question, set, run), run, context.on_progress,
-                                       context.stop)
+                        return compute(unhashed(preparedProbes(question, set, run)), run,
+                                       context.on_progress, context.stop)
                             .table();
                       });
   }

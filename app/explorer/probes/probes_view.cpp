@@ -255,14 +255,18 @@ void ProbesView::draw() {
   drawCurves();
   drawTasks();
   markLayer();
-  QStringList problems;
-  for (const ProbeSource& probe_source : sources_) {
-    const QString& problem = measurements_.answer(probe_source, question()).problem;
-    if (!problem.isEmpty()) problems << u"%1: %2"_s.arg(probe_source.label, problem);
-  }
-  setNote(*problems_, problems);
+  setNote(*problems_, problems());
   rememberState();
   Q_EMIT figureChanged();
+}
+
+QStringList ProbesView::problems() const {
+  QStringList lines;
+  for (const ProbeSource& probe_source : sources_) {
+    const QString& problem = measurements_.answer(probe_source, question()).problem;
+    if (!problem.isEmpty()) lines << u"%1: %2"_s.arg(probe_source.label, problem);
+  }
+  return lines;
 }
 
 void ProbesView::drawCurves() {
@@ -273,7 +277,8 @@ void ProbesView::drawCurves() {
   if (figure_or_message.message.isEmpty()) {
     figure_or_message.message = sources_.empty() ? (of_pairs ? kNoPairs : kNoWords)
                                 : measurements_.isMeasuring(question()) ? kFitting
-                                                                        : u"Probing failed."_s;
+                                : figure_or_message.nothing.isEmpty()   ? problems().join(u'\n')
+                                                                        : figure_or_message.nothing;
   }
   if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace());
   curves_->show(std::move(figure_or_message.figure), figure_or_message.message,

@@ -45,6 +45,7 @@ class ProbesView : public View {
   void measure();
   void showWanted();
   void draw();
+  QStringList problems() const;
   void drawCurves();
   void drawTasks();
   void drawDetail();

@@ -5,6 +5,7 @@
 #include "analysis/tokens/tokens_analysis.h"
 #include "checkpoint/tokenizer.h"
 #include "explorer/models/sentence_reader.h"
+#include "explorer/models/unhashed.h"
 #include "explorer/models/workspace.h"
 #include "viz/recipes/attention_figures.h"
 
@@ -32,6 +33,55 @@ bool haveSameTokens(const CaptureReader& a, const CaptureReader& b, std::int64_t
   return idsOf(a) == idsOf(b);
 }
 
+/// Layers whose contributions to the entropy are computed side by side.
+constexpr std::size_t kLayersAtOnce = 4;
+
+/// Returns the layers of the request's site in the order in which they are measured: the first one
+/// alone, then those around it in groups, each ascending.
+std::vector<std::vector<int>> layersInTurn(const SequenceRequest& request) {
+  std::vector<int> layers = request.capture->layers(request.site);
+  const int first = request.first_layer.value_or(layers.back());
+  std::ranges::stable_sort(layers, {}, [&](int layer) { return std::abs(layer - first); });
+  std::vector<std::vector<int>> groups = {{layers.front()}};
+  for (std::size_t i = 1; i < layers.size(); ++i) {
+    if (i % kLayersAtOnce == 1) groups.emplace_back();
+    groups.back().push_back(layers[i]);
+  }
+  for (std::vector<int>& group : groups) std::ranges::sort(group);
+  return groups;
+}
+
+/// Adds the texts of the tokens, and the checkpoint whose tokenizer decodes them.
+void setTexts(const SequenceRequest& request, SequenceTokens& tokens) {
+  const auto [folder, tokenizer] = findTokenizer(*request.capture, request.checkpoints);
+  tokens.checkpoint = folder;
+  const SentenceReader reader(request.capture, tokenizer);
+  const auto at = static_cast<std::size_t>(request.sequence);
+  const std::vector<std::int64_t>& offsets = request.capture->offsets();
+  for (std::int64_t row = offsets[at]; row < offsets[at + 1]; ++row) {
+    tokens.texts.push_back(
+        reader.tokenText(request.capture->rows().token[static_cast<std::size_t>(row)]));
+  }
+  for (std::size_t r = 0; tokenizer && r < tokens.results.rows.size(); ++r) {
+    tokens.results.rows[r].set(col::kText, tokens.texts[r % tokens.texts.size()].toStdString());
+  }
+}
+
+/// Replaces the rows of some layers, which are in the same order; they keep their texts.
+void replaceRows(SequenceTokens& tokens, const std::vector<ResultRow>& rows) {
+  const auto placeOf = [](const ResultRow& row) {
+    return std::pair(row.integer(col::kLayer), row.integer(col::kPosition));
+  };
+  auto next = rows.begin();
+  for (ResultRow& row : tokens.results.rows) {
+    if (next == rows.end()) return;
+    if (placeOf(row) != placeOf(*next)) continue;
+    const std::string text = row.text(col::kText);
+    row = *next++;
+    if (!text.empty()) row.set(col::kText, text);
+  }
+}
+
 }  // namespace
 
 const std::vector<TokenMeasureName>& tokenMeasures() {
@@ -47,28 +97,27 @@ const std::vector<TokenMeasureName>& tokenMeasures() {
   return measures;
 }
 
-SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn& on_progress,
-                               std::stop_token stop) {
+SequenceTokens measureSequence(const SequenceRequest& request, const JobContext& context,
+                               const std::function<void(SequenceTokens)>& publish) {
   TokensOptions options;
   options.captures.captures = {request.capture->path()};
   options.captures.label = {request.label};
   options.captures.site = {request.site};
   options.sequence = request.sequence;
+  options.no_entropy = true;
   RunOptions run;
   run.threads = request.threads;
   SequenceTokens tokens;
-  tokens.results = compute(prepare_tokens(options, run), run, on_progress, stop).table();
-  const auto [folder, tokenizer] = findTokenizer(*request.capture, request.checkpoints);
-  tokens.checkpoint = folder;
-  const SentenceReader reader(request.capture, tokenizer);
-  const auto at = static_cast<std::size_t>(request.sequence);
-  const std::vector<std::int64_t>& offsets = request.capture->offsets();
-  for (std::int64_t row = offsets[at]; row < offsets[at + 1]; ++row) {
-    tokens.texts.push_back(
-        reader.tokenText(request.capture->rows().token[static_cast<std::size_t>(row)]));
-  }
-  for (std::size_t r = 0; tokenizer && r < tokens.results.rows.size(); ++r) {
-    tokens.results.rows[r].set(col::kText, tokens.texts[r % tokens.texts.size()].toStdString());
+  tokens.results = compute(unhashed(prepare_tokens(options, run)), run, {}, context.stop).table();
+  setTexts(request, tokens);
+  options.no_entropy = false;
+  const std::vector<std::vector<int>> groups = layersInTurn(request);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (publish) publish(tokens);
+    context.on_progress({static_cast<std::int64_t>(i), std::ssize(groups), ""});
+    options.captures.layer = LayerSelection::parse(layers_to_string(groups[i]));
+    AnalysisResult result = compute(unhashed(prepare_tokens(options, run)), run, {}, context.stop);
+    replaceRows(tokens, result.results.rows);
   }
   return tokens;
 }
@@ -183,8 +232,9 @@ TextMeasurements::TextMeasurements(Workspace& workspace, JobRunner& jobs,
 }
 
 void TextMeasurements::measure(const Document* document, const std::string& site,
-                               std::int64_t sequence) {
+                               std::int64_t sequence, std::optional<int> first_layer) {
   documents_.clear();
+  first_layer_ = first_layer;
   site_ = site;
   sequence_ = sequence;
   if (document != nullptr && document->capture && sequence < document->capture->num_sequences()) {
@@ -220,15 +270,16 @@ void TextMeasurements::start() {
                                   .site = site_,
                                   .sequence = sequence_,
                                   .threads = preferences_.threads,
-                                  .checkpoints = workspace_.openInputs().checkpoints};
+                                  .checkpoints = workspace_.openInputs().checkpoints,
+                                  .first_layer = first_layer_};
     const std::vector<std::int64_t>& offsets = document.capture->offsets();
-    tokens_.request(
+    tokens_.requestInParts(
         {document.capture, site_, sequence_},
         {.title = u"Tokens of sequence %1 of %2"_s.arg(sequence_).arg(document.label),
          .key = u"text/%1"_s.arg(id),
          .lane = offsets[at + 1] - offsets[at] <= kQuickTokens ? JobLane::kQuick : JobLane::kLong},
-        [request](const JobContext& context) {
-          return measureSequence(request, context.on_progress, context.stop);
+        [request](const JobContext& context, const auto& publish) {
+          return measureSequence(request, context, publish);
         });
   }
 }

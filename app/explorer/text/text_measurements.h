@@ -35,11 +35,15 @@ struct SequenceRequest {
   std::int64_t sequence = 0;
   int threads = 0;
   std::vector<std::filesystem::path> checkpoints;  ///< open ones
+  std::optional<int> first_layer = std::nullopt;   ///< that is measured first; unset: the last one
 };
 
-/// Measures the tokens of a sequence in all layers. Runs in a job. @throws as prepare_tokens()
-SequenceTokens measureSequence(const SequenceRequest& request, const ProgressFn& on_progress,
-                               std::stop_token stop);
+/// Measures the tokens of a sequence in all layers. Runs in a job.
+/// @param publish  gets what is known on the way, soon all but the contributions to the entropy;
+///                 these come layer by layer, from `first_layer` to both sides. May be empty.
+/// @throws as prepare_tokens()
+SequenceTokens measureSequence(const SequenceRequest& request, const JobContext& context,
+                               const std::function<void(SequenceTokens)>& publish = {});
 
 /// Returns the values of one layer, a number per token; nothing where the layer is missing.
 std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
@@ -105,7 +109,9 @@ class TextMeasurements : public QObject {
 
   /// Measures a sequence in `document`, and in every other open capture with the same tokens there.
   /// @param document  null: nothing is measured
-  void measure(const Document* document, const std::string& site, std::int64_t sequence);
+  /// @param first_layer  the layer on display
+  void measure(const Document* document, const std::string& site, std::int64_t sequence,
+               std::optional<int> first_layer);
   /// Returns the captures that the sequence is measured in, the requested one first.
   const std::vector<int>& documents() const { return documents_; }
   const Answer<SequenceTokens>& tokens(int document) const;
@@ -138,6 +144,7 @@ class TextMeasurements : public QObject {
   const Preferences& preferences_;
   std::string site_;
   std::int64_t sequence_ = 0;
+  std::optional<int> first_layer_;
   std::vector<int> documents_;
   JobCache<TokensKey, SequenceTokens> tokens_;
   std::optional<AttentionKey> attention_key_;

@@ -245,8 +245,9 @@ void TokenMap::draw(Content content, const QString& message) {
   options.mixed_texts = true;
   options.measure = {content_.measure};
   FigureOrMessage figure_or_message = figureOrMessage(sources, options);
-  show(std::move(figure_or_message.figure),
-       figure_or_message.message.isEmpty() ? message : figure_or_message.message,
+  const QString& problem = figure_or_message.message;
+  const QString& reason = message.isEmpty() ? figure_or_message.nothing : message;
+  show(std::move(figure_or_message.figure), problem.isEmpty() ? reason : problem,
        u"%1 of each token in each layer, sequence %2"_s.arg(content_.title).arg(content_.sequence));
   plot().linkAllPanels(workspace_, u"token"_s);
 }
@@ -267,20 +268,21 @@ void TokenMap::mark(std::optional<int> layer, int token) {
   plot().setMarks(std::move(marks));
 }
 
-std::vector<QColor> TokenMap::coloursOf(const std::vector<std::optional<double>>& values) const {
+std::vector<TextToken> TokenMap::coloured(const std::vector<std::optional<double>>& values) const {
   const Figure* const map = plot().figure();
   const auto [low, high] = map != nullptr ? colour_range_of(*map) : std::pair(0.0, 1.0);
   const HeatmapPalette palette =
       usual_palette(map != nullptr && std::get<HeatmapPanel>(map->panels.front().content).is_signed,
                     isDark(this->palette()));
-  std::vector<QColor> colours;
+  std::vector<TextToken> tokens;
   for (const std::optional<double>& value : values) {
-    QColor& colour = colours.emplace_back();
+    TextToken& token = tokens.emplace_back();
     if (!value) continue;
     const Colour own = heatmap_colour(palette, high > low ? (*value - low) / (high - low) : 0.5);
-    colour = QColor(own.red, own.green, own.blue);
+    token.ground = QColor(own.red, own.green, own.blue);
+    token.is_clipped = *value < low || *value > high;
   }
-  return colours;
+  return tokens;
 }
 
 QString TokenMap::describe(const FigureHit& hit) const {

@@ -5,6 +5,7 @@
 
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
+#include "explorer/text/token_text.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"
 
@@ -123,8 +124,9 @@ class TokenMap : public FigurePane {
   void draw(Content content, const QString& message);
   /// Marks a layer, and a token in it; -1: none.
   void mark(std::optional<int> layer, int token);
-  /// Returns the colours of values in the heatmap; invalid for an absent value.
-  std::vector<QColor> coloursOf(const std::vector<std::optional<double>>& values) const;
+  /// Returns tokens in the colours of their values in the heatmap, without texts; an absent value
+  /// has no colour.
+  std::vector<TextToken> coloured(const std::vector<std::optional<double>>& values) const;
   /// Returns the commands that draw the heatmap. @param checkpoint  of the tokenizer; empty: none
   QStringList commandLines(const QString& checkpoint, const QStringList& figure_options) const;
 

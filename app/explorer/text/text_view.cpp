@@ -4,6 +4,7 @@
 #include <QSlider>
 #include <cstdlib>
 
+#include "analysis/lens/lens_analysis.h"
 #include "explorer/text/text_panes.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/controls.h"
@@ -16,6 +17,9 @@ const QString kNoText = u"No capture of whole sequences is open."_s;
 const QString kNoPattern =
     u"This capture contains no attention patterns.\n\nCapture the text again with attention "
     u"patterns (Ctrl+T). They need one number per token, head and key."_s;
+const QString kNoLens =
+    u"This capture contains no logit lens.\n\nCapture the text again with the logit lens (Ctrl+T). "
+    u"It predicts the next token after each layer, and takes time if the vocabulary is large."_s;
 
 }  // namespace
 
@@ -251,8 +255,8 @@ void TextView::measure() {
   // A hidden view computes nothing.
   if (!isVisible()) return;
   const Document* const document = site_->count() == 0 ? nullptr : capture();
-  measurements_.measure(document, site(), sequence_);
   const std::optional<int> now = layer();
+  measurements_.measure(document, site(), sequence_, now);
   std::optional<TextMeasurements::AttentionKey> attention;
   if (showsAttention() && document != nullptr && now) {
     attention = TextMeasurements::AttentionKey{document->capture, sequence_, *now};
@@ -261,8 +265,12 @@ void TextView::measure() {
 }
 
 QString TextView::emptyMessage() const {
-  if (capture() == nullptr) return kNoText;
-  return measurements_.isMeasuring() ? u"Measuring ..."_s : u"Measuring failed."_s;
+  const Document* const document = capture();
+  if (document == nullptr) return kNoText;
+  const bool needs_lens = measureName().starts_with("lens");
+  if (needs_lens && !contains(document->capture->sites(), std::string(kLensSite))) return kNoLens;
+  if (measurements_.isMeasuring()) return u"Measuring ..."_s;
+  return measurements_.tokens(document->id).problem;
 }
 
 void TextView::draw() {
@@ -317,11 +325,9 @@ void TextView::drawText() {
   std::vector<TextToken> shown;
   const std::optional<int> now = layer();
   if (tokens() != nullptr && now) {
-    const std::vector<QColor> grounds =
-        map_->coloursOf(valuesOfLayer(*tokens(), measureName(), *now));
-    for (std::size_t i = 0; i < tokens()->texts.size(); ++i) {
-      shown.push_back({tokens()->texts[i], i < grounds.size() ? grounds[i] : QColor()});
-    }
+    shown = map_->coloured(valuesOfLayer(*tokens(), measureName(), *now));
+    shown.resize(tokens()->texts.size());
+    for (std::size_t i = 0; i < shown.size(); ++i) shown[i].text = tokens()->texts[i];
   }
   text_->setTokens(std::move(shown));
   text_->setCurrent(token());

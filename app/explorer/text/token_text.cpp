@@ -9,9 +9,11 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kEdge = 10;    // around the text, pixels
-constexpr int kBeside = 2;   // of a token's text
-constexpr int kLineGap = 2;  // above and below a token
+constexpr int kEdge = 10;                   // around the text, pixels
+constexpr int kBeside = 2;                  // of a token's text
+constexpr int kLineGap = 2;                 // above and below a token
+constexpr double kCorner = 6.0;             // side of the mark of a clipped value
+constexpr int kClippedRole = Qt::UserRole;  // whether a value is beyond the colour scale
 
 /// Draws a token on its colour, with a frame if it is current or under the pointer.
 class TokenDelegate : public QStyledItemDelegate {
@@ -37,6 +39,13 @@ class TokenDelegate : public QStyledItemDelegate {
       painter->setBrush(ground);
       painter->drawRoundedRect(place, kRound, kRound);
     }
+    if (index.data(kClippedRole).toBool()) {
+      const QPointF corner = QRectF(place).topRight();
+      painter->setPen(Qt::NoPen);
+      painter->setBrush(inkOn(ground));
+      painter->drawPolygon(
+          QPolygonF{corner, corner - QPointF(kCorner, 0.0), corner + QPointF(0.0, kCorner)});
+    }
     // Text on a translucent ground has the colour of text without one.
     const bool is_opaque = ground.isValid() && ground.alpha() == 255;
     painter->setPen(is_opaque ? inkOn(ground) : option.palette.color(QPalette::Text));
@@ -61,6 +70,7 @@ TokenText::TokenText(const QString& accessible_name)
                .text = [](const TextToken& token) { return token.text; },
                .further = [](const TextToken& token, int role) -> QVariant {
                  if (role == Qt::BackgroundRole) return token.ground;
+                 if (role == kClippedRole) return token.is_clipped;
                  const bool describes =
                      role == Qt::ToolTipRole || role == Qt::AccessibleDescriptionRole;
                  return describes ? QVariant(token.description) : QVariant();

@@ -10,8 +10,9 @@ namespace lime::explorer {
 
 struct TextToken {
   QString text;
-  QColor ground{};        ///< invalid: none
-  QString description{};  ///< tool tip; empty: none
+  QColor ground{};          ///< invalid: none
+  QString description{};    ///< tool tip; empty: none
+  bool is_clipped = false;  ///< its value is beyond the colour scale: marked at a corner
 };
 
 /// Shows a text as its tokens, each on a background of its own colour. Arrow keys move from token

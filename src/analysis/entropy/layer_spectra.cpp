@@ -80,13 +80,18 @@ std::string text_of(const CaptureReader& capture, std::int64_t sequence) {
   return fmt::format("ids {}", fmt::join(ids, " "));
 }
 
+/// Maximum of the entropy of a sequence, nats; 0 for one of a single token or none.
+double ceiling(std::int64_t tokens, std::int64_t dim) {
+  return std::log(static_cast<double>(std::max<std::int64_t>(1, std::min(tokens, dim))));
+}
+
 SequenceSpectrum spectrum_of(const StandardizedLayer& layer, std::int64_t sequence,
                              double entropy) {
   MatrixF rows;
   layer.sequences.read(sequence, rows);
   return {.sequence = sequence,
           .entropy = entropy,
-          .ceiling = std::log(static_cast<double>(std::min<std::int64_t>(rows.rows(), layer.dim))),
+          .ceiling = ceiling(rows.rows(), layer.dim),
           .text = text_of(layer.capture, sequence),
           .spectrum = spectrum_of_sequence(layer, rows)};
 }
@@ -117,19 +122,31 @@ LayerSpectra layer_spectra(const CaptureReader& capture, const std::string& site
       .standardization = make_standardization(capture.statistics(site, layer)),
       .scale = {}};
   standardized.scale = standardized.standardization.divisor.cwiseInverse();
-  std::vector<std::int64_t> order(entropies.size());
-  std::iota(order.begin(), order.end(), 0);
   const auto entropy_of = [&](std::int64_t sequence) {
     return entropies[static_cast<std::size_t>(sequence)];
   };
-  std::ranges::stable_sort(order, {}, entropy_of);
+  const auto ceiling_of = [&](std::int64_t sequence) {
+    return ceiling(num_tokens(capture, sequence), standardized.dim);
+  };
+  std::vector<std::int64_t> order;
+  for (std::int64_t sequence = 0; sequence < std::ssize(entropies); ++sequence) {
+    if (ceiling_of(sequence) > 0.0) order.push_back(sequence);
+  }
+  // By the fraction of their maximum, or the shortest would be the lowest.
+  std::ranges::stable_sort(order, {}, [&](std::int64_t sequence) {
+    return entropy_of(sequence) / ceiling_of(sequence);
+  });
   LayerSpectra spectra;
   spectra.spectrum = spectrum_of_rows(standardized, on_progress, stop);
-  const std::size_t shown = std::min(order.size(), static_cast<std::size_t>(extremes));
-  for (std::size_t i = 0; i < shown; ++i) {
-    const std::int64_t low = order[i];
+  // No sequence is among both.
+  const std::size_t num_lowest =
+      std::min((order.size() + 1) / 2, static_cast<std::size_t>(extremes));
+  const std::size_t num_highest = std::min(order.size() / 2, static_cast<std::size_t>(extremes));
+  for (std::size_t i = 0; i < num_lowest; ++i) {
+    spectra.lowest.push_back(spectrum_of(standardized, order[i], entropy_of(order[i])));
+  }
+  for (std::size_t i = 0; i < num_highest; ++i) {
     const std::int64_t high = order[order.size() - 1 - i];
-    spectra.lowest.push_back(spectrum_of(standardized, low, entropy_of(low)));
     spectra.highest.push_back(spectrum_of(standardized, high, entropy_of(high)));
   }
   return spectra;

@@ -20,8 +20,8 @@ struct LayerSpectra {
   /// Eigenvalues of the covariance of all rows, standardised as the preset lime-code does, over
   /// their sum; descending, those above 0 but for rounding.
   std::vector<double> spectrum;
-  std::vector<SequenceSpectrum> lowest;   ///< the lowest entropy first
-  std::vector<SequenceSpectrum> highest;  ///< the highest entropy first
+  std::vector<SequenceSpectrum> lowest;   ///< the lowest fraction of the maximum first
+  std::vector<SequenceSpectrum> highest;  ///< the highest first; none that is among the lowest
 };
 
 /// Returns the entropy of each sequence in one layer; empty if the layer was not measured.

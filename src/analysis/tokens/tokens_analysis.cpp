@@ -54,11 +54,14 @@ UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
   const std::int64_t sequence = shared.options.sequence;
   const CaptureReader& capture = shared.captures[place.capture].reader;
   const MatrixF rows = capture.read_sequence(place.site, place.layer, sequence);
-  const MatrixD z =
-      standardize(rows, make_standardization(capture.statistics(place.site, place.layer)));
   const TokenProfile profile = token_profile(rows);
-  const TokenContributions entropy =
-      token_contributions(z, shared.options.alpha, context.pool, context.stop);
+  VectorD contributions;
+  if (!shared.options.no_entropy) {
+    const MatrixD z =
+        standardize(rows, make_standardization(capture.statistics(place.site, place.layer)));
+    contributions =
+        token_contributions(z, shared.options.alpha, context.pool, context.stop).contributions;
+  }
   const MatrixF lens = read_lens(capture, place.layer, sequence);
   UnitResult result;
   const std::int64_t first = capture.offsets()[static_cast<std::size_t>(sequence)];
@@ -75,7 +78,7 @@ UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
     } else {
       row.set(col::kNextCosine, nullptr);
     }
-    row.set(col::kEntropyContribution, entropy.contributions(t));
+    if (!shared.options.no_entropy) row.set(col::kEntropyContribution, contributions(t));
     set_lens(lens, t, row);
     result.rows.push_back(std::move(row));
   }
@@ -84,11 +87,14 @@ UnitResult measure_tokens(const TokensShared& shared, const LayerPlace& place,
 
 void fill_report(Report& report, const TokensShared& shared) {
   report.notes = {
-      fmt::format("tokens of sequence {}: norm, norm / median, cosine with the next token,",
-                  shared.options.sequence),
-      fmt::format("and contribution to the entropy of order {}: its decrease if the token is "
-                  "omitted (nats)",
-                  shared.options.alpha)};
+      fmt::format("tokens of sequence {}: norm, norm / median, cosine with the next token{}",
+                  shared.options.sequence, shared.options.no_entropy ? "" : ",")};
+  if (!shared.options.no_entropy) {
+    report.notes.push_back(
+        fmt::format("and contribution to the entropy of order {}: its decrease if the token is "
+                    "omitted (nats)",
+                    shared.options.alpha));
+  }
   report.columns = {table_column(col::kLabel),
                     table_column(col::kSite),
                     table_column(col::kLayer),
@@ -115,6 +121,8 @@ void TokensOptions::describe(OptionList& list) {
   captures.describe(list);
   list.add("sequence", sequence, "index of the sequence in the captures, >= 0");
   list.add("alpha", alpha, "order of the entropy, > 0; inf is allowed");
+  list.add("no_entropy", no_entropy,
+           "omit the contributions to the entropy, which take most of the time");
   list.add("checkpoint", checkpoint,
            "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
 }

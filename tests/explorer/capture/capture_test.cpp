@@ -122,6 +122,24 @@ TEST_F(CaptureTest, SeveralCheckpointsWriteAFileEach) {
             (std::vector<std::string>{"values", "routed_values", "hidden"}));
 }
 
+TEST_F(CaptureTest, ABoxCapturesTheLogitLensThatTheTextViewShows) {
+  CaptureRun run(jobs_);
+  CaptureDialog dialog(run, request({checkpointFolder()}));
+  auto& box = *dialog.findChild<QCheckBox*>(u"logit_lens"_s);
+  EXPECT_FALSE(box.isChecked()) << "it takes time if the vocabulary is large";
+  box.setChecked(true);
+  dialog.accept();
+  EXPECT_EQ(dialog.problem().toStdString(), "");
+  ASSERT_TRUE(waitUntil([&] { return jobs_.isIdle() && !run.isRunning(); }));
+  MainWindow window;
+  window.show();
+  openIn(window, {at("text.h5")});
+  window.showView("text");
+  window.setStates({{"text", {{"measure", "lens_probability"}}}});
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_TRUE(window.currentView()->figure());
+}
+
 TEST_F(CaptureTest, SaysInOneLineWhatIsWrong) {
   CaptureRun run(jobs_);
   const QString model = checkpointFolder();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
+#include <QThread>
 #include <atomic>
 #include <stdexcept>
 
@@ -70,6 +71,39 @@ TEST_F(JobCacheTest, DroppedKeysAreCancelledAndComputedAgainOnRequest) {
   request(3);
   ASSERT_NO_FATAL_FAILURE(finish());
   EXPECT_EQ(cache_.at(3).result, 30);
+}
+
+TEST_F(JobCacheTest, ShowsWhatAJobPublishesUntilItIsDone) {
+  std::atomic<bool> may_end = false;
+  cache_.requestInParts(3, {.title = QStringLiteral("job")},
+                        [&](const JobContext&, const std::function<void(int)>& publish) {
+                          publish(1);
+                          publish(2);
+                          while (!may_end) QThread::msleep(1);
+                          return 30;
+                        });
+  ASSERT_TRUE(waitUntil([this] { return cache_.at(3).result == 2; }));
+  EXPECT_TRUE(cache_.isBusy());
+  may_end = true;
+  ASSERT_NO_FATAL_FAILURE(finish());
+  EXPECT_EQ(cache_.at(3).result, 30);
+}
+
+TEST_F(JobCacheTest, WhatADroppedJobPublishesIsDropped) {
+  std::atomic<bool> may_publish = false;
+  QSignalSpy changed(&cache_, &JobCacheSignals::changed);
+  cache_.requestInParts(3, {.title = QStringLiteral("job")},
+                        [&](const JobContext&, const std::function<void(int)>& publish) {
+                          while (!may_publish) QThread::msleep(1);
+                          publish(1);
+                          return 30;
+                        });
+  cache_.clear();
+  ASSERT_EQ(changed.count(), 1);
+  may_publish = true;
+  ASSERT_NO_FATAL_FAILURE(finish());
+  EXPECT_EQ(changed.count(), 1);
+  EXPECT_FALSE(cache_.at(3).result);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <QUndoStack>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "analysis/write_capture.h"
@@ -351,6 +352,63 @@ TEST_F(TextViewTest, APlainTransformerHasNoRoutedAttention) {
   ASSERT_NO_FATAL_FAILURE(showAttention());
   EXPECT_NE(pattern().figure(), nullptr);
   EXPECT_EQ(routed().figure(), nullptr);
+}
+
+TEST_F(TextViewTest, WithoutALogitLensItsColoursSayHowToCaptureOne) {
+  ASSERT_NO_FATAL_FAILURE(openAndWait({captureFile()}));
+  for (const char* const measure : {"lens_probability", "lens_rank", "lens_kl"}) {
+    box("Colour").setCurrentIndex(box("Colour").findData(measure));
+    Q_EMIT box("Colour").activated(box("Colour").currentIndex());
+    ASSERT_NO_FATAL_FAILURE(settle());
+    EXPECT_EQ(map().figure(), nullptr);
+    EXPECT_TRUE(map().message().contains("Capture the text again with the logit lens"))
+        << map().message().toStdString();
+  }
+}
+
+TEST_F(TextViewTest, OneMassiveTokenLeavesTheOthersTheirColours) {
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.lengths = {40};
+  MatrixF rows = lime::testing::random_matrix(40, 6, 3);
+  rows.row(0) *= 1000.0F;
+  capture.activations = {{"hidden", 0, rows}};
+  lime::testing::write_capture(folder_ / "massive.h5", capture);
+  ASSERT_NO_FATAL_FAILURE(openAndWait({toQString(folder_ / "massive.h5")}));
+  box("Colour").setCurrentIndex(box("Colour").findData("norm"));
+  Q_EMIT box("Colour").activated(box("Colour").currentIndex());
+  ASSERT_NO_FATAL_FAILURE(settle());
+  const std::vector<TextToken>& tokens = text().tokens();
+  ASSERT_EQ(tokens.size(), 40U);
+  EXPECT_TRUE(tokens[0].is_clipped);
+  EXPECT_LE(std::ranges::count(tokens, true, &TextToken::is_clipped), 2);
+  std::set<QRgb> colours;
+  for (const TextToken& token : tokens) colours.insert(token.ground.rgb());
+  EXPECT_GT(colours.size(), 30U) << "one colour for all but the massive token";
+  EXPECT_TRUE(map().figure()->note.find("marked at a corner") != std::string::npos);
+}
+
+TEST_F(TextViewTest, TheShownLayerIsMeasuredFirst) {
+  const auto capture = std::make_shared<const CaptureReader>(toPath(captureFile()));
+  SequenceRequest request;
+  request.capture = capture;
+  request.label = "run";
+  request.site = "hidden";
+  request.sequence = 1;
+  request.first_layer = 0;
+  const JobContext context{[](const Progress&) {}, {}, {}};
+  std::vector<SequenceTokens> parts;
+  const SequenceTokens all = measureSequence(
+      request, context, [&](SequenceTokens part) { parts.push_back(std::move(part)); });
+  ASSERT_EQ(parts.size(), 2U);
+  const auto numKnown = [](const SequenceTokens& tokens, int layer) {
+    const auto values = valuesOfLayer(tokens, "entropy_contribution", layer);
+    return std::ranges::count_if(values, [](const auto& value) { return value.has_value(); });
+  };
+  EXPECT_EQ(valuesOfLayer(parts[0], "norm", 1), valuesOfLayer(all, "norm", 1));
+  EXPECT_EQ(numKnown(parts[0], 0), 0);
+  EXPECT_EQ(numKnown(parts[1], 0), 8) << "the layer on display";
+  EXPECT_EQ(numKnown(parts[1], 1), 0);
+  EXPECT_EQ(numKnown(all, 1), 8);
 }
 
 TEST_F(TextViewTest, ACancelledJobSaysHowToGoOn) {
