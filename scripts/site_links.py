@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hook of mkdocs.yml: links of pages to files outside docs/ become copies of these files in the site.
 
-Also adds a page with the functions and classes of the Python package, from their docstrings.
+Also adds a page with the functions and classes of the Python package, from their docstrings, and one that leads to
+the pages of the C++ headers, which Doxygen writes to cpp/.
 """
 
 import pathlib
@@ -11,6 +12,15 @@ import re
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+CPP_API = """# C++ API
+
+The headers of `lime::core`, `lime::checkpoint`, `lime::store`, `lime::metrics` and `lime::analysis`:
+
+- <a href="cpp/namespacelime.html">Namespace `lime`</a>: all classes and functions
+- <a href="cpp/files.html">Headers by folder</a>, with their sources
+
+Guide: [installation](install.md#cmake-project), [architecture](architecture.md).
+"""
 LINK = re.compile(r"\]\((\.\./[\w./-]+)(#[\w-]+)?\)")
 
 
@@ -37,6 +47,7 @@ def on_files(files, config):
         if not name.startswith("_") and name != "RunningStatistics":  # compiled, has no source in Python
             api += f"\n::: lime_toolkit.{name}\n"
     files.append(File.generated(config, "python_api.md", content=api))
+    files.append(File.generated(config, "cpp_api.md", content=CPP_API))
     return files
 
 

@@ -10,7 +10,7 @@ namespace lime {
 
 /// Returns a booktabs table; measured cells are value and spread, `$3.142 \pm 0.015$`, and each
 /// block has its heading between rules. `notes`, those of the table and its title are comments
-/// above it. Requires only \usepackage{booktabs}.
+/// above it. Requires only the LaTeX package booktabs.
 std::string table_to_latex(const Table& table, const std::vector<std::string>& notes = {});
 
 /// Returns `text` on one line, with commands in place of the characters that LaTeX interprets.
