@@ -3,11 +3,22 @@
 # programs for each level of processors and packs them together.
 set(CPACK_PACKAGE_NAME lime)
 set(CPACK_PACKAGE_VENDOR "The LIMe toolkit contributors")
-# Who builds a package is its maintainer, by Debian's environment variables.
-set(CPACK_PACKAGE_CONTACT "The LIMe toolkit contributors <root@localhost>")
-if(DEFINED ENV{DEBEMAIL})
-  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+# Who builds a package is its maintainer: by Debian's environment variables, else as git knows them.
+foreach(part NAME EMAIL)
+  string(TOLOWER ${part} key)
+  string(REPLACE NAME FULLNAME variable DEB${part})
+  execute_process(COMMAND git config user.${key} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE maintainer_${part} OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(DEFINED ENV{${variable}})
+    set(maintainer_${part} "$ENV{${variable}}")
+  endif()
+endforeach()
+if(NOT maintainer_EMAIL)
+  set(maintainer_NAME "The LIMe toolkit contributors")
+  set(maintainer_EMAIL "root@localhost")
+  message(STATUS "The maintainer of Debian packages is unknown; set DEBFULLNAME and DEBEMAIL")
 endif()
+set(CPACK_PACKAGE_CONTACT "${maintainer_NAME} <${maintainer_EMAIL}>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures representation collapse in transformers")
 set(CPACK_PACKAGE_INSTALL_DIRECTORY lime)
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
