@@ -14,6 +14,8 @@ runs in a folder of its own with a copy of them. The blocks of a page run in the
 - An HTML comment above a block states what it needs: <!-- check: real-model -->, gpu, cluster, long, install, or
   data. <!-- check-page: long --> does so for all blocks of a page. <!-- check: varies --> runs a block and compares
   nothing; <!-- check: fails --> expects an error.
+- The examples of --help run on small captures, as far as their files are among EXAMPLE_FILES; the others only need
+  options that exist.
 - Links to files and headings must exist. VERSION, CITATION.cff, README.md and CHANGELOG.md state one version.
 
 Numbers may differ by two units of their last digit; times, rates, memory and disk space are not compared.
@@ -295,6 +297,49 @@ def check_option_files():
         yield from (f"{file.relative_to(ROOT)}: {fault}" for fault in unknown_options("lime-train " + text))
 
 
+# The files of examples in --help, captures of this many of the expressions of the demo.
+EXAMPLE_LINES = 40
+EXAMPLE_FILES = {"capture.h5": "aet-lime", "llama.h5": "aet-llama", "lime.h5": "aet-lime"}
+# What an example may lack in these small captures. Any other error is a fault of the example.
+EXAMPLE_LACKS = re.compile(r"does not exist|has no classes|no minimal pairs|contains no |the rank of the covariance|"
+                           r"no such file|must be an object with 'event'")
+
+
+def examples_of_help():
+    """Yields a command of --help and its lines with examples."""
+    for program in PROGRAMS:
+        listed = re.search(r"^Commands:\n(.*?)\n\n", help_of((program,)), re.S | re.M)
+        commands = re.findall(r"^  ([a-z-]+) ", listed[1], re.M) if listed else []
+        for words in [(program,), *((program, command) for command in commands)]:
+            examples = help_of(words).partition("\nExamples:\n")[2]
+            yield " ".join(words), re.sub(r" *\\\n *", " ", examples).splitlines()
+
+
+def check_examples(count):
+    """Yields the faults of the examples in --help."""
+    with tempfile.TemporaryDirectory(prefix="check-docs-") as temporary:
+        folder = pathlib.Path(temporary)
+        sandbox(folder)
+        lines = (folder / "out/expressions.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / "lines.txt").write_text("".join(lines[:EXAMPLE_LINES]), encoding="utf-8")
+        for name, model in EXAMPLE_FILES.items():
+            subprocess.run([BIN / "lime-capture", "--checkpoint", f"data/{model}", "--lines", "lines.txt", "--sites",
+                            "values,routed_values,hidden,attn.hook_pattern,logit_lens", "-o", name, "--quiet"],
+                           cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        shutil.copy(folder / "out/words-lime.h5", folder / "words.h5")
+        shutil.copytree(folder / "out/words-lime.shards", folder / "words-lime.shards")
+        for command, examples in examples_of_help():
+            for example in (line.strip() for line in examples if line.strip().startswith("lime-")):
+                yield from (f"{command} --help: {fault}" for fault in unknown_options(example))
+                files = re.findall(r"[\w*./-]+\.(?:h5|jsonl?|csv|txt|npy)\b|\b[A-Z]{3,}\b", example.partition(" -o ")[0])
+                if not example.startswith("lime-metrics") or not all((folder / file).exists() for file in files):
+                    continue
+                count.run += 1
+                status, out, err = run_block(Block(0, "", example + " --quiet", [], 0), folder)
+                if status != 0 and not EXAMPLE_LACKS.search(err):
+                    yield f"{command} --help: '{example}': exit status {status}: {(err or out).strip().splitlines()[-1:]}"
+
+
 def check_page(page):
     text = page.read_text(encoding="utf-8")
     count = Count()
@@ -321,6 +366,8 @@ def main():
     total = Count()
     failed = bool(faults)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        of_examples = Count()
+        examples = pool.submit(lambda: [*check_examples(of_examples)]) if not arguments.pages else None
         for page, faults, count, seconds in pool.map(check_page, pages):
             for fault in faults:
                 print(fault)
@@ -329,6 +376,10 @@ def main():
                 setattr(total, field.name, getattr(total, field.name) + getattr(count, field.name))
             if arguments.times:
                 print(f"{seconds:6.1f} s  {page.relative_to(ROOT)}: {count.run} run, {count.compared} compared")
+    for fault in examples.result() if examples else []:
+        print(fault)
+        failed = True
+    total.run += of_examples.run
     print(f"check_docs: {len(pages)} pages, {total.run} blocks run, {total.compared} outputs compared, "
           f"options of {total.options} blocks checked")
     sys.exit(1 if failed else 0)
