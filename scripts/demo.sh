@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the dependencies, builds, and analyses the four checkpoints in data/. Generates arithmetic
+# Installs the dependencies, builds the programs that it runs, and analyses the four checkpoints in data/. Generates arithmetic
 # expressions, captures activations, compares the entropy of values and hidden states per layer, and
 # plots the figures of the paper. Then measures separability and minimal pairs on English sentences.
 # Writes to out/. A second run takes seconds.
@@ -34,8 +34,7 @@ echo
   --layer all --site values,hidden \
   -o "$out/entropy.json" -o "$out/entropy.csv" -o "$out/entropy.tex"
 
-# Everything else that this script and the explorer run.
-scripts/build.sh lime-explorer lime-figure lime-generate
+scripts/build.sh lime-figure  # not the explorer, which this script does not run
 
 echo
 echo "4. Plot the figures of these two checkpoints"
@@ -100,7 +99,8 @@ cat <<EOF
 
 The table is stored in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures in
 $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" prints how a figure was made.
-The same in LIMe Explorer ("Open the demo" on its start page opens all):
+The same in LIMe Explorer ("Open the demo" on its start page opens all); scripts/build.sh builds all programs:
+  scripts/build.sh lime-explorer
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
 Your own checkpoint in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5
