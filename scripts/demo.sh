@@ -103,6 +103,6 @@ The same in LIMe Explorer ("Open the demo" on its start page opens all); scripts
   scripts/build.sh lime-explorer
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
 Your own checkpoint in two commands:
-  $bin/lime-capture --checkpoint DIR --text FILE -o capture.h5
-  $bin/lime-metrics entropy capture.h5
+  $bin/lime-capture --checkpoint DIR --text FILE -o mine.h5
+  $bin/lime-metrics entropy mine.h5
 EOF
