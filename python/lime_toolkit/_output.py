@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import models
+from . import _lime_toolkit as _core
+from . import _shards, models
 from ._batches import Batch, Group
 from ._copies import Buffers
 from ._prefix import Prefix
@@ -37,10 +38,6 @@ class Output:
         total: int | None,
         share: tuple[int, int],
     ):
-        try:
-            from . import _shards
-        except ImportError as error:
-            raise ImportError("Recorder needs h5py; pip install lime-toolkit[record]") from error
         self.path = path
         self.buffers = Buffers()
         self.failure: BaseException | None = None
@@ -50,12 +47,11 @@ class Output:
         self._tokenizer = tokenizer
         self._prefix = prefix
         self._modules = modules
-        self._shards = _shards
         self._share = share
-        self._store = _shards.CaptureWriter(path)
-        self._plan = _shards.Plan(info, num_shards=None if total is None else -(-total // shard_sequences))
+        self._plan = _shards.Plan(info, num_shards=0 if total is None else -(-total // shard_sequences))
         self._manifest: Any = None
-        self._writer: Any = None
+        self._store: _shards.CaptureWriter | None = None
+        self._writer: _shards.ShardWriter | None = None
         self._done = 0
         self._next = 0
         self._recorded = 0
@@ -72,24 +68,23 @@ class Output:
         if not self.path.parent.is_dir():
             raise FileNotFoundError(f"record: the folder '{self.path.parent}' does not exist")
         if overwrite:
-            self._store.remove()
-        manifest = self._store.manifest()
+            _core.remove_capture(self.path)
+        manifest = _core.read_manifest(self.path)
         self._manifest = manifest
         if resume:
             if self.path.exists() and manifest is None:
                 raise FileExistsError(
                     f"record: '{self.path}' is one file without shards and cannot be resumed; use another name"
                 )
-        elif self.path.exists() or (manifest is not None and self._store.record(0) is not None):
+        elif self.path.exists() or (manifest is not None and self._record(0) is not None):
             what = "already exists" if self.path.exists() else "has finished shards of an earlier run"
             raise FileExistsError(
                 f"record: '{self.path}' {what}; use resume=True to continue, overwrite=True, or another name"
             )
         elif manifest is not None:
-            self._store.remove()
-        while self._done < self._limit() and self._is_finished(self._done):
-            record = self._store.record(self._done)
-            if self.total is None and record is not None and record["num_sequences"] < self.shard_sequences:
+            _core.remove_capture(self.path)
+        while self._done < self._limit() and (record := self._record(self._done)) is not None:
+            if self.total is None and record["num_sequences"] < self.shard_sequences:
                 raise FileExistsError(f"record: '{self.path}' is finished and cannot be resumed")
             self._done += 1
         self._next = self._first_missing(0)
@@ -169,14 +164,11 @@ class Output:
             try:
                 for batch in batches:
                     self._write(self._rows_of(batch))
-                if self._writer is not None:
-                    self._writer.flush()
-                for batch in batches:
                     batch.release(self.buffers)
             except BaseException as error:  # raised again by the next pass, or the end
                 self.failure = error
 
-    def _rows_of(self, batch: Batch) -> Any:
+    def _rows_of(self, batch: Batch) -> _shards.Rows:
         lengths, position, token, activations = batch.rows()
         columns = {name: batch.columns.get(name) for name in ("text", "label", "pair")}
         if columns["text"] is None:
@@ -184,32 +176,35 @@ class Output:
         sequences = {
             name: [-1] * batch.num_sequences if values is None else values for name, values in columns.items()
         }
-        return self._shards.Rows(position, token, lengths, sequences, activations)
+        return _shards.Rows(position, token, lengths, sequences, activations)
 
     def _decode(self, ids: np.ndarray) -> str:
         if self._tokenizer is None or (ids < 0).any():
             return ""
         return self._tokenizer.decode(ids.tolist())
 
-    def _write(self, rows: Any) -> None:
+    def _write(self, rows: _shards.Rows) -> None:
         first = 0
         while first < len(rows.lengths):
-            if self._writer is None:
-                self._begin_shard(rows)
-            end = min(len(rows.lengths), first + self._capacity(self._writer.shard) - self._writer.num_sequences)
-            self._writer.append(rows.cut(first, end))
+            writer = self._writer or self._begin_shard(rows)
+            end = min(len(rows.lengths), first + self._capacity(writer.shard) - writer.num_sequences)
+            writer.append(rows.cut(first, end))
             self._recorded += end - first
             first = end
-            if self._writer.num_sequences == self._capacity(self._writer.shard):
+            if writer.num_sequences == self._capacity(writer.shard):
                 self._end_shard()
 
     # Shards
 
     def _limit(self) -> int:
-        return 1 << 20 if self._plan.num_shards is None else self._plan.num_shards
+        return self._plan.num_shards or 1 << 20
 
     def _is_finished(self, shard: int) -> bool:
-        return self._store.record(shard) is not None
+        return self._record(shard) is not None
+
+    def _record(self, shard: int) -> Any:
+        """The record of a finished shard; None if it is missing or damaged."""
+        return _core.finished_shard(self.path, shard)
 
     def _first_missing(self, shard: int) -> int:
         """The first unfinished shard of this process from `shard` on."""
@@ -223,26 +218,27 @@ class Output:
         size = self.shard_sequences
         return size if self.total is None else min(size, self.total - shard * size)
 
-    def _begin_shard(self, rows: Any) -> None:
+    def _begin_shard(self, rows: _shards.Rows) -> _shards.ShardWriter:
         if self._next >= self._limit():
             raise ValueError(f"record: there are more sequences than the {self.total} of total= (or of this process)")
-        if not self._plan.datasets:
-            self._start(rows)
-        first = self._next * self.shard_sequences
-        self._writer = self._shards.ShardWriter(self._store.folder, self._next, first, self._plan)
+        store = self._store or self._start(rows)
+        self._writer = store.begin_shard(self._next, self._next * self.shard_sequences)
+        return self._writer
 
-    def _start(self, rows: Any) -> None:
+    def _start(self, rows: _shards.Rows) -> _shards.CaptureWriter:
         for (hook, _, layer, (site, _)), values in zip(self._modules, rows.activations):
             dim = values.shape[1]
             num_heads = models.num_heads(site, self._config, dim)
-            self._plan.datasets.append(self._shards.Dataset(site, layer, dim, hook, num_heads))
+            self._plan.datasets.append(_shards.Dataset(site, layer, dim, hook, num_heads))
         ids = [int(one) for one in rows.token[: min(16, rows.lengths[0])] if one >= 0]
         self._plan.info["first_ids"] = ids
         if self._tokenizer is not None:
             self._plan.info["first_tokens"] = [str(one) for one in self._tokenizer.convert_ids_to_tokens(ids)]
-        self._store.start(self._plan)
+        self._store = _shards.CaptureWriter(self.path, self._plan, self._share)
+        return self._store
 
     def _end_shard(self) -> None:
+        assert self._writer is not None
         if self.total is None:
             self._short += self.shard_sequences - self._writer.num_sequences  # of the last shard
         self._writer.finish()
@@ -260,15 +256,16 @@ class Output:
             else:
                 self._writer.abandon()
                 self._writer = None
-        if not self._plan.datasets and not self._restore_plan():
+        store = self._store or self._restored()
+        if store is None:
             if is_clean:
                 raise ValueError("record: nothing was recorded, because the model was not called")
             return
         limit = self._limit() if self.total is not None else self._next
-        records = [record for record in map(self._store.record, range(limit)) if record is not None]
+        records = [record for record in map(self._record, range(limit)) if record is not None]
         complete = is_clean and len(records) == limit
         if records and (complete or self._share[1] == 1):
-            lacking = self._store.write_master(self._plan, records, complete, self._prefix)
+            lacking = store.finish(records, complete, self._prefix)
             self._warn_of_prefix(lacking, sum(record["num_sequences"] for record in records))
         if is_clean and self._share[1] == 1 and not complete:
             raise ValueError(
@@ -284,13 +281,10 @@ class Output:
                 stacklevel=5,
             )
 
-    def _restore_plan(self) -> bool:
-        """Takes the plan of the resumed run, if no pass gave one."""
+    def _restored(self) -> _shards.CaptureWriter | None:
+        """Returns the writer with the plan of the resumed run, if no pass gave one."""
         if self._manifest is None:
-            return False
+            return None
         self._plan.info.update(self._manifest["info"])
-        self._plan.datasets = [
-            self._shards.Dataset(**one, num_heads=models.num_heads(one["site"], self._config, one["dim"]))
-            for one in self._manifest["identity"]["activations"]
-        ]
-        return True
+        self._plan.datasets = [_shards.Dataset(**one) for one in self._manifest["identity"]["activations"]]
+        return _shards.CaptureWriter(self.path, self._plan, self._share)

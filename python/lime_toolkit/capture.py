@@ -10,7 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from . import _files, _saving, importers
+from . import _saving, importers
 from . import _lime_toolkit as _core
 from ._lime_toolkit import RunningStatistics
 from ._memory import ArrayReader
@@ -334,7 +334,7 @@ class Capture:
     # Files
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Writes a capture in memory as a file in float32, which all programs read. Needs h5py.
+        """Writes a capture in memory as a file in float32, which all programs read.
 
         Raises FileExistsError; ValueError for a capture of a file (copy it, or use `lime-capture pack`).
         """
@@ -357,7 +357,7 @@ def _ranges(layers: list[int]) -> str:
 
 
 def _why_missing(path: Path) -> str:
-    folder = _files.shard_folder(path)
+    folder = _core.shard_folder_of(path)
     if not (folder / "manifest.json").is_file():
         return f"store: '{path}' does not exist"
     finished = sum(1 for _ in folder.glob("[0-9]*.json"))

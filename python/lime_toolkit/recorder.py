@@ -53,9 +53,9 @@ class Recorder(Recording):
     Raises FileExistsError if the capture exists; KeyError if a pattern matches no module (names near
     ones); ValueError for invalid options, modules that were not called or do not give a row per
     token, beam search, which reorders sequences, caches with tokens that nothing recorded, and options
-    that differ from those of the run to resume; ImportError without h5py. Warns once of a version of
-    transformers that was not tested, and at the end of sequences that lack the tokens (BOS) that the tokenizer puts
-    before every text.
+    that differ from those of the run to resume. Warns once of a version of transformers that was not
+    tested, and at the end of sequences that lack the tokens (BOS) that the tokenizer puts before every
+    text.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from typing import Any, Callable, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from . import _files
+from . import _lime_toolkit as _core
 from ._provenance import version_of
 
 _SCHEMA = "lime-results/3"
@@ -78,7 +78,8 @@ class Table:
             },
             "rows": _plain(rows),
         }
-        _files.write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        _core.write_file(path, text.encode("utf-8", "replace"))
 
     def _options(self) -> dict[str, Any]:
         return {}

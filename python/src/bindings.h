@@ -6,9 +6,11 @@
 namespace lime::python {
 
 /// These functions each add the functions of one folder of src/metrics, the rows of a collapse, the
-/// readers of src/store, those of JSON and weights, or what edits need, to the module. The Python
+/// readers or the writer of src/store, the readers of JSON and weights, or what edits need, to the
+/// module. The Python
 /// files of lime_toolkit have the public signatures, defaults and docstrings.
 void bind_capture(nanobind::module_& module);
+void bind_capture_writer(nanobind::module_& module);
 void bind_collapse(nanobind::module_& module);
 void bind_comparison(nanobind::module_& module);
 void bind_entropy(nanobind::module_& module);

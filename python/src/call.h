@@ -42,4 +42,11 @@ template <typename Work> auto run_at_once(const Work& work) {
   return work(pool, std::stop_token());
 }
 
+/// Runs `call` on the calling thread without the GIL: functions of the store wait for the disk, and
+/// for each other.
+template <typename Call> auto without_gil(const Call& call) {
+  const nanobind::gil_scoped_release released;
+  return call();
+}
+
 }  // namespace lime::python

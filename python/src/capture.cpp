@@ -15,9 +15,6 @@
 #include "call.h"
 #include "store/capture_reader.h"
 #include "store/embeddings_file.h"
-#include "store/file_names.h"
-#include "store/shard_tables.h"
-#include "store/trailer.h"
 #include "text.h"
 
 namespace lime::python {
@@ -27,12 +24,6 @@ namespace fs = std::filesystem;
 
 /// Reads that are smaller run on the calling thread.
 constexpr std::int64_t kSmallRead = std::int64_t{1} << 22;  // values
-
-/// Runs `read` without the GIL: functions of the store wait for the disk, and for each other.
-template <typename Read> auto without_gil(const Read& read) {
-  const nb::gil_scoped_release released;
-  return read();
-}
 
 template <typename Read> auto interruptibly(const Read& read) {
   std::optional<decltype(read(std::stop_token()))> result;
@@ -125,29 +116,6 @@ nb::object router(const CaptureReader& reader, int layer) {
   return found ? matrix_to_numpy(std::move(*found)) : nb::none();
 }
 
-/// Returns offsets, columns (all of them) and statistics by (site, layer) of a finished shard.
-nb::tuple shard_tables(const fs::path& path, int shard, std::int64_t num_rows,
-                       const std::string& identity_sha256) {
-  const ShardRecord record = {.shard = shard, .num_rows = num_rows};
-  ShardTables tables =
-      interruptibly([&](const auto&) { return read_shard_tables(path, record, identity_sha256); });
-  nb::dict statistics;
-  for (auto& [place, found] : tables.statistics) {
-    const auto& [site, layer] = place;
-    statistics[nb::make_tuple(to_name(site), layer)] = nb::cast(std::move(found.running));
-  }
-  return nb::make_tuple(to_numpy(std::move(tables.offsets)),
-                        columns_of(tables.sequences, {"text", "label", "pair", "task"}),
-                        statistics);
-}
-
-void append(const fs::path& path,
-            const std::vector<std::pair<std::uint64_t, std::uint64_t>>& extents) {
-  std::vector<ChecksummedExtent> data;
-  for (const auto& [offset, size] : extents) data.push_back({.offset = offset, .size = size});
-  without_gil([&] { append_trailer(path, std::move(data)); });
-}
-
 nb::dict points_of(CaptureEmbeddings&& capture) {
   nb::dict rows;
   rows["row"] = to_numpy(std::move(capture.row));
@@ -202,9 +170,6 @@ void bind_capture(nb::module_& module) {
       .def_prop_ro("task_names",
                    [](const CaptureReader& reader) { return to_strs(reader.info().task_names); });
   module.def("read_embeddings", embeddings);
-  module.def("read_shard_tables", shard_tables);
-  module.def("shard_folder_of", shard_folder_of);
-  module.def("append_trailer", append);
 }
 
 }  // namespace lime::python

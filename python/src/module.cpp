@@ -47,6 +47,7 @@ NB_MODULE(_lime_toolkit, module) {
   lime::python::bind_statistics(module);
   lime::python::bind_entropy(module);
   lime::python::bind_capture(module);
+  lime::python::bind_capture_writer(module);
   lime::python::bind_files(module);
   lime::python::bind_geometry(module);
   lime::python::bind_collapse(module);

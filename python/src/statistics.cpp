@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nanobind/stl/tuple.h>
 
@@ -13,7 +12,6 @@
 
 #include "arrays.h"
 #include "bindings.h"
-#include "chunk_buffer.h"
 #include "core/running_statistics.h"
 
 namespace lime::python {
@@ -32,43 +30,6 @@ void add_rows(RunningStatistics& statistics, const RowsF& rows) {
   const ConstMatrixRef matrix = matrix_ref(rows);
   const nb::gil_scoped_release without_gil;
   statistics.add(matrix);
-}
-
-/// Adds rows of `parts`, from row `first` of part `part` on, until the chunk is full.
-/// @return the part and row to continue at; the number of parts and 0 at the end.
-std::pair<std::int64_t, std::int64_t> add_to_chunk(ChunkBuffer& chunk,
-                                                   const std::vector<RowsF>& parts,
-                                                   std::int64_t part, std::int64_t first) {
-  const std::vector<ConstMatrixRef> matrices = matrix_refs(parts);
-  const auto count = static_cast<std::int64_t>(matrices.size());
-  if (part < 0 || part >= count || first < 0 ||
-      first > matrices[static_cast<std::size_t>(part)].rows()) {
-    throw InvalidArgument("chunk: part {}, row {} is not in {} parts", part, first, count);
-  }
-  const nb::gil_scoped_release without_gil;
-  for (; part < count && !chunk.is_full(); ++part, first = 0) {
-    const ConstMatrixRef& rows = matrices[static_cast<std::size_t>(part)];
-    first = chunk.add(rows, first);
-    if (first < rows.rows()) break;
-  }
-  return {part, part < count ? first : 0};
-}
-
-nb::object finish_chunk(nb::handle self) {
-  auto& chunk = nb::cast<ChunkBuffer&>(self);
-  std::span<const std::byte> bytes;
-  {
-    const nb::gil_scoped_release without_gil;
-    bytes = chunk.finish();
-  }
-  using Bytes = nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>;
-  return nb::cast(Bytes(bytes.data(), {bytes.size()}, self), nb::rv_policy::reference);
-}
-
-/// Lets the system begin to write a file to the disk, so that syncing it later is quick.
-void begin_writing(int file) {
-  const nb::gil_scoped_release without_gil;
-  sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);  // a hint: errors show when it is synced
 }
 
 }  // namespace
@@ -117,16 +78,6 @@ void bind_statistics(nb::module_& module) {
       .def_prop_ro(
           "m2", [](const RunningStatistics& self) { return vector_to_numpy(self.m2); },
           "Sum of squared deviations, [dim]; the unbiased variance is m2 / (count - 1).");
-  nb::class_<ChunkBuffer>(module, "ChunkBuffer")
-      .def(nb::init<std::string, std::int64_t, std::int64_t, bool>())
-      .def("add", add_to_chunk)
-      .def("finish", [](nb::handle_t<ChunkBuffer> self) { return finish_chunk(self); })
-      .def("shrink", &ChunkBuffer::shrink)
-      .def_prop_ro("chunk_rows", &ChunkBuffer::chunk_rows)
-      .def_prop_ro("num_rows", &ChunkBuffer::num_rows)
-      .def_prop_ro("is_full", &ChunkBuffer::is_full)
-      .def_prop_ro("statistics", &ChunkBuffer::statistics, nb::rv_policy::reference_internal);
-  module.def("begin_writing", begin_writing);
 }
 
 }  // namespace lime::python

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that are damaged, or made to read other files, crash or hang: read or refused as documented."""
 
+import json
 import os
 import random
 import subprocess
@@ -15,6 +16,7 @@ from read_files import Reader, mutant, unexpected
 
 import lime_toolkit as lt
 from lime_toolkit import _lime_toolkit as _core
+from lime_toolkit import _provenance
 
 h5py = pytest.importorskip("h5py")
 
@@ -166,9 +168,22 @@ def test_shards_of_the_corpus_are_read_or_refused(reader, tmp_path, path):
         ("wrong-trailer", "does not match its digest"),
     ],
 )
-def test_recorder_refuses_shards_of_others(name, reason):
+def test_recorder_refuses_shards_of_others(tmp_path, name, reason):
+    """A shard of a finished recording is replaced; its record has the new size."""
+    path = tmp_path / "run.h5"
+    writer = _core.CaptureWriter(path, json.dumps(_provenance.complete({})), [("hidden", 0, 2, "layers.0", 0)], 1, (0, 1))
+    shard = writer.begin_shard(0, 0)
+    rows = np.zeros((5, 2), np.float32)
+    column = np.zeros(5, np.int32)
+    shard.append([b"text"], (np.array([-1], np.int8), np.array([-1], np.int32)), np.array([5]), (column, column), [rows])
+    shard.finish()
+    assert writer.rows(0)[1].tolist() == [0] * 5
+    content = (CORPUS / "capture" / name).read_bytes()
+    (tmp_path / "run.shards" / "00000.h5").write_bytes(content)
+    record = tmp_path / "run.shards" / "00000.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "bytes": len(content)}))
     with pytest.raises(ValueError, match=reason):
-        _core.read_shard_tables(CORPUS / "capture" / name, 0, 5, "")
+        writer.rows(0)
 
 
 @pytest.mark.parametrize("name", ["packed", "early-format", "half"])

@@ -66,7 +66,6 @@ def test_layers_count_from_the_last(plain):
 
 
 def test_captures_in_memory_are_saved(programs, plain, arrays, tmp_path):
-    pytest.importorskip("h5py")
     memory = lt.Capture.from_arrays(arrays, tokens=np.arange(12).reshape(2, 6), texts=["a", "b"], config={"model_type": "x"})
     path = tmp_path / "run.h5"
     memory.save(path)

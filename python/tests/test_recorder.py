@@ -328,7 +328,7 @@ def test_a_killed_recording_resumes_with_equal_bytes(programs, tmp_path):
         lt.Capture(path)
     with pytest.raises(FileExistsError, match="finished shards of an earlier run; use resume=True"):
         lt.Recorder(path, make_model("llama"))
-    with pytest.raises(ValueError, match="was started with different options: .*storage_dtype was"):
+    with pytest.raises(ValueError, match="was started with different options: storage_dtype was .*; use the same ones, or another output file"):
         record(path, make_model("llama"), make_batch(lengths=(4,)), shard_sequences=4, resume=True, storage="float16")
     assert start(path).wait(timeout=120) == 0
     assert "is intact" in programs("lime-capture", "verify", path)

@@ -7,7 +7,6 @@ import lime_toolkit as lt
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-pytest.importorskip("h5py")
 torch.set_num_threads(2)
 
 SMALL = dict(vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4)

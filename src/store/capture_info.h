@@ -114,6 +114,7 @@ struct CapturePlan {
   RouterDimensions router_dimensions;       ///< empty unless routers are per dimension
   /// Shards of the whole capture, over all processes. The assignment of sequences to shards must
   /// depend only on the input and the options, so that any number of processes gives the same file.
+  /// 0: unknown until the end; one process writes shards 0, 1, ...
   int num_shards = 1;
 };
 

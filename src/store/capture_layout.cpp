@@ -43,8 +43,8 @@ Json capture_identity(const CapturePlan& plan) {
                    {"seed", info.seed},
                    {"class_names", info.class_names},
                    {"task_names", info.task_names},
-                   {"activations", to_json(plan.activations)},
-                   {"num_shards", plan.num_shards}};
+                   {"activations", to_json(plan.activations)}};
+  if (plan.num_shards > 0) identity["num_shards"] = plan.num_shards;
   // Omitted if uncompressed, so that captures of versions without compression can still be resumed.
   if (info.compression != Compression::kNone) identity["compression"] = enum_name(info.compression);
   return identity;

@@ -12,6 +12,7 @@
 #include "store/hdf5/chunk_writer.h"
 #include "store/hdf5/hdf5_writer.h"
 #include "store/shard_folder.h"
+#include "store/shard_tables.h"
 
 namespace lime {
 namespace {
@@ -29,7 +30,7 @@ void check_site_name(const std::string& site) {
 }
 
 void check_plan(const CapturePlan& plan) {
-  throw_if(plan.num_shards < 1, "store: num_shards must be at least 1, got {}", plan.num_shards);
+  throw_if(plan.num_shards < 0, "store: num_shards must be >= 0, got {}", plan.num_shards);
   std::set<std::pair<std::string, int>> seen;
   for (const ActivationInfo& activation : plan.activations) {
     check_site_name(activation.site);
@@ -129,19 +130,20 @@ struct CaptureWriter::Impl {
   std::string identity_sha256;
 
   bool is_mine(int shard) const { return shard % options.num_processes == options.process; }
+  bool has_shard(int shard) const { return plan.num_shards == 0 || shard < plan.num_shards; }
   void prepare();
-  void remove_old();
   void check_may_start(const Json* manifest) const;
   /// @return false if it belongs to another capture and may be replaced. @throws InvalidArgument
   bool is_same_capture(const Json& manifest) const;
   bool is_finished() const;
   std::vector<ShardRecord> finished_shards() const;
+  void write(const std::vector<ShardRecord>& records, const Json& extra, bool is_complete) const;
   /// Returns the info of the run that started the capture, possibly another process.
   CaptureInfo common_info() const;
 };
 
 void CaptureWriter::Impl::prepare() {
-  if (options.if_exists == IfExists::kReplace) remove_old();
+  if (options.if_exists == IfExists::kReplace) remove_capture(path);
   const std::optional<Json> manifest = folder.read_manifest();
   check_may_start(manifest ? &*manifest : nullptr);
   if (manifest && is_same_capture(*manifest)) return;
@@ -161,11 +163,13 @@ bool CaptureWriter::Impl::is_same_capture(const Json& manifest) const {
                            finished_shards().empty();
   if (may_replace) return false;
   throw InvalidArgument(
-      "store: '{}' was started with different options: {}; use the same ones, or another -o",
+      "store: '{}' was started with different options: {}; use the same ones, or another "
+      "output file",
       path.string(), to_text(*difference));
 }
 
-void CaptureWriter::Impl::remove_old() {
+void remove_capture(const fs::path& path) {
+  const ShardFolder folder(path);
   std::error_code error;
   if (fs::exists(path, error)) {
     throw_if(!is_capture(path) && !folder.read_manifest(),
@@ -194,7 +198,7 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
            "store: '{}' already exists; use --resume to continue, remove it, or use another -o",
            path.string());
   if (manifest == nullptr) return;
-  for (int shard = 0; shard < plan.num_shards; ++shard) {
+  for (int shard = 0; shard < std::max(plan.num_shards, 1); ++shard) {
     if (is_mine(shard) && folder.finished(shard)) {
       const fs::path owner = owner_of_shards(path);
       throw_if(!owner.empty(), "store: '{}' contains the shards of '{}'; use another -o",
@@ -210,9 +214,11 @@ void CaptureWriter::Impl::check_may_start(const Json* manifest) const {
 std::vector<ShardRecord> CaptureWriter::Impl::finished_shards() const {
   folder.refresh();
   std::vector<ShardRecord> records;
-  for (int shard = 0; shard < plan.num_shards; ++shard) {
+  for (int shard = 0; has_shard(shard); ++shard) {
     if (std::optional<ShardRecord> record = folder.finished(shard)) {
       records.push_back(std::move(*record));
+    } else if (plan.num_shards == 0) {
+      break;
     }
   }
   return records;
@@ -240,6 +246,8 @@ bool CaptureWriter::Impl::is_finished() const {
 CaptureWriter::CaptureWriter(const fs::path& path, CapturePlan plan, CaptureWriterOptions options) {
   options.validate();
   check_plan(plan);
+  throw_if(plan.num_shards == 0 && options.num_processes > 1,
+           "store: several processes need a known number of shards");
   throw_if(path.filename().empty() || path.stem().empty(), "store: '{}' must be a file name",
            path.string());
   impl_ = std::make_unique<Impl>(
@@ -254,6 +262,7 @@ CaptureWriter::~CaptureWriter() = default;
 const CapturePlan& CaptureWriter::plan() const { return impl_->plan; }
 
 std::vector<int> CaptureWriter::missing_shards() const {
+  if (impl_->plan.num_shards == 0) return {static_cast<int>(impl_->finished_shards().size())};
   std::vector<int> missing;
   for (int shard = 0; shard < impl_->plan.num_shards; ++shard) {
     if (impl_->is_mine(shard) && !is_finished(shard)) missing.push_back(shard);
@@ -265,8 +274,14 @@ bool CaptureWriter::is_finished(int shard) const {
   return impl_->folder.finished(shard).has_value();
 }
 
+RowTable CaptureWriter::read_rows(int shard) const {
+  const std::optional<ShardRecord> record = impl_->folder.finished(shard);
+  throw_if(!record, "store: shard {} of '{}' is not finished", shard, impl_->path.string());
+  return read_shard_rows(impl_->path.parent_path() / record->file, *record, impl_->identity_sha256);
+}
+
 ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
-  throw_if(shard < 0 || shard >= impl_->plan.num_shards || !impl_->is_mine(shard),
+  throw_if(shard < 0 || !impl_->has_shard(shard) || !impl_->is_mine(shard),
            "store: shard {} of {} is not assigned to process {} of {}", shard,
            impl_->plan.num_shards, impl_->options.process, impl_->options.num_processes);
   throw_if(first_sequence < 0, "store: first_sequence must be >= 0, got {}", first_sequence);
@@ -275,18 +290,30 @@ ShardWriter CaptureWriter::begin_shard(int shard, std::int64_t first_sequence) {
       impl_->options));
 }
 
-bool CaptureWriter::finish() {
+void CaptureWriter::Impl::write(const std::vector<ShardRecord>& records, const Json& extra,
+                                bool is_complete) const {
+  CaptureInfo info = common_info();
+  info.extra.update(extra);
+  info.complete = is_complete;
+  write_master(path, gather_tables(path, plan, info, records));
+}
+
+bool CaptureWriter::finish(const Json& extra) {
   const std::vector<ShardRecord> records = impl_->finished_shards();
-  if (records.size() != static_cast<std::size_t>(impl_->plan.num_shards)) return false;
-  if (impl_->options.num_processes == 1 || !impl_->is_finished()) finish_partial();
+  const auto planned = static_cast<std::size_t>(impl_->plan.num_shards);
+  if (records.empty() || (planned > 0 && records.size() != planned)) return false;
+  if (impl_->options.num_processes == 1 || !impl_->is_finished()) {
+    impl_->write(records, extra, true);
+  }
   impl_->folder.remove_temporaries();
   return true;
 }
 
-int CaptureWriter::finish_partial() {
+int CaptureWriter::finish_partial(const Json& extra) {
   const std::vector<ShardRecord> records = impl_->finished_shards();
   if (records.empty()) return 0;
-  write_master(impl_->path, gather_tables(impl_->path, impl_->plan, impl_->common_info(), records));
+  const bool is_complete = records.size() == static_cast<std::size_t>(impl_->plan.num_shards);
+  impl_->write(records, extra, is_complete);
   return static_cast<int>(records.size());
 }
 

@@ -99,23 +99,32 @@ class CaptureWriter {
   ~CaptureWriter();
 
   const CapturePlan& plan() const;
-  /// Returns the unfinished shards of this process, ascending.
+  /// Returns the unfinished shards of this process, ascending; of an unknown number the first one.
   std::vector<int> missing_shards() const;
   bool is_finished(int shard) const;
+  /// Reads the rows of a finished shard. @throws InvalidArgument, FormatError
+  RowTable read_rows(int shard) const;
 
   /// @param first_sequence  index of the shard's first sequence over the whole capture.
   ShardWriter begin_shard(int shard, std::int64_t first_sequence);
 
-  /// Writes the master if the shards of all processes are finished.
-  /// @return false if shards of other processes are still missing.
-  bool finish();
-  /// Writes a master over the finished shards, perhaps incomplete. @return their number
-  int finish_partial();
+  /// Writes the master if the shards of all processes are finished; of an unknown number those that
+  /// are finished are all.
+  /// @param extra  members to add to CaptureInfo::extra, known only at the end
+  /// @return false if shards of other processes are still missing, or there are none.
+  bool finish(const Json& extra = Json::object());
+  /// Writes a master over the finished shards, which is incomplete if some are missing, or their
+  /// number is unknown. @return their number
+  int finish_partial(const Json& extra = Json::object());
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Removes a capture with its shards, or the shards of an unfinished run, if there are any.
+/// @throws InvalidArgument  if `path` is another file. @throws IoError
+void remove_capture(const std::filesystem::path& path);
 
 /// Describes an unfinished run if the capture file does not exist but its shards do: "'run.shards'
 /// contains an unfinished run (3 of 11 shards); use --resume to continue". Empty if there are no

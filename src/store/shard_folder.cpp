@@ -250,6 +250,12 @@ void append_shard(CaptureTables& tables, ShardTables&& shard, const ShardRecord&
   throw_if<FormatError>(record.first_sequence < known || (gap && tables.info.complete),
                         "store: '{}' must start with sequence {}, got {}", path.string(), known,
                         record.first_sequence);
+  const auto is_listed = [&](const auto& entry) { return tables.statistics.contains(entry.first); };
+  throw_if<FormatError>(known > 0 && (shard.statistics.size() != tables.statistics.size() ||
+                                      !std::ranges::all_of(shard.statistics, is_listed)),
+                        "store: '{}' must have the statistics of the same sites and layers as the "
+                        "shards before it; restore the original shard",
+                        path.string());
   const std::int64_t rows_before = tables.offsets.back();
   tables.sequences.resize(static_cast<std::size_t>(record.first_sequence));
   tables.offsets.resize(tables.sequences.size() + 1, rows_before);
@@ -270,7 +276,6 @@ CaptureTables gather_tables(const std::filesystem::path& capture, const CaptureP
                             const CaptureInfo& info, const std::vector<ShardRecord>& records) {
   CaptureTables tables;
   tables.info = info;
-  tables.info.complete = records.size() == static_cast<std::size_t>(plan.num_shards);
   tables.activations = plan.activations;
   tables.router = plan.router;
   tables.router_dimensions = plan.router_dimensions;

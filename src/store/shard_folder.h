@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Private to src/store.
+// Private to src/store and to the Python package.
 
 #include <filesystem>
 #include <optional>
@@ -66,8 +66,10 @@ bool is_shard_name(const std::string& name);
 void check_shards_exist(const std::filesystem::path& capture, const CaptureTables& tables);
 
 /// Collects sequences, statistics and attributes of the shards in `records`, in their order.
-/// Sequences of missing shards in between become empty ones without rows.
-/// @throws FormatError  if a shard belongs to another capture or overlaps another.
+/// Sequences of missing shards in between become empty ones without rows; a complete capture has
+/// none.
+/// @throws FormatError  if a shard belongs to another capture, overlaps another, or has statistics
+/// of other sites and layers than the first.
 CaptureTables gather_tables(const std::filesystem::path& capture, const CapturePlan& plan,
                             const CaptureInfo& info, const std::vector<ShardRecord>& records);
 

@@ -35,4 +35,17 @@ ShardTables read_shard_tables(const std::filesystem::path& path, const ShardReco
   return tables;
 }
 
+RowTable read_shard_rows(const std::filesystem::path& path, const ShardRecord& record,
+                         const std::string& identity_sha256) {
+  check_trailer(path);
+  const Hdf5File file(path);
+  check_shard(file, record, identity_sha256);
+  RowTable rows;
+  read_rows_into(file, rows);
+  throw_if<FormatError>(rows.size() != record.num_rows,
+                        "store: '{}' must have {} rows, got {}; restore the original shard",
+                        path.string(), record.num_rows, rows.size());
+  return rows;
+}
+
 }  // namespace lime

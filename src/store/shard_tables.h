@@ -32,4 +32,8 @@ ShardTables read_shard_tables(const std::filesystem::path& path, const ShardReco
                               const std::string& identity_sha256,
                               Hdf5Trial trial = Hdf5Trial::kFirst);
 
+/// Verifies a shard, as read_shard_tables(), and reads its rows. @throws FormatError, IoError
+RowTable read_shard_rows(const std::filesystem::path& path, const ShardRecord& record,
+                         const std::string& identity_sha256);
+
 }  // namespace lime

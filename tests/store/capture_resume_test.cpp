@@ -204,7 +204,8 @@ TEST_F(CaptureResumeTest, RefusesOtherOptionsAndNamesTheFirst) {
   plan.info.options["layers"] = "0-3";
   EXPECT_EQ(refusal(plan, resume), "store: '" + path_.string() +
                                        "' was started with different options: options.layers was "
-                                       "'all', now '0-3'; use the same ones, or another -o");
+                                       "'all', now '0-3'; use the same ones, or another output "
+                                       "file");
   plan = sample_.plan();
   plan.info.options["nested"]["only"] = {"was"};
   EXPECT_THAT(refusal(plan, resume),
@@ -217,6 +218,71 @@ TEST_F(CaptureResumeTest, RefusesOtherOptionsAndNamesTheFirst) {
   plan = sample_.plan();
   plan.info.options["quick"] = true;
   EXPECT_THAT(refusal(plan, resume), HasSubstr("options.quick is new, true"));
+}
+
+TEST_F(CaptureResumeTest, WritesAsManyShardsAsItTakes) {
+  CapturePlan plan = sample_.plan();
+  plan.num_shards = 0;
+  const CaptureWriterOptions options = {.if_exists = IfExists::kResume,
+                                        .chunk_bytes = sample_.chunk_bytes};
+  {
+    CaptureWriter writer(path_, plan, options);
+    EXPECT_FALSE(writer.finish()) << "no shards";
+    for (const int shard : {0, 1}) sample_.write_shard(writer, shard);
+    EXPECT_EQ(writer.finish_partial({{"reason", "interrupted"}}), 2);
+  }
+  EXPECT_FALSE(CaptureReader(path_).info().complete);
+  EXPECT_EQ(CaptureReader(path_).info().extra["reason"], "interrupted");
+  std::filesystem::remove(path_);
+  EXPECT_THAT(unfinished_run(path_), HasSubstr("an unfinished run (2 shards)"));
+  CaptureWriter writer(path_, plan, options);
+  EXPECT_THAT(writer.missing_shards(), ElementsAre(2));
+  EXPECT_FALSE(writer.is_finished(2));
+  sample_.write_shard(writer, 2);
+  EXPECT_TRUE(writer.finish());
+  const CaptureReader reader(path_);
+  EXPECT_TRUE(reader.info().complete);
+  EXPECT_FALSE(reader.info().extra.contains("reason"));
+  EXPECT_EQ(reader.read_all("values", 0), sample_.expected(0));
+  EXPECT_EQ(writer.read_rows(1).token, [&] {
+    std::vector<std::int32_t> tokens;
+    for (std::int64_t s = 4; s < 8; ++s) {
+      for (const std::int32_t token : sample_.rows(s).token) tokens.push_back(token);
+    }
+    return tokens;
+  }());
+  EXPECT_THAT(testing::refusal_of([&] { writer.read_rows(3); }), HasSubstr("is not finished"));
+  plan.num_shards = 3;
+  EXPECT_THAT(refusal(plan, options), HasSubstr("num_shards is new, 3"));
+  plan.num_shards = 0;
+  EXPECT_EQ(refusal(plan, {.if_exists = IfExists::kResume, .num_processes = 2}),
+            "store: several processes need a known number of shards");
+}
+
+TEST_F(CaptureResumeTest, RemovesCapturesAndNothingElse) {
+  sample_.write(path_);
+  testing::write_text(folder_ / "capture.shards/notes.txt", "mine");
+  remove_capture(path_);
+  EXPECT_FALSE(exists(path_));
+  EXPECT_THAT(contents_of(folder_.path()), ElementsAre(::testing::Key("capture.shards/notes.txt")));
+  remove_capture(path_);  // nothing is left
+  testing::write_text(path_, "no capture");
+  EXPECT_EQ(testing::refusal_of([&] { remove_capture(path_); }),
+            "store: '" + path_.string() +
+                "' is not a capture and will not be replaced; use another name or remove it");
+}
+
+TEST_F(CaptureResumeTest, RefusesShardsWithOtherStatistics) {
+  CapturePlan plan = sample_.plan();
+  plan.num_shards = 2;
+  CaptureWriter writer(path_, plan, {});
+  sample_.write_shard(writer, 0);
+  ShardWriter out = writer.begin_shard(1, sample_.sequences_per_shard);
+  out.set_statistics("values", 0, RunningStatistics());
+  out.finish();
+  EXPECT_THAT(testing::refusal_of<FormatError>([&] { writer.finish(); }),
+              HasSubstr("must have the statistics of the same sites and layers as the shards "
+                        "before it; restore the original shard"));
 }
 
 TEST_F(CaptureResumeTest, SaysOfARunWithoutItsFileHowFarItCame) {
