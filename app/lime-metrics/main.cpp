@@ -208,7 +208,8 @@ void add_metrics(MetricCommands& commands) {
       prepare_series,
       {.name = "series",
        .description =
-           "Curves of measurements over training steps, drift of the layers, and turns.\n"
+           "Curves of measurements over training steps, drift of the layers, extrema and change "
+           "points.\n"
            "Inputs are captures of several checkpoints, or JSON results of any metric. Steps are "
            "read from the names: step-1000.h5, llama-step-1000.h5, step-1000/capture.h5. Captures "
            "are measured with the default options of each --metric. Drift is the similarity of "

@@ -134,8 +134,8 @@ void ActivationCollector::check_finite(const Target& target) const {
   const RunningStatistics& statistics = target.statistics.statistics;
   if (statistics.mean.allFinite() && statistics.m2.allFinite()) return;
   throw NumericalError(
-      "capture: {} must be finite, it is not in sequences {} to {}; check the weights, use a wider "
-      "--dtype, or pass --allow-nan",
+      "capture: {} must be finite, but is not in sequences {} to {}; check the weights, use "
+      "a wider --dtype, or pass --allow-nan",
       hook_name(target.place.point), *std::ranges::min_element(batch_->sequences),
       *std::ranges::max_element(batch_->sequences));
 }

@@ -109,7 +109,7 @@ std::string text_or(const Json& object, const char* key, const char* fallback,
   const auto found = object.find(key);
   if (found == object.end()) return fallback;
   if (found->is_string()) return found->get<std::string>();
-  throw FormatError("{}: '{}' must be a text, got {}", where, key, printable(dump_json(*found)));
+  throw FormatError("{}: '{}' must be a string, got {}", where, key, printable(dump_json(*found)));
 }
 
 }  // namespace lime

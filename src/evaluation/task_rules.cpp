@@ -197,7 +197,7 @@ TaskRule own_rule(const std::filesystem::path& file) {
     return templates;
   };
   const bool has_labels = task.json.contains("labels");
-  throw_if<FormatError>(value_at(task, "prompt").is_array(), "{}: 'prompt' must be one text",
+  throw_if<FormatError>(value_at(task, "prompt").is_array(), "{}: 'prompt' must be one string",
                         task.where);
   const Template question{list("prompt").front(), list("choices"), text_of(task, "gold"),
                           has_labels ? list("labels") : std::vector<TextTemplate>(),

@@ -10,8 +10,8 @@ namespace lime {
 TextTemplate::TextTemplate(std::string_view text, const std::string& where) {
   for (const std::string_view unsupported : {"{%", "{#"}) {
     throw_if<FormatError>(text.find(unsupported) != text.npos,
-                          "{}: has '{}' of Jinja, which is not supported; only fields such as "
-                          "{{{{question}}}} are, so write such a text into the rows",
+                          "{}: '{}' of Jinja is not supported (supported: fields such as "
+                          "{{{{question}}}}); put such a text into a field of the rows",
                           where, unsupported);
   }
   for (std::size_t begin = 0; (begin = text.find("{{")) != text.npos;) {

@@ -141,7 +141,7 @@ class YamlBuilder : public YAML::EventHandler {
   }
 
   void add_key(const Json& key, const YAML::Mark& mark) {
-    if (!key.is_string()) fail(mark, "a key must be a text");
+    if (!key.is_string()) fail(mark, "a key must be a string");
     Container& parent = open_.back();
     const auto& text = key.get_ref<const std::string&>();
     if (!parent.keys.insert(text).second) {
@@ -152,7 +152,7 @@ class YamlBuilder : public YAML::EventHandler {
   }
 
   void open(Json json, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (expects_key()) fail(mark, "a key must be a text");
+    if (expects_key()) fail(mark, "a key must be a string");
     open_.push_back({.value = {std::move(json)}, .mark = mark, .anchor = anchor});
   }
 

@@ -26,7 +26,7 @@ void check_finite_statistics(const RunningStatistics& statistics, const CaptureP
                              const CaptureBatch& batch) {
   if (statistics.mean.allFinite() && statistics.m2.allFinite()) return;
   throw NumericalError(
-      "measure: {} must be finite, it is not in sequences {} to {}; check the weights, or use a "
+      "measure: {} must be finite, but is not in sequences {} to {}; check the weights, or use a "
       "wider --dtype",
       hook_name(point.point), *std::ranges::min_element(batch.sequences),
       *std::ranges::max_element(batch.sequences));

@@ -31,7 +31,7 @@ std::string text_or(const Json& line, const char* key, const std::string& fallba
   const auto found = line.find(key);
   if (found == line.end()) return fallback;
   if (found->is_string()) return found->get<std::string>();
-  throw FormatError("{}: '{}' must be a text, got {}", where, key, shown(*found));
+  throw FormatError("{}: '{}' must be a string, got {}", where, key, shown(*found));
 }
 
 /// Returns a list of finite numbers.
@@ -61,7 +61,7 @@ void read_arguments(const Json& line, EvalSample& sample) {
     if (continuation.is_object()) {
       const Json until = continuation.value("until", Json::array());
       throw_if<FormatError>(!until.is_array() || !std::ranges::all_of(until, &Json::is_string),
-                            "{}: 'until' must be a list of texts, got {}", sample.where,
+                            "{}: 'until' must be a list of strings, got {}", sample.where,
                             shown(until));
       sample.stop_strings = until.get<std::vector<std::string>>();
       continue;

@@ -99,15 +99,16 @@ TEST_F(RandomWeightsTest, CollapseComparesWithThem) {
 TEST_F(RandomWeightsTest, CollapseRefusesWhatItCannotCompare) {
   capture("--text text.txt --seq-len 20 -o model.h5");
   EXPECT_THAT(collapse("model.h5 --against-random").errors,
-              HasSubstr("--against-random: needs the checkpoint whose config random weights have"));
+              HasSubstr("--against-random: requires --checkpoint, the model whose config"));
   EXPECT_THAT(collapse("model.h5 --against-random --random a.h5 --checkpoint model").errors,
-              HasSubstr("--against-random: makes the capture that --random names"));
+              HasSubstr("--against-random: captures random weights, but --random names"));
   EXPECT_THAT(collapse("model.h5 --against-random --checkpoint none").errors,
               HasSubstr("--against-random: lime-capture ended with status 1"));
   capture("--text text.txt --seq-len 20 -o model.random-0.h5");
-  EXPECT_THAT(collapse("model.h5 --against-random --checkpoint model").errors,
-              HasSubstr("'model.random-0.h5' exists, and is no capture of this config with random "
-                        "weights of seed 0"));
+  EXPECT_THAT(
+      collapse("model.h5 --against-random --checkpoint model").errors,
+      HasSubstr("'model.random-0.h5' exists and is not a capture of this config with random "
+                "weights of seed 0"));
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ TEST_F(LimeEvalTest, LearnsAnswersThatItWasFineTunedOn) {
               HasSubstr("--from: must be given with --task text-pairs"));
   testing::write_text(folder_ / "pairs.jsonl", "{\"prompt\": \"a\"}\n");
   EXPECT_THAT(run_command(train + "--from model --train-file pairs.jsonl -o b").errors,
-              HasSubstr("line 1: must have the texts 'prompt' and 'answer'"));
+              HasSubstr("line 1: must have the strings 'prompt' and 'answer'"));
 }
 
 TEST_F(LimeEvalTest, RefusesBadInput) {

@@ -159,7 +159,7 @@ TEST_F(StagedCaptureTest, ErrorsOfAnyThreadAreOneLine) {
   testing::write_tiny_checkpoint(folder_ / "huge", testing::tiny_config(), 1e18);
   options_.checkpoint = folder_ / "huge";
   EXPECT_THAT(refusal_of("cpu,cpu"), AllOf(HasSubstr("capture: blocks.0."),
-                                           HasSubstr("must be finite, it is not in sequences 0")));
+                                           HasSubstr("must be finite, but is not in sequences 0")));
   testing::write_tiny_checkpoint(folder_ / "loud", testing::tiny_config(), 60.0);
   options_.checkpoint = folder_ / "loud";
   options_.store = StorageType::kFloat16;

@@ -43,19 +43,19 @@ class OwnTaskTest : public ::testing::Test {
 
 TEST_F(OwnTaskTest, RefusesTemplatesThatAreNotFields) {
   const std::string jinja =
-      " of Jinja, which is not supported; only fields such as {{question}} "
-      "are, so write such a text into the rows";
+      " of Jinja is not supported (supported: fields such as {{question}}); "
+      "put such a text into a field of the rows";
   refuses(with("prompt: '{{q'"),
           "t.yaml': 'prompt': '{{q' is not closed, expected }} after the field");
-  refuses(with("prompt: 'x {% for a in b %}'"), "t.yaml': 'prompt': has '{%'" + jinja);
-  refuses(with("prompt: 'x {# note #}'"), "t.yaml': 'prompt': has '{#'" + jinja);
+  refuses(with("prompt: 'x {% for a in b %}'"), "t.yaml': 'prompt': '{%'" + jinja);
+  refuses(with("prompt: 'x {# note #}'"), "t.yaml': 'prompt': '{#'" + jinja);
   refuses(with("choices: ['{{q|upper}}', y]"),
           "t.yaml': 'choices': expected the name of a field, such as question or country.name, got "
           "'q|upper'; expressions of Jinja are not supported");
   refuses(with("prompt: '{{a~b}}'"), "got 'a~b'");
   refuses(with("gold: '{{a}}'"), "t.yaml': 'gold': expected the name of a field");
   refuses(with("prompt: '{{ }}'"), "t.yaml': 'prompt': '{{ }}' has no field");
-  refuses(with("prompt: [a, b]"), "t.yaml': 'prompt' must be one text");
+  refuses(with("prompt: [a, b]"), "t.yaml': 'prompt' must be one string");
   refuses("- a\n", "t.yaml': a task must consist of prompt, choices, gold, labels");
 }
 

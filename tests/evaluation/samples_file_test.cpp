@@ -31,10 +31,10 @@ TEST(SamplesFileTest, NamesTheLineAndTheFieldThatIsWrong) {
   };
   const std::string where = "'" + (folder / "s.jsonl").string() + "' line 1: ";
   EXPECT_EQ(refusal(Json::object()), "");
-  EXPECT_EQ(refusal({{"filter", 5}}), where + "'filter' must be a text, got 5");
-  EXPECT_EQ(refusal({{"task", Json::array()}}), where + "'task' must be a text, got []");
+  EXPECT_EQ(refusal({{"filter", 5}}), where + "'filter' must be a string, got 5");
+  EXPECT_EQ(refusal({{"task", Json::array()}}), where + "'task' must be a string, got []");
   EXPECT_EQ(refusal({{"tokenizer_sha256", nullptr}}),
-            where + "'tokenizer_sha256' must be a text, got null");
+            where + "'tokenizer_sha256' must be a string, got null");
   EXPECT_EQ(refusal({{"layers", {1}}}),
             where + "'layers' must be objects with 'layer' and 'log_likelihoods', got 1");
   EXPECT_EQ(refusal({{"layers", {{{"layer", 0}, {"log_likelihoods", {"x"}}}}}}),
@@ -43,7 +43,7 @@ TEST(SamplesFileTest, NamesTheLineAndTheFieldThatIsWrong) {
             where + "layer 3 must have a score for each of 2 choices");
   const Json text = {{"arg_0", "a"}, {"arg_1", {{"until", "x"}}}};
   EXPECT_EQ(refusal({{"arguments", {{"gen_args_0", text}}}}),
-            where + "'until' must be a list of texts, got \"x\"");
+            where + "'until' must be a list of strings, got \"x\"");
 }
 
 }  // namespace

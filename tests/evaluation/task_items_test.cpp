@@ -174,7 +174,7 @@ TEST_F(TaskItemsTest, NamesTheRowOfAnotherType) {
                       R"({"task_prefix": 5, "examples": [{"target_scores": {"5": 0, "4": 1}}]})");
   EXPECT_THAT(testing::refusal_of<FormatError>(
                   [&] { read_task("bigbench_sums", folder_ / "task.json", "", {}); }),
-              HasSubstr("task.json' item 0: 'task_prefix' must be a text, got 5"));
+              HasSubstr("task.json' item 0: 'task_prefix' must be a string, got 5"));
   const std::string published =
       R"({"id": 7, "question": {"stem": "What is ice?", "choices": [{"text": "sand", )"
       R"("label": "A"}, {"text": "water", "label": "B"}]}, "answerKey": "B"})";

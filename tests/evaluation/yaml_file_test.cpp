@@ -47,8 +47,8 @@ TEST_F(YamlFileTest, ReadsScalarsAsJsonDoes) {
 TEST_F(YamlFileTest, RefusesWhatIsNotOneDocumentOfTexts) {
   refuses("a: 1\na: 2\n", "line 2: the key 'a' is given twice");
   refuses("a: 1\n---\na: 2\n", "line 2: a second document begins, expected one; split the file");
-  refuses("[a]: 1\n", "line 1: a key must be a text");
-  refuses("? {a: b}\n: 1\n", "line 1: a key must be a text");
+  refuses("[a]: 1\n", "line 1: a key must be a string");
+  refuses("? {a: b}\n: 1\n", "line 1: a key must be a string");
   refuses("x: &d {a: 1}\ny:\n  <<: *d\n",
           "line 3: merge keys (<<) are not supported; write the fields out");
   refuses("a: !function utils.f\n",

@@ -33,7 +33,7 @@ class FailingThreadsTest : public testing::ReliabilityTest {
       EXPECT_EQ(starved.status, 1) << most << " threads: " << command << starved.errors;
       EXPECT_THAT(starved.errors,
                   ::testing::MatchesRegex(
-                      "lime-[a-z]+: (--)?threads: the system starts no more of them: Resource "
+                      "lime-[a-z]+: (--)?threads: the system cannot start more of them: Resource "
                       "temporarily unavailable; give fewer --threads, or raise the limit [^\n]*\n"))
           << most << " threads: " << command;
       if (HasFailure()) return;

@@ -216,13 +216,13 @@ TEST(ArithmeticGeneratorTest, SaysWhenTheRangeHasTooFewExpressions) {
   refuses(
       2, TaskSplit::kTraining, 5000,
       "arithmetic task: 5000 different expressions of 2 operands are needed for training, there "
-      "are at most 204 from 0 to 10; ask for fewer or widen the range");
+      "are at most 204 from 0 to 10; request fewer or widen the range");
   refuses(4, TaskSplit::kTest, std::int64_t{1} << 40,
           "arithmetic task: [0-9]+ different expressions of 4 operands are needed for tests, there "
-          "are at most [0-9]+ from 0 to 10; ask for fewer or widen the range");
+          "are at most [0-9]+ from 0 to 10; request fewer or widen the range");
   refuses(2, TaskSplit::kTraining, 200,
           "arithmetic task: 200 different expressions of 2 operands are needed for training, there "
-          "are about 18[0-9] from 0 to 10; ask for fewer or widen the range");
+          "are about 18[0-9] from 0 to 10; request fewer or widen the range");
 }
 
 TEST(ArithmeticGeneratorTest, NeverHasMoreExpressionsThanItSaysAtMost) {

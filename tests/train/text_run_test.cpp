@@ -326,7 +326,7 @@ TEST(TrainingSetupTest, ARoutingStartsFromTheBlocksOfACheckpoint) {
         << decoder;
   }
   for (const auto& [decoder, problem] :
-       {std::pair("hyper_connections", "'hyper_connections' has no place for '"),
+       {std::pair("hyper_connections", "'hyper_connections' has no parameter '"),
         std::pair("mudd", "'mudd' needs 'model.layers.")}) {
     EXPECT_THAT([&] { first(decoder); }, ThrowsMessage<InvalidArgument>(HasSubstr(problem)));
   }

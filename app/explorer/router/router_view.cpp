@@ -48,8 +48,9 @@ Routers weightedRouters(const Checkpoint& checkpoint, const std::string& site,
     }
     return routers;
   }
-  throw InvalidArgument("size of {}: no open capture is of '{}'; open one with --sites keys,values",
-                        site, checkpoint.path().string());
+  throw InvalidArgument(
+      "size of {}: no open capture was made from '{}'; open one with --sites keys,values", site,
+      checkpoint.path().string());
 }
 
 }  // namespace

@@ -265,9 +265,9 @@ void CollapseAnalysisOptions::validate() const {
   all_captures(*this).validate();
   collapse.validate();
   throw_if(against_random && !random.empty(), OptionName("against_random"),
-           "makes the capture that --random names; omit one of them");
+           "captures random weights, but --random names a capture of them; omit one of them");
   throw_if(against_random && checkpoint.empty(), OptionName("against_random"),
-           "needs the checkpoint whose config random weights have; add --checkpoint");
+           "requires --checkpoint, the model whose config the random weights have");
 }
 
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run) {

@@ -58,7 +58,7 @@ void check_found(const fs::path& path, const CaptureReader& capture, std::uint64
   const Json& options = found.info().options;
   const bool is_random = options.value("random_weights", false) && found.info().seed == seed;
   throw_if(!is_random || found.config() != capture.config(), OptionName("against_random"),
-           "'{}' exists, and is no capture of this config with random weights of seed {}; rename "
+           "'{}' exists and is not a capture of this config with random weights of seed {}; rename "
            "it, or pass another --seed",
            path.string(), seed);
 }

@@ -324,8 +324,8 @@ std::vector<std::vector<bool>> massive_rows_by(const std::string& site,
       }
     }
     throw_if(places.size() == before, OptionName("skip_massive"),
-             "'{}' has no site {} in the selected layers, whose norms tell massive tokens; capture "
-             "with --sites {} too",
+             "'{}' has no site {} in the selected layers, and massive tokens are detected by its "
+             "norms; capture with --sites {} too",
              capture.reader.path().string(), site, site);
   }
   return massive_in(places, captures, ratio);

@@ -23,7 +23,7 @@ void LensItems::set(std::int64_t index, const MatrixD& all) {
   }
   rows.conservativeResize(kept, Eigen::NoChange);
   throw_if(kept == 0,
-           "lens: no token of sequence {} is left; capture with more --lens-tokens, or omit fewer",
+           "lens: sequence {} has no token left; capture with more --lens-tokens, or omit fewer",
            index);
   const auto at = static_cast<std::size_t>(index);
   for (std::size_t m = 0; m < kAccuracy; ++m) {

@@ -455,7 +455,7 @@ void check_skipped(const SeriesOptions& options, bool has_captures) {
                                        std::pair("skip_dims", !captures.skip_dims.is_none())}) {
     if (!is_given) continue;
     throw_if(!has_captures, OptionName(name),
-             "applies to captures; results are as they were measured, with or without it");
+             "applies to captures only; compute the results again with it, or omit it");
     for (const SeriesMetric metric : options.metric) {
       const bool is_lens = metric == SeriesMetric::kLens && name == std::string_view("skip_dims");
       throw_if(metric == SeriesMetric::kAttention || is_lens, OptionName(name),

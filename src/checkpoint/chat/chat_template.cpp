@@ -65,7 +65,7 @@ std::optional<std::string> template_of(const Json& config, const std::string& wh
     }
   }
   throw FormatError(
-      "{}: chat_template must be a text, or a list with a template called \"default\"", where);
+      "{}: chat_template must be a string, or a list with a template called \"default\"", where);
 }
 
 /// Returns the special tokens by the names that templates use: bos_token, eos_token, ...

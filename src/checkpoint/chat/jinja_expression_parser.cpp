@@ -413,7 +413,7 @@ class ExpressionParser {
       std::vector<std::pair<std::string, Value>> items;
       for (const auto& [key, value] : entries) {
         const Value name = key(frame);
-        throw_if<FormatError>(name.text() == nullptr, "the keys of a dict must be texts");
+        throw_if<FormatError>(name.text() == nullptr, "the keys of a dict must be strings");
         std::erase_if(items, [&](const auto& item) { return item.first == *name.text(); });
         items.emplace_back(*name.text(), value(frame));
       }

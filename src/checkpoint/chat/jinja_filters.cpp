@@ -147,7 +147,7 @@ Value join(const Value& value, const Arguments& arguments) {
   for (const Value& item : iterated(value)) {
     if (!std::exchange(is_first, false)) text += separator;
     text += (path ? attribute_at(item, *path) : item).str();
-    throw_if<FormatError>(text.size() > kMaxTextBytes, "a text must have at most {} bytes",
+    throw_if<FormatError>(text.size() > kMaxTextBytes, "a string must have at most {} bytes",
                           kMaxTextBytes);
   }
   return text;
@@ -274,7 +274,7 @@ Value unique(const Value& value, const Arguments& arguments) {
     if (std::ranges::find(keys, key) != keys.end()) continue;
     keys.push_back(std::move(key));
     items.push_back(item);
-    throw_if<FormatError>(items.size() > 10'000, "unique takes at most 10000 items");
+    throw_if<FormatError>(items.size() > 10'000, "unique accepts at most 10000 items");
   }
   return Value::list(std::move(items));
 }
@@ -306,7 +306,7 @@ Value indented(const Value& value, const Arguments& arguments) {
     if (i > 0) text += '\n';
     if (i == 0 ? indents_first : indents_blank || !line.empty()) text += indent;
     text += line;
-    throw_if<FormatError>(text.size() > kMaxTextBytes, "a text must have at most {} bytes",
+    throw_if<FormatError>(text.size() > kMaxTextBytes, "a string must have at most {} bytes",
                           kMaxTextBytes);
   }
   return text;

@@ -35,7 +35,7 @@ Value Scope::find(std::string_view name) const {
 
 void Rendering::step(std::size_t bytes) {
   num_steps += 1 + static_cast<std::int64_t>(bytes / kBytesPerStep);
-  throw_if<FormatError>(num_steps > kMaxSteps, "the template takes more than {} steps", kMaxSteps);
+  throw_if<FormatError>(num_steps > kMaxSteps, "the template needs more than {} steps", kMaxSteps);
 }
 
 Value Rendering::made(Value value) {

@@ -193,7 +193,7 @@ class Lexer {
         content += source_[at_];
       }
     }
-    if (at_ >= source_.size()) fail("the text is not closed");
+    if (at_ >= source_.size()) fail("the string is not closed");
     ++at_;
     add(TokenKind::kString, std::move(content));
   }
@@ -221,7 +221,7 @@ class Lexer {
     const bool is_valid = digits.size() == num_digits &&
                           result.ptr == digits.data() + digits.size() && code >= 0 &&
                           code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    if (!is_valid) fail("the escape in the text must be of a character");
+    if (!is_valid) fail("an escape in a string must be a character");
     append_character(code, content);
     at_ += num_digits;
   }

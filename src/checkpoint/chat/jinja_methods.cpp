@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 
 std::string text_argument(const Arguments& arguments, std::size_t place, std::string_view name) {
   const std::optional<Value> argument = arguments.find(place, name);
-  throw_if<FormatError>(!argument || argument->text() == nullptr, "'{}' must be a text", name);
+  throw_if<FormatError>(!argument || argument->text() == nullptr, "'{}' must be a string", name);
   return *argument->text();
 }
 
@@ -112,7 +112,7 @@ template <typename Holds> Value any_affix(const Arguments& arguments, const Hold
   const std::optional<Value> affix = arguments.find(0, "prefix");
   if (affix && affix->list() != nullptr) {
     return std::ranges::any_of(affix->list()->items, [&](const Value& item) {
-      throw_if<FormatError>(item.text() == nullptr, "a prefix or suffix must be a text");
+      throw_if<FormatError>(item.text() == nullptr, "a prefix or suffix must be a string");
       return holds(*item.text());
     });
   }
@@ -126,7 +126,7 @@ Value replace(const std::string& text, const Arguments& arguments) {
   throw_if<FormatError>(from.empty(), "'old' must not be empty");
   const Texts parts = split_at(text, from, limit);
   const std::size_t size = text.size() + parts.size() * to.size();
-  throw_if<FormatError>(size > kMaxTextBytes, "a text must have at most {} bytes", kMaxTextBytes);
+  throw_if<FormatError>(size > kMaxTextBytes, "a string must have at most {} bytes", kMaxTextBytes);
   std::string result = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) result += to + parts[i];
   return result;
@@ -144,7 +144,7 @@ Value join(const std::string& separator, const Arguments& arguments) {
   std::string result;
   bool is_first = true;
   for (const Value& item : iterated(*list)) {
-    throw_if<FormatError>(item.text() == nullptr, "join needs texts, got {}", item.type());
+    throw_if<FormatError>(item.text() == nullptr, "join needs strings, got {}", item.type());
     if (!std::exchange(is_first, false)) result += separator;
     result += *item.text();
   }

@@ -69,7 +69,7 @@ std::optional<Value> whole_arithmetic(std::string_view op, std::int64_t a, std::
   if (op == "-") return checked(__builtin_sub_overflow(a, b, &result));
   if (op == "*") return checked(__builtin_mul_overflow(a, b, &result));
   if (op != "//" && op != "%") return std::nullopt;
-  throw_if<FormatError>(b == 0, "a number is divided by zero");
+  throw_if<FormatError>(b == 0, "division by zero");
   if (b == -1) {  // the quotient of the smallest number overflows
     return op == "%" ? checked(false)
                      : checked(__builtin_sub_overflow(std::int64_t{0}, a, &result));
@@ -91,7 +91,7 @@ Value fraction_arithmetic(std::string_view op, double a, double b) {
   if (op == "+") return a + b;
   if (op == "-") return a - b;
   if (op == "*") return a * b;
-  throw_if<FormatError>(b == 0.0, "a number is divided by zero");
+  throw_if<FormatError>(b == 0.0, "division by zero");
   if (op == "/") return a / b;
   const double quotient = std::floor(a / b);
   return op == "//" ? quotient : a - quotient * b;

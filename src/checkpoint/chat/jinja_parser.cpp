@@ -21,8 +21,8 @@ using Targets = std::vector<std::string>;
 void assign(const Targets& targets, const Value& value, Scope& scope) {
   if (targets.size() == 1) return scope.set(targets.front(), value);
   const std::vector<Value> items = iterated(value);
-  throw_if<FormatError>(items.size() != targets.size(), "{} names must take {} values",
-                        targets.size(), items.size());
+  throw_if<FormatError>(items.size() != targets.size(), "cannot assign {} values to {} names",
+                        items.size(), targets.size());
   for (std::size_t i = 0; i < items.size(); ++i) scope.set(targets[i], items[i]);
 }
 
@@ -57,7 +57,7 @@ Value loop_variable(const std::vector<Value>& items, std::size_t i) {
   const Value before = i > 0 ? items[i - 1] : Value(Undefined{"previtem"});
   const Value after = i + 1 < items.size() ? items[i + 1] : Value(Undefined{"nextitem"});
   const auto cycle = [i](const Arguments& arguments) {
-    throw_if<FormatError>(arguments.positional.empty(), "cycle needs values");
+    throw_if<FormatError>(arguments.positional.empty(), "cycle needs arguments");
     return arguments.positional[i % arguments.positional.size()];
   };
   return Value::dict({{"index0", at},
@@ -93,7 +93,7 @@ struct Macro {
   Value call(const Arguments& arguments, const std::shared_ptr<Scope>& around,
              Rendering& rendering) const {
     throw_if<FormatError>(arguments.positional.size() > parameters.size(),
-                          "the macro '{}' takes at most {} values", name, parameters.size());
+                          "the macro '{}' accepts at most {} arguments", name, parameters.size());
     throw_if<FormatError>(++rendering.num_calls > kMaxCalls,
                           "macros must call each other at most {} deep", kMaxCalls);
     rendering.step();

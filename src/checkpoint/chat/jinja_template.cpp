@@ -16,9 +16,9 @@ namespace {
 Value range(const Arguments& arguments) {
   std::array<std::int64_t, 3> bounds = {0, 0, 1};
   const std::size_t count = arguments.positional.size();
-  throw_if<FormatError>(count < 1 || count > 3, "range takes 1 to 3 whole numbers");
+  throw_if<FormatError>(count < 1 || count > 3, "range requires 1 to 3 whole numbers");
   for (std::size_t i = 0; i < count; ++i) {
-    throw_if<FormatError>(!arguments.positional[i].integer(), "range takes whole numbers");
+    throw_if<FormatError>(!arguments.positional[i].integer(), "range requires whole numbers");
     bounds[count == 1 ? 1 : i] = *arguments.positional[i].integer();
   }
   const auto [begin, end, step] = bounds;
@@ -36,7 +36,7 @@ Value range(const Arguments& arguments) {
 Value make_namespace(const Arguments& arguments) {
   auto space = std::make_shared<Namespace>();
   for (const Value& value : arguments.positional) {
-    throw_if<FormatError>(value.dict() == nullptr, "namespace takes dicts and named values");
+    throw_if<FormatError>(value.dict() == nullptr, "namespace requires dicts and named values");
     for (const auto& [name, item] : value.dict()->items) space->set(name, item);
   }
   for (const auto& [name, value] : arguments.named) space->set(name, value);

@@ -269,7 +269,7 @@ std::string Value::str() const {
   if (text() != nullptr) return *text();
   if (list() != nullptr) return list_str(*list());
   if (dict() != nullptr) return dict_str(*dict());
-  throw FormatError("{} has no text", type());
+  throw FormatError("{} cannot be converted to a string", type());
 }
 
 std::string_view Value::type() const {

@@ -41,8 +41,8 @@ void refuse_granite_variants(const GgufMetadata& data) {
   constexpr const char* kShared = "expert_shared_feed_forward_length";
   const std::int64_t shared = data.size(kShared).value_or(0);
   throw_if<FormatError>(shared != 0,
-                        "{}: '{}' must be 0, got {}; an expert that every token passes is not "
-                        "supported in Granite (granitemoeshared), {}",
+                        "{}: '{}' must be 0, got {}; shared experts are not supported in "
+                        "Granite (granitemoeshared), {}",
                         data.keys().where(), data.key(kShared), shared, kRecorder);
   const std::string rotates = data.key("rope.scaling.finetuned");  // so does llama.cpp read it
   throw_if<FormatError>(!data.keys().boolean(rotates, true),

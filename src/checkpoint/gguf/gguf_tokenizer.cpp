@@ -216,7 +216,7 @@ class TokenizerMetadata {
       const std::string architecture = keys_.text("general.architecture").value_or("");
       if (architecture == "gpt2" || architecture == "gptneox") return kWordCuttings.front();
       throw FormatError(
-          "{}: '{}' must name the pattern that cuts a text into words, got none; "
+          "{}: '{}' must name the pre-tokenizer, got none; "
           "convert the model again with a current llama.cpp, or use its Hugging Face "
           "folder",
           keys_.where(), kPre);

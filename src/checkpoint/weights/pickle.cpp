@@ -84,7 +84,7 @@ class Unpickler {
 
   std::string_view take_line() {
     const std::size_t end = bytes_.find('\n', at_);
-    if (end == std::string_view::npos) refuse("has an open line");
+    if (end == std::string_view::npos) refuse("has an unfinished line");
     const std::string_view line = take(end - at_);
     ++at_;
     return line;
@@ -104,7 +104,7 @@ class Unpickler {
   void make_string(std::string_view text) { make(Kind::kString).text = text; }
 
   PickleValue* pop() {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("takes a missing value");
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) refuse("uses a missing value");
     PickleValue* const value = stack_.back();
     stack_.pop_back();
     return value;
@@ -143,7 +143,7 @@ class Unpickler {
   }
 
   void put(std::uint64_t index) {
-    if (stack_.empty()) refuse("takes a missing value");
+    if (stack_.empty()) refuse("uses a missing value");
     memo_[index] = stack_.back();
   }
 
@@ -163,7 +163,7 @@ class Unpickler {
                        storage_dtype(global);
     if (known) return;
     throw FormatError(
-        "'{}': the pickle asks for '{}.{}', expected tensors only; nothing in it was executed; if "
+        "'{}': the pickle refers to '{}.{}', expected tensors only; nothing in it was executed; if "
         "you trust the file, load it with torch and save its state_dict() as safetensors",
         where_, printable(module, 80), printable(name, 80));
   }
@@ -171,7 +171,7 @@ class Unpickler {
   void make_global_of_strings() {
     const auto names = pop_items(2);
     for (const PickleValue* const part : names) {
-      if (part->kind != Kind::kString) refuse("has a name that is no string");
+      if (part->kind != Kind::kString) refuse("has a name that is not a string");
     }
     return make_global(names[0]->text, names[1]->text);
   }
@@ -205,7 +205,7 @@ class Unpickler {
     }
     for (const PickleValue* const item : value.items) {
       if (item->kind != Kind::kInteger || item->integer < 0)
-        refuse("has a tensor with a bad shape");
+        refuse("has a tensor with an invalid shape");
     }
   }
 
@@ -217,7 +217,7 @@ class Unpickler {
     check_sizes(*arguments[2]);
     check_sizes(*arguments[3]);
     if (arguments[2]->items.size() != arguments[3]->items.size()) {
-      refuse("has a tensor with a bad shape");
+      refuse("has a tensor with an invalid shape");
     }
     PickleValue& tensor = make(Kind::kTensor);
     tensor.integer = arguments[1]->integer;
@@ -236,7 +236,7 @@ class Unpickler {
                !arguments.items.empty() && arguments.items[0]->kind == Kind::kTensor) {
       make(Kind::kTensor) = *arguments.items[0];
     } else {
-      refuse("calls something that makes no tensor");
+      refuse("calls a function that returns no tensor");
     }
   }
 

@@ -58,7 +58,7 @@ inline constexpr std::size_t kMaxDimensions = 64;
 ///
 /// @param bytes  outlives the result.
 /// @param where  the file, for errors.
-/// @throws FormatError  if the pickle is broken, asks for any other name, gives one storage two
+/// @throws FormatError  if the pickle is broken, refers to any other name, gives one storage two
 ///                      types or sizes, has a tensor of more than kMaxDimensions dimensions, or
 ///                      more than 2,000,000 instructions.
 /// Source: Python's pickletools.py, protocols 2 to 4; torch/_utils.py.

@@ -71,7 +71,7 @@ class ZipReader {
 
   std::span<const std::byte> part(std::uint64_t at, std::uint64_t size) const {
     if (at > archive_.size() || size > archive_.size() - at)
-      refuse("refers to bytes behind its end");
+      refuse("refers to bytes beyond its end");
     return archive_.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(size));
   }
 

@@ -25,8 +25,8 @@ void check_threads(int num_threads) {
 
 void throw_thread_error(const std::system_error& error) {
   throw IoError(OptionName("threads"),
-                "the system starts no more of them: {}; give fewer --threads, or raise the limit "
-                "(ulimit -u, or pids.max of the control group)",
+                "the system cannot start more of them: {}; give fewer --threads, or raise the "
+                "limit (ulimit -u, or pids.max of the control group)",
                 error.code().message());
 }
 

@@ -17,11 +17,10 @@ const gpu_module::Module* load_module(const std::filesystem::path& path) {
   // Never closed: LibTorch and CUDA clean up when the process ends.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw IoError(
-        OptionName("device"),
-        "'{}' must be loadable, got '{}'; install the LibTorch that it was built with, or "
-        "use --device cpu",
-        path.string(), ::dlerror());
+    throw IoError(OptionName("device"),
+                  "'{}' cannot be loaded: {}; install the LibTorch that it was built with, or "
+                  "use --device cpu",
+                  path.string(), ::dlerror());
   }
   void* const symbol = ::dlsym(library, gpu_module::kModuleSymbol);
   throw_if<IoError>(symbol == nullptr, OptionName("device"),

@@ -247,7 +247,7 @@ void load_blocks(const Checkpoint& checkpoint, const Decoder& decoder) {
     }
   }
   throw_if(!of_checkpoint.empty(), OptionName("decoder"),
-           "'{}' has no place for '{}' of '{}'; train a new model with it",
+           "'{}' has no parameter '{}', which '{}' contains; train a new model with it",
            enum_name(decoder.config().routing), *of_checkpoint.begin(), checkpoint.path().string());
 }
 

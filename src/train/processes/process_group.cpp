@@ -229,7 +229,7 @@ ProcessGroup::ProcessGroup(const ProcessPlace& place, c10::Device device, std::s
     : place_(place), device_(device) {
   throw InvalidArgument(
       "processes: this build's LibTorch has no distributed back end (NCCL, Gloo or MPI), got {} "
-      "processes; start one, or build with a LibTorch that has one (docs/cli.md)",
+      "processes; start one, or build with a LibTorch that has one (docs/training.md)",
       place.size);
 }
 

@@ -294,7 +294,7 @@ std::vector<ArithmeticExpression> ArithmeticGenerator::draw_distinct(
   const auto refuse = [&](const char* there_are, std::int64_t number) {
     throw InvalidArgument(
         "arithmetic task: {} different expressions of {} operands are needed for {}, there are {} "
-        "{} from {} to {}; ask for fewer or widen the range",
+        "{} from {} to {}; request fewer or widen the range",
         count, num_operands, split == TaskSplit::kTest ? "tests" : "training", there_are, number,
         range_.min, range_.max);
   };

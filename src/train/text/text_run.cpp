@@ -167,7 +167,7 @@ TextPair pair_of(const Json& line, const std::string& where) {
     if (line.is_object() && line.contains(key) && line[key].is_string()) {
       return line[key].get<std::string>();
     }
-    throw FormatError("{}: must have the texts 'prompt' and 'answer', or 'question' and 'answer'",
+    throw FormatError("{}: must have the strings 'prompt' and 'answer', or 'question' and 'answer'",
                       where);
   };
   const bool is_question = line.is_object() && !line.contains("prompt");

@@ -59,7 +59,7 @@ TEST(ChatTemplateTest, NamesWhatIsWrongAndWhere) {
   fails("{{ 'a' is escaped }}", "the test 'escaped' is not supported");
   fails("{% if true %}", "'endif' is missing");
   fails("{% endif %}", "the statement 'endif' is not supported");
-  fails("{{ 'a }}", "the text is not closed");
+  fails("{{ 'a }}", "the string is not closed");
   fails("{{ (1 }}", "the tag is not closed");
   fails("{{ (1 2) }}", "',' is expected");
   fails("{{ '\xff' }}", "'m': must be UTF-8");

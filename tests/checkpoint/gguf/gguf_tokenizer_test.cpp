@@ -216,7 +216,7 @@ TEST(GgufTokenizerTest, SaysWhatTheVocabularyLacks) {
   EXPECT_EQ(gguf_refusal(short_scores),
             "'m': 'tokenizer.ggml.scores' must have a number for each of 5 tokens, got 2");
   EXPECT_THAT(gguf_refusal(letters("gpt2")),
-              HasSubstr("'tokenizer.ggml.pre' must name the pattern that cuts a text into words, "
+              HasSubstr("'tokenizer.ggml.pre' must name the pre-tokenizer, "
                         "got none; convert the model again"));
   GgufBuilder unknown = letters("gpt2");
   unknown.add("tokenizer.ggml.pre", "llama-5");

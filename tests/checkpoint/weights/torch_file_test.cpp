@@ -83,11 +83,11 @@ TEST(TorchFileRefusalTest, RefusesWhatIsNoTensorByNameAndExecutesNothing) {
       "torch and save its state_dict() as safetensors";
   const fs::path proof = "/tmp/lime-executed-a-pickle";
   fs::remove(proof);
-  EXPECT_EQ(refusal("command.bin"), "'command.bin': the pickle asks for 'posix.system" + remedy);
+  EXPECT_EQ(refusal("command.bin"), "'command.bin': the pickle refers to 'posix.system" + remedy);
   EXPECT_EQ(refusal("command_legacy.bin"),
-            "'command_legacy.bin': the pickle asks for 'posix.system" + remedy);
+            "'command_legacy.bin': the pickle refers to 'posix.system" + remedy);
   EXPECT_EQ(refusal("module.bin"),
-            "'module.bin': the pickle asks for 'torch.nn.modules.linear.Identity" + remedy);
+            "'module.bin': the pickle refers to 'torch.nn.modules.linear.Identity" + remedy);
   EXPECT_FALSE(fs::exists(proof));
 }
 

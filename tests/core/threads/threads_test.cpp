@@ -33,7 +33,7 @@ TEST(ThreadsTest, AThreadThatCannotBeStartedIsAnErrorLikeAnyOther) {
     });
   };
   EXPECT_EQ(refusal_of<IoError>(start),
-            "threads: the system starts no more of them: Resource temporarily unavailable; give "
+            "threads: the system cannot start more of them: Resource temporarily unavailable; give "
             "fewer --threads, or raise the limit (ulimit -u, or pids.max of the control group)");
 }
 

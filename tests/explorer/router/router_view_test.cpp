@@ -207,7 +207,7 @@ TEST_F(RouterViewTest, MultipliesWeightsByTheSizeOfKeysInACapture) {
   view_.setState(Json{{"weighting", "keys"}});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_FALSE(view_.figure());
-  EXPECT_TRUE(plot(0).message().startsWith("size of keys: no open capture is of '"))
+  EXPECT_TRUE(plot(0).message().startsWith("size of keys: no open capture was made from '"))
       << plot(0).message().toStdString();
   const Checkpoint checkpoint = Checkpoint::open(folder_ / "tiny");
   const ModelConfig& config = checkpoint.config();

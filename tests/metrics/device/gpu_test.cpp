@@ -57,7 +57,7 @@ TEST(GpuTest, RefusesAModuleThatCannotBeLoaded) {
   for (const std::string name : {"liblime_gpu.so", "missing.so"}) {
     EXPECT_THAT(
         [&] { Gpu({.is_gpu = true}, 0, folder / name); },
-        ThrowsMessage<IoError>(AllOf(StartsWith("device: '"), HasSubstr("must be loadable, got '"),
+        ThrowsMessage<IoError>(AllOf(StartsWith("device: '"), HasSubstr("cannot be loaded: "),
                                      HasSubstr("use --device cpu"))));
   }
 }
