@@ -4,7 +4,7 @@
 #include "analysis/collapse/collapse_analysis.h"
 #include "analysis/entropy/layer_spectra.h"
 #include "explorer/models/figures.h"
-#include "explorer/models/job_runner.h"
+#include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
 #include "store/results_file.h"
 

@@ -166,7 +166,26 @@ QStringList InterventionEffect::lines() const {
 }
 
 QString InterventionEffect::site() const { return site_->currentData().toString(); }
-void InterventionEffect::setSite(const QString& site) { selectData(*site_, site); }
+
+Json InterventionEffect::state() const {
+  const auto [scored, scored_text] = run_bar_->scored();
+  return {{"text", editor_->text().toStdString()},
+          {"lines", run_bar_->maxLines()},
+          {"scored", scored},
+          {"scored_text", scored_text.toStdString()},
+          {"site", site().toStdString()},
+          {"live", run_bar_->runsLive()}};
+}
+
+void InterventionEffect::setState(const Json& state) {
+  editor_->setText(toQString(state.value("text", editor_->text().toStdString())));
+  run_bar_->setMaxLines(state.value("lines", run_bar_->maxLines()));
+  const auto [scored, scored_text] = run_bar_->scored();
+  run_bar_->setScored(state.value("scored", scored),
+                      toQString(state.value("scored_text", scored_text.toStdString())));
+  selectData(*site_, toQString(state.value("site", std::string())));
+  run_bar_->setRunsLive(state.value("live", run_bar_->runsLive()));
+}
 
 void InterventionEffect::showRun(const InterventionRun& run, const QString& note,
                                  const Preferences& preferences) {

@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <QWidget>
 
+#include "core/json.h"
 #include "explorer/interventions/line_tokens.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
@@ -36,7 +37,10 @@ class InterventionEffect : public QWidget {
   /// Returns the lines of the text that are run.
   QStringList lines() const;
   QString site() const;
-  void setSite(const QString& site);
+  /// Returns what the user entered and selected here.
+  Json state() const;
+  /// Restores what `state` has of it.
+  void setState(const Json& state);
 
   /// Draws the results of a run so far. @param note  shown first; may be empty
   void showRun(const InterventionRun& run, const QString& note, const Preferences& preferences);

@@ -437,15 +437,11 @@ std::vector<Shortcut> InterventionsView::shortcuts() const {
 }
 
 Json InterventionsView::state() const {
-  return {{"checkpoint", edits_.checkpoint()},
-          {"edits", editsToJson(edits_.all())},
-          {"scope", enum_name(routes_->scope())},
-          {"text", effect_->editor().text().toStdString()},
-          {"lines", effect_->runBar().maxLines()},
-          {"scored", effect_->runBar().scored().first},
-          {"scored_text", effect_->runBar().scored().second.toStdString()},
-          {"site", effect_->site().toStdString()},
-          {"live", effect_->runBar().runsLive()}};
+  Json state = {{"checkpoint", edits_.checkpoint()},
+                {"edits", editsToJson(edits_.all())},
+                {"scope", enum_name(routes_->scope())}};
+  state.update(effect_->state());
+  return state;
 }
 
 void InterventionsView::restoreEdits(const Json& state) {
@@ -466,13 +462,7 @@ void InterventionsView::setState(const Json& state) {
   restoreEdits(state);
   const auto scope = find_enum<RouteScope>(state.value("scope", std::string()));
   if (scope) routes_->setScope(*scope);
-  effect_->editor().setText(toQString(state.value("text", effect_->editor().text().toStdString())));
-  effect_->runBar().setMaxLines(state.value("lines", effect_->runBar().maxLines()));
-  const auto [scored, scored_text] = effect_->runBar().scored();
-  effect_->runBar().setScored(state.value("scored", scored),
-                              toQString(state.value("scored_text", scored_text.toStdString())));
-  effect_->setSite(toQString(state.value("site", std::string())));
-  effect_->runBar().setRunsLive(state.value("live", effect_->runBar().runsLive()));
+  effect_->setState(state);
   rememberState();
   runs_when_read_ = state.value("run", false);
   applyEdits();

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/json.h"
-#include "explorer/models/job_runner.h"
+#include "explorer/models/job_cache.h"
 #include "store/capture_info.h"
 
 namespace lime {

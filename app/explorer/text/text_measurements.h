@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/attention/attention_patterns.h"
-#include "explorer/models/job_runner.h"
+#include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
 #include "store/results_file.h"
 #include "viz/figure.h"

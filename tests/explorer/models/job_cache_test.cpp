@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/job_cache.h"
+
 #include <gtest/gtest.h>
 
 #include <QSignalSpy>
@@ -7,7 +9,6 @@
 #include <stdexcept>
 
 #include "explorer/explorer_fixture.h"
-#include "explorer/models/job_runner.h"
 
 namespace lime::explorer::testing {
 namespace {
