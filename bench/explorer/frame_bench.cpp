@@ -20,7 +20,8 @@
 
 #include "analysis/router/checkpoint_routers.h"
 #include "core/random.h"
-#include "explorer/router/router_figures.h"
+#include "explorer/router/router_flow_figure.h"
+#include "explorer/router/router_maps.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
 

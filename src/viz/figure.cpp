@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure.h"
 
-#include <numeric>
+#include <algorithm>
+#include <cmath>
 
 #include "core/program/terminal.h"
+#include "viz/figure_extents.h"
 
 namespace lime {
 namespace {
-
-/// Adds `entry` unless its label is empty or known; if the colours then differ, it becomes grey.
-void add_entry(std::vector<LegendEntry>& entries, LegendEntry entry) {
-  if (entry.label.empty()) return;
-  const auto known = std::ranges::find_if(
-      entries, [&](const LegendEntry& other) { return other.label == entry.label; });
-  if (known == entries.end()) {
-    entries.push_back(std::move(entry));
-  } else if (known->style.colour != entry.style.colour) {
-    known->style.colour = kMutedColour;
-  }
-}
 
 /// Replaces texts by what escaped_lines() returns.
 struct Escape {
@@ -66,12 +56,6 @@ struct Escape {
     std::visit(*this, panel.content);
   }
 };
-
-constexpr SeriesStyle kReferenceStyle = {kMutedColour, LinePattern::kDashed, MarkerShape::kNone};
-
-void add_reference(std::vector<LegendEntry>& entries, const ReferenceLine& line) {
-  if (line.in_legend) add_entry(entries, {line.label, kReferenceStyle, true, false});
-}
 
 constexpr std::size_t kFew = 9;             // up to here all panels keep their labels
 constexpr std::size_t kColumnOfCurves = 3;  // panels stacked vertically on a page
@@ -151,87 +135,6 @@ Figure printable_figure(Figure figure) {
   return figure;
 }
 
-int round_step(int count, int most) {
-  int step = 1;
-  // 1, 2, 5, 10, 20, 50, ...
-  for (int i = 0; count > most * step; ++i) step = i % 3 == 1 ? step / 2 * 5 : 2 * step;
-  return step;
-}
-
-PanelExtents extents_of(const FigurePanel& panel) {
-  PanelExtents all;
-  all.x.only_above_zero = panel.x.logarithmic;
-  all.y.only_above_zero = panel.y.logarithmic;
-  bool has_stars = false;
-  if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-    for (const Curve& curve : curves->curves) {
-      all.x.add(curve.x);
-      all.y.add(curve.y);
-      all.y.add(curve.low);
-      all.y.add(curve.high);
-      has_stars = has_stars || !curve.stars.empty();
-    }
-    for (const ReferenceLine& reference : curves->references) all.y.add(reference.y);
-    // Stars are drawn above their points.
-    if (has_stars && !all.y.empty()) all.y.add(all.y.high + 0.12 * (all.y.high - all.y.low));
-  } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-    for (const float value : points->x) all.x.add(static_cast<double>(value));
-    for (const float value : points->y) all.y.add(static_cast<double>(value));
-  } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-    all.x.add(0.0);
-    for (const BarPanel::Series& series : bars->series) {
-      all.x.add(series.values);
-      all.x.add(series.low);
-      all.x.add(series.high);
-    }
-  }
-  return all;
-}
-
-std::vector<int> numbers_from(int first, int count) {
-  std::vector<int> numbers(static_cast<std::size_t>(std::max(count, 0)));
-  std::iota(numbers.begin(), numbers.end(), first);
-  return numbers;
-}
-
-std::vector<AxisTick> number_ticks(const std::vector<int>& numbers) {
-  constexpr int kMaxTicks = 10;
-  const int step = round_step(static_cast<int>(numbers.size()), kMaxTicks);
-  std::vector<AxisTick> ticks;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (numbers[i] % step != 0) continue;
-    ticks.push_back({static_cast<double>(i), std::to_string(numbers[i])});
-  }
-  return ticks;
-}
-
-std::vector<AxisTick> layer_ticks(int count, int base) {
-  return number_ticks(numbers_from(base, count));
-}
-
-FigurePanel map_panel(const MatrixD& values, const MapSide& x, const MapSide& y) {
-  HeatmapPanel map{.values = y.is_downward ? MatrixD(values.colwise().reverse()) : values};
-  const auto axis = [](const MapSide& side, std::vector<int>& borders) {
-    FigureAxis result{.label = side.label, .ticks = number_ticks(side.numbers)};
-    const auto count = static_cast<int>(side.numbers.size());
-    for (AxisTick& tick : result.ticks) {
-      if (side.is_downward) tick.at = count - 1 - tick.at;
-      tick.at = (tick.at + 0.5) * side.inner - 0.5;
-    }
-    for (int i = 1; side.inner > 1 && i < count; ++i) borders.push_back(i * side.inner);
-    return result;
-  };
-  FigurePanel panel{.x = axis(x, map.col_borders), .y = axis(y, map.row_borders)};
-  panel.content = std::move(map);
-  return panel;
-}
-
-double usual_lines_per_group(std::size_t groups, std::size_t bars) {
-  constexpr std::size_t kMany = 30;
-  const auto count = static_cast<double>(bars);
-  return groups > kMany ? std::max(1.1, 0.6 * count) : std::max(1.5, 0.8 * count);
-}
-
 std::pair<double, double> colour_range_of(const Figure& figure) {
   if (figure.colour_range) return *figure.colour_range;
   Extent extent;
@@ -267,45 +170,6 @@ std::size_t num_colours_of(const Figure& figure) {
     }
   }
   return count;
-}
-
-std::vector<std::size_t> lone_points(const Curve& curve) {
-  std::vector<std::size_t> lone;
-  if (curve.spread != Curve::Spread::kBand) return lone;
-  const auto is_gap = [&](std::size_t i) {
-    return i >= curve.y.size() || !std::isfinite(curve.y[i]) || !std::isfinite(curve.low[i]);
-  };
-  for (std::size_t i = 0; i < curve.y.size(); ++i) {
-    if (!is_gap(i) && (i == 0 || is_gap(i - 1)) && is_gap(i + 1)) lone.push_back(i);
-  }
-  return lone;
-}
-
-std::vector<LegendEntry> legend_of(const Figure& figure) {
-  std::vector<LegendEntry> entries;
-  for (const FigurePanel& panel : figure.panels) {
-    if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
-      for (const Curve& curve : curves->curves) {
-        add_entry(entries, {curve.legend.value_or(curve.label), curve.style, true, false});
-      }
-      for (const ReferenceLine& line : curves->references) add_reference(entries, line);
-    } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-      for (std::size_t i = 0; i < points->class_names.size(); ++i) {
-        add_entry(entries, {points->class_names[i], {.colour = i}, false, true});
-      }
-    } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
-      for (const BarPanel::Series& series : bars->series) {
-        SeriesStyle style = series.style;
-        style.marker = MarkerShape::kSquare;
-        add_entry(entries, {series.label, style, false, false});
-      }
-      if (bars->reference) add_reference(entries, *bars->reference);
-    }
-  }
-  // Reference lines come last. (Clang 14 does not compile the form of std::ranges.)
-  std::stable_partition(entries.begin(), entries.end(),
-                        [](const LegendEntry& entry) { return !(entry.style == kReferenceStyle); });
-  return entries;
 }
 
 int columns_for(std::size_t panels, int requested) {

@@ -2,6 +2,7 @@
 #include "viz/figure_layout.h"
 
 #include "core/program/terminal.h"
+#include "viz/figure_legend.h"
 #include "viz/plots/panel_builder.h"
 
 namespace lime {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_pgfplots.h"
 
+#include "viz/figure_extents.h"
+#include "viz/figure_legend.h"
 #include "viz/pgfplots_plots.h"
 
 namespace lime {

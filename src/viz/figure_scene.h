@@ -11,6 +11,7 @@
 #include <string>
 
 #include "viz/figure.h"
+#include "viz/figure_hit.h"
 #include "viz/figure_style.h"
 
 class QCustomPlot;

@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "support/refusal.h"
 #include "viz/figure_fixture.h"
+#include "viz/map_panel.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 

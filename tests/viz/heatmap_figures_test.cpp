@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "viz/figure_legend.h"
 #include "viz/figure_refusal.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"

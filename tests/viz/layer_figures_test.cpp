@@ -9,6 +9,7 @@
 
 #include "viz/figure.h"
 #include "viz/figure_file.h"
+#include "viz/figure_legend.h"
 #include "viz/figure_pgfplots.h"
 #include "viz/figure_refusal.h"
 #include "viz/recipes/recipe.h"

@@ -3,6 +3,7 @@
 
 #include "explorer/interventions/intervention_run.h"
 #include "viz/figure.h"
+#include "viz/figure_hit.h"
 
 namespace lime::explorer {
 

@@ -4,7 +4,7 @@
 #include "analysis/router/edited_routers.h"
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/models/preferences.h"
-#include "explorer/router/router_figures.h"
+#include "explorer/router/router_maps.h"
 #include "explorer/widgets/figure_pane.h"
 
 class QDoubleSpinBox;

@@ -5,6 +5,7 @@
 
 #include "explorer/models/workspace.h"
 #include "viz/figure.h"
+#include "viz/figure_hit.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {

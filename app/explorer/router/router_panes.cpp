@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "explorer/models/figures.h"
+#include "explorer/router/router_figures.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"
 #include "viz/recipes/recipe.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/router/router_figures.h"
+#include "explorer/router/router_flow_figure.h"
+#include "explorer/router/router_maps.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/router/router_figures.h"
+#include "explorer/router/router_subject.h"
 #include "explorer/widgets/view.h"
 
 namespace lime::explorer {

@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "explorer/models/figures.h"
+#include "explorer/router/router_figures.h"
 #include "explorer/widgets/figure_view.h"
 #include "store/capture_reader.h"
 #include "viz/recipes/recipe.h"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/router/router_figures.h"
+#include "core/matrix.h"
+#include "explorer/models/job_cache.h"
+#include "explorer/models/selection.h"
 #include "explorer/widgets/figure_pane.h"
+#include "viz/figure.h"
 
 namespace lime::explorer {
 

@@ -12,6 +12,7 @@
 #include "explorer/widgets/canvas.h"
 #include "explorer/widgets/panel_ranges.h"
 #include "viz/figure.h"
+#include "viz/figure_hit.h"
 #include "viz/figure_style.h"
 
 class QTimer;

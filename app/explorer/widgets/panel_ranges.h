@@ -3,6 +3,7 @@
 
 #include "explorer/models/selection.h"
 #include "viz/figure.h"
+#include "viz/figure_hit.h"
 #include "viz/figure_scene.h"
 
 namespace lime::explorer {

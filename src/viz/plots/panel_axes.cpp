@@ -3,6 +3,8 @@
 
 #include <QFontMetricsF>
 
+#include "viz/figure_extents.h"
+
 namespace lime {
 namespace {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "viz/figure.h"
+#include "viz/figure_legend.h"
 #include "viz/plots/panel_axes.h"
 #include "viz/plots/plot_theme.h"
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "viz/map_panel.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {

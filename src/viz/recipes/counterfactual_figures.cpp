@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "viz/figure_extents.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {

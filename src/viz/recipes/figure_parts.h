@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "viz/map_panel.h"
 #include "viz/recipes/figure_row.h"
 #include "viz/recipes/recipe.h"
 

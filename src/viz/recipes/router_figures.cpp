@@ -4,6 +4,7 @@
 #include <set>
 
 #include "viz/recipes/figure_parts.h"
+#include "viz/recipes/router_panels.h"
 
 namespace lime {
 namespace {
@@ -85,8 +86,7 @@ FigurePanel mean_map_panel(const FigureRows& rows, int layers, int first, int ba
       values.row(line) = map_of_array(row, col::kWeight, 1, 1, layers);
     }
   }
-  FigurePanel panel = map_panel(values, {"buffered layer", numbers_from(base, layers)},
-                                {"layer", numbers_from(base + first, layers - first), true});
+  FigurePanel panel = router_layers_panel(values, first, base);
   auto& map = std::get<HeatmapPanel>(panel.content);
   map.shows_numbers = layers <= 6;
   map.is_signed = is_difference(rows.front().text(col::kWeighting));
@@ -146,9 +146,8 @@ int num_heads_of(const FigureRows& rows, std::size_t num_axes) {
 
 /// Returns a heatmap of target heads (rows) by buffered layers (columns).
 FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int base) {
-  FigurePanel panel = map_panel(
-      map_of_array(row_of_layer(rows, layer), col::kWeight, 2, heads, layer + 1),
-      {"buffered layer", numbers_from(base, layer + 1)}, {"head", numbers_from(base, heads), true});
+  FigurePanel panel = router_heads_panel(
+      map_of_array(row_of_layer(rows, layer), col::kWeight, 2, heads, layer + 1), base);
   panel.title = fmt::format("layer {}", layer + base);
   return panel;
 }
@@ -245,13 +244,6 @@ FigurePanel sources_panel(const FigureRows& rows, int base) {
 }
 
 }  // namespace
-
-FigurePanel router_sources_panel(const MatrixD& shares, bool is_depth, int layer_base) {
-  const std::vector<int> numbers =
-      numbers_from(is_depth ? 0 : layer_base, static_cast<int>(shares.rows()));
-  return map_panel(shares, {is_depth ? "output read" : "layer read", numbers},
-                   {is_depth ? "part" : "layer", numbers, true});
-}
 
 Figure router_sources_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, "source_map"}});

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "core/random.h"
+#include "explorer/router/router_flow_figure.h"
+#include "explorer/router/router_maps.h"
 
 namespace lime::explorer::testing {
 namespace {

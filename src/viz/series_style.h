@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace lime {
+
+enum class LinePattern { kSolid, kDashed, kDotted, kDashDotted, kNone };
+enum class MarkerShape { kNone, kDisc, kSquare, kTriangle, kDiamond };
+
+/// Returns the marker of the `index`-th series: four shapes in turn.
+constexpr MarkerShape marker_of(std::size_t index) {
+  return static_cast<MarkerShape>(1 + index % 4);
+}
+
+/// Colour of items that belong to no class: greyish.
+inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::max();
+
+/// Style of a series or class: its class number, and a pattern and marker that need no colour.
+struct SeriesStyle {
+  std::size_t colour = 0;  ///< class number, or kMutedColour
+  LinePattern pattern = LinePattern::kSolid;
+  MarkerShape marker = MarkerShape::kDisc;
+  bool is_faint = false;  ///< thin and pale, drawn in the background
+  double width = 1.0;     ///< line width relative to the default
+
+  bool operator==(const SeriesStyle&) const = default;
+};
+
+}  // namespace lime

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lime {
+
+/// Text table in booktabs style: rules above, below the header, and below.
+struct TablePanel {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows;
+  std::vector<int> rules = {};  ///< thin lines before these rows
+};
+
+}  // namespace lime
