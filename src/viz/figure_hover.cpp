@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t kMaxPoints = 5000;
 constexpr Eigen::Index kMaxCells = 40'000;
 
-std::string shown(double value) { return fmt::format("{:.4g}", value); }
+std::string short_text(double value) { return fmt::format("{:.4g}", value); }
 
-double rounded(double place) { return std::round(10.0 * place) / 10.0; }
+double to_tenths(double place) { return std::round(10.0 * place) / 10.0; }
 
 /// Returns the value of a numeric label.
-std::optional<double> number_of(const std::string& label) {
+std::optional<double> value_of_label(const std::string& label) {
   bool is_number = false;
   const double value = QString::fromStdString(label).toDouble(&is_number);
   return is_number ? std::optional(value) : std::nullopt;
@@ -27,13 +27,13 @@ std::optional<double> number_of(const std::string& label) {
 
 /// Returns the names of the rows or columns of a heatmap: "layer 3". Labels between two numbers
 /// continue them; elsewhere they are the label of the tick, or the place.
-std::vector<std::string> names_of(const FigureAxis& axis, Eigen::Index count) {
+std::vector<std::string> cell_names(const FigureAxis& axis, Eigen::Index count) {
   std::optional<std::pair<double, double>> line;  // number at 0, and per step
   if (axis.ticks.size() >= 2) {
     const AxisTick& first = axis.ticks.front();
     const AxisTick& last = axis.ticks.back();
-    const auto from = number_of(first.label);
-    const auto to = number_of(last.label);
+    const auto from = value_of_label(first.label);
+    const auto to = value_of_label(last.label);
     if (from && to && last.at != first.at) {
       const double slope = (*to - *from) / (last.at - first.at);
       line = {*from - slope * first.at, slope};
@@ -46,7 +46,7 @@ std::vector<std::string> names_of(const FigureAxis& axis, Eigen::Index count) {
     const double number = line ? line->first + line->second * static_cast<double>(i) : -0.5;
     const bool is_whole = line && std::abs(number - std::round(number)) < 1e-6;
     names.push_back(front + (tick != axis.ticks.end() ? tick->label
-                             : is_whole               ? shown(number)
+                             : is_whole               ? short_text(number)
                                                       : fmt::format("#{}", i)));
   }
   return names;
@@ -70,10 +70,11 @@ class PanelHover {
     for (const Curve& curve : panel.curves) {
       for (std::size_t i = 0; i < curve.x.size(); ++i) {
         if (!std::isfinite(curve.y[i])) continue;
-        std::string text = fmt::format("{}: {} {}, {} {}", curve.label, panel_.x.label,
-                                       shown(curve.x[i]), panel_.y.label, shown(curve.y[i]));
+        std::string text =
+            fmt::format("{}: {} {}, {} {}", curve.label, panel_.x.label, short_text(curve.x[i]),
+                        panel_.y.label, short_text(curve.y[i]));
         if (i < curve.low.size() && std::isfinite(curve.low[i])) {
-          text += fmt::format(" [{}, {}]", shown(curve.low[i]), shown(curve.high[i]));
+          text += fmt::format(" [{}, {}]", short_text(curve.low[i]), short_text(curve.high[i]));
         }
         add_point(curve.x[i], curve.y[i], std::move(text));
       }
@@ -96,12 +97,12 @@ class PanelHover {
       Json line = Json::array();
       for (Eigen::Index c = 0; c < panel.values.cols(); ++c) {
         const double value = panel.values(r, c);
-        line.push_back(std::isfinite(value) ? Json(shown(value)) : Json());
+        line.push_back(std::isfinite(value) ? Json(short_text(value)) : Json());
       }
       values.push_back(std::move(line));
     }
-    json_["cells"] = {{"rows", names_of(panel_.y, panel.values.rows())},
-                      {"columns", names_of(panel_.x, panel.values.cols())},
+    json_["cells"] = {{"rows", cell_names(panel_.y, panel.values.rows())},
+                      {"columns", cell_names(panel_.x, panel.values.cols())},
                       {"values", std::move(values)}};
   }
 
@@ -112,7 +113,7 @@ class PanelHover {
  private:
   void add_point(double x, double y, std::string text) {
     const QPointF at = scene_.to_scene(index_, {x, y});
-    json_["points"].push_back({rounded(at.x()), rounded(at.y()), std::move(text)});
+    json_["points"].push_back({to_tenths(at.x()), to_tenths(at.y()), std::move(text)});
   }
 
   const FigurePanel& panel_;
@@ -121,7 +122,7 @@ class PanelHover {
   Json json_ = Json::object();
 };
 
-Json series_of(const Figure& figure, const FigureStyle& style) {
+Json series_colours(const Figure& figure, const FigureStyle& style) {
   const PlotTheme theme(style);
   const std::size_t count = num_colours_of(figure);
   Json series = Json::array();
@@ -145,11 +146,11 @@ Json figure_hover(const Figure& whole, const FigureStyle& style) {
     Json panel = PanelHover(figure.panels[p], scene, p).take();
     if (panel.empty()) continue;
     const QRectF area = scene.area(p);
-    panel["area"] = {rounded(area.x()), rounded(area.y()), rounded(area.width()),
-                     rounded(area.height())};
+    panel["area"] = {to_tenths(area.x()), to_tenths(area.y()), to_tenths(area.width()),
+                     to_tenths(area.height())};
     panels.push_back(std::move(panel));
   }
-  return {{"panels", std::move(panels)}, {"series", series_of(figure, style)}};
+  return {{"panels", std::move(panels)}, {"series", series_colours(figure, style)}};
 }
 
 }  // namespace lime
