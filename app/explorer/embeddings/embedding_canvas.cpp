@@ -83,6 +83,13 @@ void EmbeddingCanvas::setPoints(MatrixF points, const QRectF& extent) {
   setWindow({.zoom = 1.0, .middle = extent_.center()});
 }
 
+void EmbeddingCanvas::setExtent(const QRectF& extent) {
+  const QPointF place = window_.middle - extent_.center();
+  const double scale = extent.width() / std::max(extent_.width(), 1e-30);
+  extent_ = extent;
+  setWindow({.zoom = window_.zoom, .middle = extent.center() + scale * place});
+}
+
 void EmbeddingCanvas::movePoints(MatrixF points) {
   Q_ASSERT(points.rows() == points_.rows());
   points_ = std::move(points);

@@ -35,6 +35,8 @@ class EmbeddingCanvas : public Canvas {
   /// Replaces the points; none of them is selected. @param points  [point, (x, y)]
   /// @param extent  visible area without zoom
   void setPoints(MatrixF points, const QRectF& extent);
+  /// Changes the visible area without zoom; the visible part of it stays.
+  void setExtent(const QRectF& extent);
   /// Moves the points; their number must stay.
   void movePoints(MatrixF points);
   /// @param colours  one per point

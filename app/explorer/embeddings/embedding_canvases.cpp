@@ -4,6 +4,8 @@
 #include <QGridLayout>
 #include <QPropertyAnimation>
 #include <QSlider>
+#include <QToolButton>
+#include <QToolTip>
 
 #include "explorer/embeddings/embedding_canvas.h"
 #include "explorer/widgets/controls.h"
@@ -67,19 +69,30 @@ QString titleOf(const EmbeddingSet& set, const TokenSelection& selected, std::si
 }  // namespace
 
 LayerSlider::LayerSlider()
-    : label_(new QLabel),
+    : play_(new QToolButton),
+      label_(new QLabel),
       slider_(new QSlider(Qt::Horizontal)),
       animation_(new QPropertyAnimation(slider_, "value", this)) {
   slider_->setAccessibleName(u"layer"_s);
   slider_->setToolTip(u"Layer; between two layers the points are interpolated"_s);
   slider_->setSingleStep(kStepsPerLayer);
   slider_->setPageStep(kStepsPerLayer);
-  slider_->setMinimumWidth(60);
+  slider_->setMinimumWidth(40);
   animation_->setEasingCurve(QEasingCurve::InOutCubic);
   auto* const row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
+  play_->setText(u"Play"_s);
+  play_->setAccessibleName(u"play through layers"_s);
+  play_->setToolTip(u"Animate the points from the first layer to the last (P)"_s);
+  row->addWidget(play_);
   row->addWidget(label_);
   row->addWidget(slider_, 1);
+  connect(play_, &QToolButton::clicked, this, &LayerSlider::playRequested);
+  connect(animation_, &QPropertyAnimation::stateChanged, this,
+          [this](QAbstractAnimation::State state) {
+            if (state != QAbstractAnimation::Running) is_playing_ = false;
+            play_->setText(is_playing_ ? u"Stop"_s : u"Play"_s);
+          });
   connect(slider_, &QSlider::valueChanged, this, [this] {
     label_->setText(layers_.empty() ? QString() : u"Layer %1"_s.arg(current() + layer_base_));
     Q_EMIT moved();
@@ -94,9 +107,17 @@ void LayerSlider::setLayers(std::vector<int> layers, int layer_base) {
   animation_->stop();
   layers_ = std::move(layers);
   layer_base_ = layer_base;
+  play_->setEnabled(layers_.size() > 1);
   const QSignalBlocker quiet(slider_);
   slider_->setRange(0, kStepsPerLayer * std::max(0, static_cast<int>(layers_.size()) - 1));
   label_->setText(layers_.empty() ? QString() : u"Layer %1"_s.arg(current() + layer_base_));
+}
+
+void LayerSlider::updateLayers(const std::vector<int>& layers) {
+  if (layers == layers_) return;
+  const int layer = current();
+  setLayers(layers, layer_base_);
+  jumpTo(layer);
 }
 
 int LayerSlider::current() const {
@@ -124,7 +145,7 @@ LayerSlider::Position LayerSlider::position() const {
 }
 
 void LayerSlider::animate(int from, int to, int num_layers) {
-  animation_->stop();
+  if (animation_->state() == QAbstractAnimation::Running) animation_->stop();
   animation_->setDuration(kMoveMs * std::max(1, num_layers));
   animation_->setStartValue(from);
   animation_->setEndValue(to);
@@ -147,7 +168,17 @@ bool LayerSlider::jumpTo(int layer) {
   return true;
 }
 
-void LayerSlider::play() { animate(0, slider_->maximum(), static_cast<int>(layers_.size()) - 1); }
+void LayerSlider::play() {
+  if (is_playing_) {
+    animation_->stop();
+    return;
+  }
+  animation_->stop();
+  is_playing_ = true;
+  animate(0, slider_->maximum(), static_cast<int>(layers_.size()) - 1);
+}
+
+bool LayerSlider::isPlaying() const { return is_playing_; }
 
 EmbeddingCanvases::EmbeddingCanvases() : grid_(new QGridLayout(this)), message_(new QLabel) {
   grid_->setContentsMargins(0, 0, 0, 0);
@@ -173,6 +204,16 @@ void EmbeddingCanvases::setSet(const EmbeddingSet& set, const std::string& site)
   }
 }
 
+bool EmbeddingCanvases::updateSet(const std::string& site) {
+  const auto hasPoints = [](const EmbeddingCanvas* canvas, const EmbeddedModel& model) {
+    return canvas->size() == model.size();
+  };
+  if (set_ == nullptr || site != site_ || set_->layers(site).empty()) return false;
+  if (!std::ranges::equal(canvases_, set_->models, hasPoints)) return false;
+  for (EmbeddingCanvas* const canvas : canvases_) canvas->setExtent(extentOf(*set_, site));
+  return true;
+}
+
 void EmbeddingCanvases::addCanvas(int columns) {
   auto* const canvas = new EmbeddingCanvas;
   const std::size_t model = canvases_.size();
@@ -180,7 +221,10 @@ void EmbeddingCanvases::addCanvas(int columns) {
     connect(canvas, from, this,
             [this, model, to](const auto&... of) { (this->*to)(model, of...); });
   };
-  forward(&EmbeddingCanvas::hovered, &EmbeddingCanvases::hovered);
+  connect(canvas, &EmbeddingCanvas::hovered, this, [this, model](int point) {
+    describe(model, point);
+    Q_EMIT hovered(model, point);
+  });
   forward(&EmbeddingCanvas::clicked, &EmbeddingCanvases::clicked);
   forward(&EmbeddingCanvas::lassoed, &EmbeddingCanvases::lassoed);
   forward(&EmbeddingCanvas::windowChanged, &EmbeddingCanvases::windowChanged);
@@ -197,7 +241,12 @@ void EmbeddingCanvases::placePoints(const std::vector<int>& layers,
     MatrixF points = from != nullptr ? *from : MatrixF::Zero(set_->models[m].size(), 2);
     if (to != nullptr) points += position.fraction * (*to - points);
     canvases_[m]->movePoints(std::move(points));
-    canvases_[m]->setTitle(u"%1, layer %2"_s.arg(set_->models[m].label).arg(shown_layer));
+    const int nearest = layers[position.fraction < 0.5F ? position.before : position.after];
+    const bool is_plane = set_->models[m].preliminary.contains({site_, nearest});
+    canvases_[m]->setTitle(
+        u"%1, layer %2%3"_s.arg(set_->models[m].label)
+            .arg(shown_layer)
+            .arg(is_plane ? u": principal components, t-SNE follows"_s : QString()));
   }
 }
 
@@ -230,6 +279,25 @@ QString EmbeddingCanvases::colourPoints(const EmbeddingGroups& groups, const QSt
     entries << u"first&nbsp;%1 %2 last"_s.arg(colour_name, bar);
   }
   return entries.join(u"&nbsp;&nbsp; "_s);
+}
+
+void EmbeddingCanvases::describe(std::size_t model, int point) {
+  EmbeddingCanvas* const canvas = canvases_[model];
+  if (point < 0) {
+    QToolTip::hideText();
+    return;
+  }
+  const SelectedToken token = set_->models[model].describe(point);
+  const QString note = token.note.isEmpty() ? QString() : u" (%1)"_s.arg(token.note);
+  QToolTip::showText(
+      canvas->mapToGlobal(canvas->toPixel(point).toPoint()),
+      u"<b>%1</b>%2<br>sequence %3, position %4<br>%5<b>%6</b>%7"_s
+          .arg(token.token.toHtmlEscaped(), note.toHtmlEscaped())
+          .arg(token.sequence)
+          .arg(token.position)
+          .arg(token.sentence.before.toHtmlEscaped(), token.sentence.token.toHtmlEscaped(),
+               token.sentence.after.toHtmlEscaped()),
+      canvas);
 }
 
 void EmbeddingCanvases::select(const TokenSelection& tokens) {

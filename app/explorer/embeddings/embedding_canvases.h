@@ -7,6 +7,7 @@
 class QGridLayout;
 class QPropertyAnimation;
 class QSlider;
+class QToolButton;
 
 namespace lime::explorer {
 
@@ -22,6 +23,8 @@ class LayerSlider : public QWidget {
 
   /// @param layer_base  number of the first layer in the label
   void setLayers(std::vector<int> layers, int layer_base);
+  /// Replaces the layers; the current one stays, if it is among them.
+  void updateLayers(const std::vector<int>& layers);
   const std::vector<int>& layers() const { return layers_; }
   /// Returns the nearest layer; 0 without layers.
   int current() const;
@@ -39,8 +42,9 @@ class LayerSlider : public QWidget {
   /// @return false  if there is no such layer
   bool moveTo(int layer);  ///< takes half a second
   bool jumpTo(int layer);  ///< without signals
-  /// Moves from the first layer to the last.
+  /// Moves from the first layer to the last, or stops.
   void play();
+  bool isPlaying() const;
 
  Q_SIGNALS:
   void moved();
@@ -48,6 +52,7 @@ class LayerSlider : public QWidget {
   void layerSelected(int layer);
   /// The user dropped the slider near a layer.
   void released(int layer);
+  void playRequested();
 
  private:
   int placeOf(int layer) const;  ///< -1: none
@@ -55,9 +60,11 @@ class LayerSlider : public QWidget {
 
   std::vector<int> layers_;
   int layer_base_ = 0;
+  QToolButton* play_;
   QLabel* label_;
   QSlider* slider_;
   QPropertyAnimation* animation_;
+  bool is_playing_ = false;
 };
 
 /// Shows the embeddings of a set in a grid, a canvas per model.
@@ -69,6 +76,8 @@ class EmbeddingCanvases : public QWidget {
 
   /// Makes a canvas per model. @param set  must outlive its use here
   void setSet(const EmbeddingSet& set, const std::string& site);
+  /// Takes over that the coordinates of the set changed. @return false  if its points did, too
+  bool updateSet(const std::string& site);
   const std::string& site() const { return site_; }
   /// Sets the text that is shown without embeddings.
   void setMessage(const QString& message) { message_->setText(message); }
@@ -95,6 +104,8 @@ class EmbeddingCanvases : public QWidget {
 
  private:
   void addCanvas(int columns);
+  /// Shows the token of a point at it; -1: hides it.
+  void describe(std::size_t model, int point);
 
   const EmbeddingSet* set_ = nullptr;
   std::string site_;

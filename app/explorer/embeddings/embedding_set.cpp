@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/embeddings/embedding_set.h"
 
-#include <set>
-
-#include "explorer/models/workspace.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::int64_t kComputedPoints = 2000;  // of a capture
 
 /// Whether the rows of `points` are those of `capture`.
 bool isOf(const CaptureEmbeddings& points, const CaptureReader& capture) {
@@ -57,17 +52,6 @@ EmbeddedModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const
     problems << u"%1: %2"_s.arg(model.label, toQString(error));
   }
   return model;
-}
-
-EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<ResultsInput>& inputs,
-                   const fs::path& results, const OpenInputs& open_inputs) {
-  EmbeddingSet set;
-  for (CaptureEmbeddings& points : captures) {
-    const auto input = std::ranges::find(inputs, points.label, &ResultsInput::label);
-    set.models.push_back(modelOf(std::move(points), input == inputs.end() ? nullptr : &*input,
-                                 results, open_inputs, set.problems));
-  }
-  return set;
 }
 
 constexpr std::size_t kMaxTokens = 6;  // with a colour of their own
@@ -252,6 +236,24 @@ std::vector<int> EmbeddingSet::layers(const std::string& site) const {
   return {layers.begin(), layers.end()};
 }
 
+std::vector<int> EmbeddingGroups::pointsOf(std::size_t model, int number) const {
+  std::vector<int> points;
+  for (int i = 0; i < std::ssize(group[model]); ++i) {
+    if (group[model][static_cast<std::size_t>(i)] == number) points.push_back(i);
+  }
+  return points;
+}
+
+EmbeddingColour usualColour(const EmbeddingSet& set) {
+  for (const EmbeddedModel& model : set.models) {
+    const std::vector<std::int16_t>& ids = model.points.table.class_id;
+    if (std::ranges::any_of(ids, [](std::int16_t id) { return id >= 0; })) {
+      return EmbeddingColour::kClass;
+    }
+  }
+  return set.models.empty() ? EmbeddingColour::kClass : EmbeddingColour::kPosition;
+}
+
 EmbeddingGroups groupsOf(const EmbeddingSet& set, EmbeddingColour colour) {
   EmbeddingGroups groups;
   if (colour == EmbeddingColour::kClass) groupByClass(set, groups);
@@ -327,111 +329,20 @@ Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
   return figure;
 }
 
+EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<ResultsInput>& inputs,
+                   const fs::path& results, const OpenInputs& open_inputs) {
+  EmbeddingSet set;
+  for (CaptureEmbeddings& points : captures) {
+    const auto input = std::ranges::find(inputs, points.label, &ResultsInput::label);
+    set.models.push_back(modelOf(std::move(points), input == inputs.end() ? nullptr : &*input,
+                                 results, open_inputs, set.problems));
+  }
+  return set;
+}
+
 EmbeddingSet loadEmbeddings(const FigureSource& results, const OpenInputs& open_inputs) {
   const fs::path beside = embeddings_beside(results.path);
   return setOf(read_embeddings(beside), results.results.inputs, results.path, open_inputs);
-}
-
-EmbeddingSet computeEmbeddings(const TsneAnalysisOptions& options, int threads,
-                               const OpenInputs& open_inputs, const ProgressFn& on_progress,
-                               std::stop_token stop) {
-  const RunOptions run{.threads = threads};
-  TsneEmbeddings embeddings = compute_embeddings(options, run, on_progress, stop);
-  for (CaptureEmbeddings& capture : embeddings.captures) {
-    // As in a file: sites by name.
-    std::ranges::stable_sort(capture.layers, {}, &LayerEmbedding::site);
-  }
-  return setOf(std::move(embeddings.captures), embeddings.results.inputs, "computed", open_inputs);
-}
-
-EmbeddingLoader::EmbeddingLoader(Workspace& workspace, JobRunner& jobs)
-    : workspace_(workspace), jobs_(jobs) {
-  connect(&jobs, &JobRunner::jobRemoved, this, [this](JobId id) {
-    if (id != job_) return;
-    // It was cancelled: its result would have reset the id.
-    job_ = 0;
-    message_.clear();
-    Q_EMIT changed();
-  });
-}
-
-bool EmbeddingLoader::isOutdated() const {
-  const Document* const document = workspace_.find(source_);
-  if (document == nullptr && source_ != kComputed) return false;
-  if (document != nullptr && document->results != results_) return true;
-  const bool has_gaps =
-      std::ranges::find(set_.models, nullptr, &EmbeddedModel::sentences) != set_.models.end();
-  for (const auto& [path, capture] : workspace_.openInputs().captures) {
-    const auto before = inputs_.captures.find(path);
-    const bool is_new = before == inputs_.captures.end();
-    // A capture that was reloaded, or one that a model may lack.
-    if (is_new ? has_gaps : before->second != capture) return true;
-  }
-  return false;
-}
-
-void EmbeddingLoader::start(int source, const QString& message, JobSpec spec, const Work& work) {
-  inputs_ = workspace_.openInputs();
-  message_ = message;
-  job_ = jobs_.start<EmbeddingSet>(
-      this, std::move(spec),
-      [work, inputs = inputs_](const JobContext& context) { return work(inputs, context); },
-      [this, source](EmbeddingSet set) {
-        source_ = source;
-        finish(std::move(set), {});
-      },
-      [this](const QString& error) { finish({}, error); });
-  Q_EMIT changed();
-}
-
-void EmbeddingLoader::finish(EmbeddingSet set, const QString& message) {
-  job_ = 0;
-  set_ = std::move(set);
-  message_ = message;
-  Q_EMIT changed();
-}
-
-void EmbeddingLoader::load(int id) {
-  const Document* const document = workspace_.find(id);
-  if (document == nullptr) {
-    if (std::exchange(source_, 0) != 0) finish({}, {});
-    return;
-  }
-  source_ = id;
-  results_ = document->results;
-  start(id, u"Reading ..."_s,
-        {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
-        [results = results_](const OpenInputs& inputs, const JobContext&) {
-          return loadEmbeddings(*results, inputs);
-        });
-}
-
-void EmbeddingLoader::compute(int threads, const TsneOptions& tsne) {
-  const bool is_pca = tsne.iterations == 0;
-  TsneAnalysisOptions options;
-  options.max_points = kComputedPoints;
-  options.tsne = tsne;
-  options.align = !is_pca;
-  options.captures.captures.clear();  // of its default
-  std::string site;
-  QStringList names;
-  for (const Document* const document : workspace_.documentsOf(DocumentKind::kCapture)) {
-    options.captures.captures.push_back(document->path);
-    names << workspace_.uniqueLabel(*document);
-    options.captures.label.push_back(names.back().toStdString());
-    const std::vector<std::string> sites = representationsOf(*document->capture);
-    if (site.empty() && !sites.empty()) site = contains(sites, "hidden") ? "hidden" : sites.front();
-  }
-  if (names.isEmpty()) return;
-  options.captures.site = {site};
-  const QString method = is_pca ? u"PCA"_s : u"t-SNE"_s;
-  start(kComputed, u"Computing %1 ..."_s.arg(method),
-        {.title = u"%1 of %2"_s.arg(method, names.join(u", "_s)),
-         .key = u"embeddings/compute"_s,
-         .lane = JobLane::kLong},
-        [options, threads](const OpenInputs& inputs, const JobContext& context) {
-          return computeEmbeddings(options, threads, inputs, context.on_progress, context.stop);
-        });
 }
 
 }  // namespace lime::explorer

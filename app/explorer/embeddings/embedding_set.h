@@ -3,6 +3,8 @@
 
 #include <qrgb.h>
 
+#include <set>
+
 #include "analysis/tsne/embedding_alignment.h"
 #include "analysis/tsne/nearest_rows.h"
 #include "analysis/tsne/tsne_analysis.h"
@@ -18,8 +20,6 @@ struct FigureSource;
 
 namespace lime::explorer {
 
-class Workspace;
-
 struct SelectedToken {
   int point = 0;  ///< of its embedding
   QString token;
@@ -34,6 +34,8 @@ struct EmbeddedModel {
   QString label;
   CaptureEmbeddings points;
   std::vector<LayerFault> faults;  ///< layers that diverged
+  /// Layers, as (site, layer), that principal components show until t-SNE is done.
+  std::set<std::pair<std::string, int>> preliminary;
   std::map<std::int64_t, int> point_of_row;
   std::shared_ptr<const TokenRows> tokens;          ///< of the points: its rows are their numbers
   std::shared_ptr<const SentenceReader> sentences;  ///< null where the capture is missing
@@ -73,7 +75,12 @@ struct EmbeddingGroups {
   std::vector<std::string> names;             ///< empty: the colour is a number
   std::vector<std::vector<int>> group;        ///< [model][point], into names
   std::vector<std::vector<double>> fraction;  ///< [model][point], in [0, 1], where names is empty
+
+  std::vector<int> pointsOf(std::size_t model, int group) const;
 };
+
+/// Returns the colour that says something of this set: classes if it has some, else positions.
+EmbeddingColour usualColour(const EmbeddingSet& set);
 
 /// Groups the points of a set. The most frequent tokens have names, the rest is "other".
 EmbeddingGroups groupsOf(const EmbeddingSet& set, EmbeddingColour colour);
@@ -87,57 +94,13 @@ std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bo
 Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
                         const std::string& site, int layer, int layer_base);
 
+/// Returns a set of embeddings with the captures that `inputs` name by their labels.
+/// @param results  file of the embeddings, which paths of inputs are relative to
+EmbeddingSet setOf(std::vector<CaptureEmbeddings> captures, const std::vector<ResultsInput>& inputs,
+                   const std::filesystem::path& results, const OpenInputs& open_inputs);
+
 /// Reads the embeddings beside results of lime-metrics tsne, and opens their captures, in a job.
 /// @throws IoError, FormatError
 EmbeddingSet loadEmbeddings(const FigureSource& results, const OpenInputs& open_inputs);
-
-/// Computes t-SNE of all layers, each initialised from the one before. Runs in a job.
-/// @throws as prepare_tsne() and run_analysis()
-EmbeddingSet computeEmbeddings(const TsneAnalysisOptions& options, int threads,
-                               const OpenInputs& open_inputs, const ProgressFn& on_progress,
-                               std::stop_token stop);
-
-/// Loads the embeddings of t-SNE results, or computes those of the open captures, in jobs.
-class EmbeddingLoader : public QObject {
-  Q_OBJECT
-
- public:
-  static constexpr int kComputed = -1;
-
-  EmbeddingLoader(Workspace& workspace, JobRunner& jobs);
-
-  const EmbeddingSet& set() const { return set_; }
-  /// Returns the document that the set is from, kComputed, or 0: none.
-  int source() const { return source_; }
-  bool isBusy() const { return job_ != 0; }
-  /// Returns the progress, or why there is no set; empty otherwise.
-  const QString& message() const { return message_; }
-  /// Returns whether the results or their captures changed since, or a missing capture may be open.
-  bool isOutdated() const;
-
-  /// @param document  results of lime-metrics tsne, or 0: drops the set
-  void load(int document);
-  /// Computes t-SNE of all shown captures, or without iterations the first two principal
-  /// components.
-  /// @param threads  0: all CPUs
-  void compute(int threads, const TsneOptions& tsne);
-
- Q_SIGNALS:
-  void changed();
-
- private:
-  using Work = std::function<EmbeddingSet(const OpenInputs&, const JobContext&)>;
-  void start(int source, const QString& message, JobSpec spec, const Work& work);
-  void finish(EmbeddingSet set, const QString& message);
-
-  Workspace& workspace_;
-  JobRunner& jobs_;
-  EmbeddingSet set_;
-  int source_ = 0;
-  std::shared_ptr<const FigureSource> results_;  ///< of the source
-  OpenInputs inputs_;                            ///< when it was loaded
-  JobId job_ = 0;
-  QString message_;
-};
 
 }  // namespace lime::explorer

@@ -60,7 +60,7 @@ QWidget* EmbeddingsView::makeControls() {
     colour_->addItem(name, name);  // in the order of EmbeddingColour
   }
   search_ = makeSearch(u"find a token"_s, u"Select the points of a token"_s);
-  search_->setMinimumWidth(70);
+  search_->setMinimumWidth(50);
   bar->addWidget(search_);
   bar->addWidget(layers_, 1);
   connect(search_, &QLineEdit::textEdited, this, [this](const QString& text) {
@@ -78,7 +78,10 @@ void EmbeddingsView::addSettings() {
   });
   addSetting("source", *source_, u"Select embeddings"_s, [this] { loadSource(); });
   addSetting("site", *site_, u"Select a site"_s, [this] { showSite(); });
-  addSetting("colour", *colour_, u"Select colours"_s, [this] { colourPoints(); });
+  addSetting("colour", *colour_, u"Select colours"_s, [this] {
+    is_colour_selected_ = true;
+    colourPoints();
+  });
   addSetting(
       "layer",
       [this] {
@@ -107,6 +110,7 @@ void EmbeddingsView::connectAll() {
   watchDocuments([this] { listSources(); });
   connect(&loader_, &EmbeddingLoader::changed, this, &EmbeddingsView::showSet);
   connect(layers_, &LayerSlider::moved, this, &EmbeddingsView::placePoints);
+  connect(layers_, &LayerSlider::playRequested, this, &EmbeddingsView::play);
   connect(layers_, &LayerSlider::layerSelected, this, [this](int layer) { selectLayer(layer); });
   connect(layers_, &LayerSlider::released, this,
           [this](int layer) { changeState(u"Select a layer"_s, [&] { goToLayer(layer); }); });
@@ -193,7 +197,9 @@ void EmbeddingsView::listSources() {
   if (is_computed) source_->addItem(u"computed in this window"_s, QString());
   selectData(*source_, requested);
   updateCompute();
-  if (is_computed && loader_.isOutdated() && isVisible()) {
+  const bool is_stored =
+      source_->count() == 0 && !is_computed && !loader_.isBusy() && loader_.hasCache(tsneOptions());
+  if (isVisible() && (is_stored || (is_computed && loader_.isOutdated()))) {
     compute();
   } else if (sourceId() != loader_.source() || loader_.isOutdated()) {
     loadSource();
@@ -221,7 +227,7 @@ void EmbeddingsView::updateCompute() {
 void EmbeddingsView::showSet() {
   canvases_->setMessage(loader_.message().isEmpty() ? kNothing : loader_.message());
   updateCompute();
-  if (loader_.isBusy()) return;
+  if (loader_.isBusy() && !loader_.isPartial()) return;
   setNote(*problems_, set().warnings(preferences().layer_base));
   QStringList sites;
   for (const std::string& site : set().sites()) sites << toQString(site);
@@ -231,7 +237,14 @@ void EmbeddingsView::showSet() {
     listSources();
     selectData(*source_, QString());
   }
-  showSite();
+  const bool continues = std::exchange(shows_partial_, loader_.isPartial());
+  if (!continues || !canvases_->updateSet(site())) {
+    if (!is_colour_selected_) colour_->setCurrentIndex(static_cast<int>(usualColour(set())));
+    showSite();
+    return;
+  }
+  layers_->updateLayers(set().layers(site()));
+  placePoints();
 }
 
 void EmbeddingsView::showSite() {
@@ -268,6 +281,7 @@ void EmbeddingsView::goToLayer(int layer) {
 
 void EmbeddingsView::play() {
   if (layers_->layers().empty()) return;
+  if (layers_->isPlaying()) return layers_->play();
   changeState(u"Play through layers"_s, [this] {
     goToLayer(layers_->layers().back());
     layers_->play();
@@ -304,10 +318,7 @@ void EmbeddingsView::select(std::size_t model, const std::vector<int>& points,
 
 void EmbeddingsView::selectGroup(int group) {
   for (std::size_t model = 0; model < groups_.group.size(); ++model) {
-    std::vector<int> points;
-    for (int i = 0; i < std::ssize(groups_.group[model]); ++i) {
-      if (groups_.group[model][static_cast<std::size_t>(i)] == group) points.push_back(i);
-    }
+    const std::vector<int> points = groups_.pointsOf(model, group);
     if (points.empty()) continue;
     select(model, points, QGuiApplication::keyboardModifiers());
     return;
@@ -458,6 +469,7 @@ std::vector<Shortcut> EmbeddingsView::shortcuts() const {
 }
 
 void EmbeddingsView::restored() {
+  is_colour_selected_ = is_colour_selected_ || colour_->currentIndex() != 0;
   if (sourceId() != loader_.source()) loadSource();
   if (site() != canvases_->site()) {
     showSite();

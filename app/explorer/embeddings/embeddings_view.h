@@ -2,6 +2,7 @@
 #pragma once
 
 #include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/embedding_loader.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
@@ -58,9 +59,8 @@ class EmbeddingsView : public View {
   void selectTokens(TokenSelection tokens);
   void selectGroup(int group);  ///< the points of a class or token
   bool isPca() const { return method_->currentIndex() == 1; }
-  void compute() {
-    loader_.compute(preferences().threads, isPca() ? TsneOptions{.iterations = 0} : TsneOptions{});
-  }
+  TsneOptions tsneOptions() const { return isPca() ? TsneOptions{.iterations = 0} : TsneOptions{}; }
+  void compute() { loader_.compute(preferences().threads, tsneOptions()); }
   void showSelection();
   void selectNeighbours(std::size_t model, int point);
   /// Shows the neighbours of `centre_` where the embeddings have it, else the selection.
@@ -84,7 +84,9 @@ class EmbeddingsView : public View {
   EmbeddingLoader loader_;
   EmbeddingGroups groups_;
   std::optional<Centre> centre_;
-  std::optional<int> last_layer_;  ///< of the workspace, when it last changed
+  bool is_colour_selected_ = false;  ///< else colour_ is what usualColour() returns
+  bool shows_partial_ = false;       ///< the set was incomplete when it was last shown
+  std::optional<int> last_layer_;    ///< of the workspace, when it last changed
   QComboBox* source_;
   QPushButton* compute_;
   QComboBox* method_;

@@ -2,6 +2,7 @@
 #include "analysis/tsne/tsne_analysis.h"
 
 #include <cmath>
+#include <mutex>
 #include <set>
 
 #include "analysis/engine/run_analysis.h"
@@ -112,7 +113,16 @@ struct Shared {
   TsneAnalysisOptions options;  ///< with the seed
   std::vector<ChosenCapture> captures;
   std::vector<ClassRows> rows;  ///< of each capture
+  LayerEmbeddingFn on_layer;    ///< may be empty
+  std::mutex on_layer_mutex;
 };
+
+/// Hands a layer over, one at a time.
+void hand_over(Shared& shared, std::size_t capture, const LayerEmbedding& layer) {
+  if (!shared.on_layer) return;
+  const std::scoped_lock lock(shared.on_layer_mutex);
+  shared.on_layer(capture, layer);
+}
 
 /// Tells whether the same tokens of the same text are drawn.
 std::string identity_of(const ChosenCapture& capture, const ClassRows& rows) {
@@ -239,7 +249,7 @@ std::int64_t bytes_for(const ChosenCapture& capture, const std::string& site, in
 }
 
 /// The layers of a part: one, or with `align` all of a site, each started from the one before.
-Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
+Unit unit_of(const std::shared_ptr<Shared>& shared, std::size_t i,
              const ChosenCapture::Part& part) {
   const ChosenCapture& capture = shared->captures[i];
   const TsneAnalysisOptions& options = shared->options;
@@ -271,6 +281,9 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
       }
       ResultRow row = {{col::kLayer, layer}};
       row.add(result.rows.back());
+      hand_over(
+          *shared, i,
+          {part.site, layer, before.cast<float>(), result.rows.back().number(col::kKlDivergence)});
       result.rows.back() = std::move(row);
       done += shared->options.tsne.iterations;
     }
@@ -279,7 +292,7 @@ Unit unit_of(const std::shared_ptr<const Shared>& shared, std::size_t i,
   return unit;
 }
 
-std::vector<Unit> make_units(const std::shared_ptr<const Shared>& shared) {
+std::vector<Unit> make_units(const std::shared_ptr<Shared>& shared) {
   std::vector<Unit> units;
   for (std::size_t i = 0; i < shared->captures.size(); ++i) {
     for (const ChosenCapture::Part& part : shared->captures[i].parts) {
@@ -338,8 +351,7 @@ void fill_tsne_report(Report& report, const std::vector<ChosenCapture>& captures
 }
 
 /// Opens the captures and selects the rows that become points.
-std::shared_ptr<const Shared> select_points(const TsneAnalysisOptions& options,
-                                            const RunOptions& run) {
+std::shared_ptr<Shared> select_points(const TsneAnalysisOptions& options, const RunOptions& run) {
   options.validate();
   const auto shared = std::make_shared<Shared>();
   shared->options = options;
@@ -362,7 +374,7 @@ std::shared_ptr<const Shared> select_points(const TsneAnalysisOptions& options,
   return shared;
 }
 
-Analysis analysis_of_points(const std::shared_ptr<const Shared>& shared, const RunOptions& run) {
+Analysis analysis_of_points(const std::shared_ptr<Shared>& shared, const RunOptions& run) {
   Analysis analysis = analysis_of("tsne", shared->options, shared->captures);
   analysis.units = make_units(shared);
   // Runs side by side share nothing and need not wait for each other.
@@ -422,10 +434,34 @@ Analysis prepare_tsne(const TsneAnalysisOptions& options, const RunOptions& run)
 }
 
 TsneEmbeddings compute_embeddings(const TsneAnalysisOptions& options, const RunOptions& run,
-                                  const ProgressFn& on_progress, const std::stop_token& stop) {
+                                  const ProgressFn& on_progress, const std::stop_token& stop,
+                                  const LayerEmbeddingFn& on_layer) {
   const auto shared = select_points(options, run);
+  shared->on_layer = on_layer;
   const AnalysisResult result = compute(analysis_of_points(shared, run), run, on_progress, stop);
   return {result.table(), collect(result.results, shared->captures, shared->rows, result.units)};
+}
+
+std::vector<CaptureEmbeddings> principal_components(const TsneAnalysisOptions& options,
+                                                    const RunOptions& run,
+                                                    const std::stop_token& stop) {
+  const auto shared = select_points(options, run);
+  ThreadPool pool(run.num_threads());
+  std::vector<CaptureEmbeddings> all;
+  for (std::size_t i = 0; i < shared->captures.size(); ++i) {
+    const ChosenCapture& capture = shared->captures[i];
+    all.push_back(points_of(capture.label, capture.reader, shared->rows[i]));
+    for (const auto& [site, layers] : capture.parts) {
+      for (const int layer : layers) {
+        throw_if_stopped(stop);
+        MatrixF points = read_class_rows(capture.reader, site, layer, shared->rows[i]);
+        if (options.normalize == RowNormalization::kL2) normalize_rows(points);
+        const MatrixD plane = pca_initialization(points, run.seed, pool);
+        all.back().layers.push_back({site, layer, plane.cast<float>(), 0.0});
+      }
+    }
+  }
+  return all;
 }
 
 }  // namespace lime

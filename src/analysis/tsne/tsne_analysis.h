@@ -43,10 +43,21 @@ struct TsneEmbeddings {
   std::vector<CaptureEmbeddings> captures;
 };
 
+/// Receives the embedding of a layer as soon as it is computed. @param capture  index
+using LayerEmbeddingFn = std::function<void(std::size_t capture, const LayerEmbedding& layer)>;
+
 /// Computes what prepare_tsne() prepares. @throws as prepare_tsne() and compute()
+/// @param on_layer  called from several threads, one at a time. May be empty.
 TsneEmbeddings compute_embeddings(const TsneAnalysisOptions& options, const RunOptions& run,
                                   const ProgressFn& on_progress = {},
-                                  const std::stop_token& stop = {});
+                                  const std::stop_token& stop = {},
+                                  const LayerEmbeddingFn& on_layer = {});
+
+/// Returns the same points on their first two principal components: a first view of the layers, in
+/// a hundredth of the time of t-SNE. The divergences are 0. @throws as prepare_tsne()
+std::vector<CaptureEmbeddings> principal_components(const TsneAnalysisOptions& options,
+                                                    const RunOptions& run,
+                                                    const std::stop_token& stop = {});
 
 /// Returns the metadata of the points of `rows` from the capture's table, without layers.
 CaptureEmbeddings points_of(const std::string& label, const CaptureReader& capture,

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <algorithm>
 
+#include "explorer/embeddings/embedding_loader.h"
 #include "explorer/embeddings/embeddings_fixture.h"
 
 namespace lime::explorer::testing {
