@@ -27,6 +27,7 @@ struct ExplorerCommand {
   bool no_session = false;
   std::optional<ThemeChoice> theme;
   std::filesystem::path screenshot;
+  std::vector<int> size;
   std::string state;
   bool first_paint = false;
 
@@ -36,6 +37,7 @@ struct ExplorerCommand {
     options.group("For documentation and measurements");
     options.add("screenshot", screenshot,
                 "write a PNG of every view of the files into this folder, and exit");
+    options.add("size", size, "width and height of the window, pixels, e.g. 1024,700");
     options.add(
         "state", state,
         "settings of the views for the screenshots, as JSON: {\"router\": {\"detail\": 1}}");
@@ -96,6 +98,7 @@ int runExplorer(const ExplorerCommand& command, int& argc, char** argv,
   QApplication::setStyle(QStyleFactory::create(u"Fusion"_s));
   MainWindow window;
   if (command.theme) window.setTheme(*command.theme);
+  if (command.size.size() == 2) window.resize(command.size[0], command.size[1]);
   const bool is_fresh = command.no_session || !command.screenshot.empty() || command.first_paint;
   if (!is_fresh) {
     window.restoreLayout();

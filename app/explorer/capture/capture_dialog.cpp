@@ -40,7 +40,7 @@ CaptureDialog::CaptureDialog(CaptureRun& run, CaptureRequest request, QWidget* p
   output_->setText(request_.output);
   output_->setToolTip(
       u"With several checkpoints, each has its own file with its label in the name"_s);
-  addForm(new OptionForm(option_fields(request_.form)), QDialogButtonBox::Ok);
+  addForm(new OptionForm(request_.form), QDialogButtonBox::Ok);
   findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Ok)->setText(u"&Capture"_s);
   text_->setFocus();
 }

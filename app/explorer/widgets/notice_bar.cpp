@@ -13,12 +13,20 @@
 #include "explorer/models/text.h"
 
 namespace lime::explorer {
+namespace {
+
+/// Returns a text that lines can break after each slash: a long path would push the buttons out of
+/// the window.
+QString breakable(QString text) { return text.replace(u'/', u"/\u200b"_s); }
+
+}  // namespace
 
 NoticeBar::NoticeBar() : text_(new QLabel), remedy_(new QPushButton) {
   setFrameShape(QFrame::NoFrame);
   setAutoFillBackground(true);
   setBackgroundRole(QPalette::Midlight);
   text_->setWordWrap(true);
+  text_->setMinimumWidth(120);
   text_->setTextFormat(Qt::PlainText);
   text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   auto* const close = new QToolButton;
@@ -40,7 +48,9 @@ NoticeBar::NoticeBar() : text_(new QLabel), remedy_(new QPushButton) {
 
 void NoticeBar::showText(const QString& text, const QString& remedy, std::function<void()> action) {
   document_.reset();
-  text_->setText(text);
+  whole_ = text;
+  text_->setText(breakable(text));
+  text_->setAccessibleName(text);
   remedy_->setText(remedy);
   remedy_->setVisible(!remedy.isEmpty());
   action_ = std::move(action);

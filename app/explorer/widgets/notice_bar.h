@@ -22,11 +22,12 @@ class NoticeBar : public QFrame {
   void showText(const QString& text, const QString& remedy = {}, std::function<void()> action = {});
   /// Shows a text about the file of a document.
   void showDocument(int id, const QString& text);
-  QString text() const { return text_->text(); }
+  const QString& text() const { return whole_; }
   /// Returns the document that the last text is about; nothing if it is about none.
   std::optional<int> document() const { return document_; }
 
  private:
+  QString whole_;  ///< the text without places to break it
   QLabel* text_;
   QPushButton* remedy_;
   std::function<void()> action_;

@@ -14,6 +14,8 @@
 namespace lime::explorer {
 namespace {
 
+const QString kAutomatic = u"automatic"_s;  // of an option that is not set
+
 QString wordsOfValue(const Json& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return toQString(value.get<std::string>());
@@ -23,15 +25,24 @@ QString wordsOfValue(const Json& value) {
   return items.join(u',');
 }
 
+/// Returns a value as the texts of which a field is assigned.
+std::vector<std::string> textsOf(const Json& value) {
+  if (!value.is_array()) return {wordsOfValue(value).toStdString()};
+  std::vector<std::string> texts;
+  for (const Json& item : value) texts.push_back(wordsOfValue(item).toStdString());
+  return texts;
+}
+
 }  // namespace
 
-OptionForm::OptionForm(std::vector<OptionField> fields)
-    : fields_(std::move(fields)), problems_(fields_.size()) {
+OptionForm::OptionForm(std::vector<OptionField> fields, std::function<void()> reset,
+                       const Json& defaults)
+    : fields_(std::move(fields)), reset_(std::move(reset)), problems_(fields_.size()) {
   auto* const form = new QFormLayout(this);
   form->setContentsMargins(0, 0, 0, 0);
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   for (std::size_t i = 0; i < fields_.size(); ++i) {
-    QWidget* const editor = makeEditor(i);
+    QWidget* const editor = makeEditor(i, defaults.at(fields_[i].name).is_null());
     editor->setToolTip(toQString(fields_[i].help));
     editor->setAccessibleName(wordsOf(fields_[i].name));
     editor->setAccessibleDescription(toQString(fields_[i].help));
@@ -40,7 +51,7 @@ OptionForm::OptionForm(std::vector<OptionField> fields)
   }
 }
 
-QWidget* OptionForm::makeEditor(std::size_t index) {
+QWidget* OptionForm::makeEditor(std::size_t index, bool can_be_unset) {
   const OptionField& field = fields_[index];
   const QString value = wordsOfValue(field.value());
   if (field.is_flag) {
@@ -54,11 +65,12 @@ QWidget* OptionForm::makeEditor(std::size_t index) {
   const QStringList choices = toQString(field.type).split(u'|');
   if (choices.size() > 1 && !field.is_list) {
     auto* const box = new QComboBox;
+    if (can_be_unset) box->addItem(kAutomatic);
     box->addItems(choices);
-    box->setCurrentIndex(box->findText(value));
-    box->setPlaceholderText(u"automatic"_s);
-    connect(box, &QComboBox::textActivated, this,
-            [this, index](const QString& text) { assign(index, text); });
+    box->setCurrentText(value.isEmpty() ? kAutomatic : value);
+    connect(box, &QComboBox::textActivated, this, [this, index, can_be_unset](const QString& text) {
+      can_be_unset&& text == kAutomatic ? unset(index) : assign(index, text);
+    });
     return box;
   }
   auto* const line = new QLineEdit(value);
@@ -78,6 +90,17 @@ void OptionForm::assign(std::size_t index, const QString& text) {
   } catch (const Error& error) {
     problems_[index] = toQString(error);
   }
+  Q_EMIT changed();
+}
+
+void OptionForm::unset(std::size_t index) {
+  std::vector<Json> values;
+  for (const OptionField& field : fields_) values.push_back(field.value());
+  reset_();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (i != index && !values[i].is_null()) fields_[i].assign(textsOf(values[i]));
+  }
+  problems_[index].clear();
   Q_EMIT changed();
 }
 

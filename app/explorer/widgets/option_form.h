@@ -14,8 +14,12 @@ class OptionForm : public QWidget {
   Q_OBJECT
 
  public:
-  /// @param fields  option_fields() of a struct that outlives the form; changes go there at once.
-  explicit OptionForm(std::vector<OptionField> fields);
+  /// @param options  must outlive the form; changes go there at once. All its members must be
+  ///                 described.
+  template <DescribedOptions T>
+  explicit OptionForm(T& options)
+      : OptionForm(
+            option_fields(options), [&options] { options = T(); }, options_to_json(T())) {}
 
   /// Returns the first field that could not be read, as one line; empty if all are fine.
   QString problem() const;
@@ -24,10 +28,14 @@ class OptionForm : public QWidget {
   void changed();
 
  private:
-  QWidget* makeEditor(std::size_t index);
+  OptionForm(std::vector<OptionField> fields, std::function<void()> reset, const Json& defaults);
+  QWidget* makeEditor(std::size_t index, bool can_be_unset);
   void assign(std::size_t index, const QString& text);
+  /// Gives a field its default; the others keep their values.
+  void unset(std::size_t index);
 
   std::vector<OptionField> fields_;
+  std::function<void()> reset_;  ///< gives all fields their defaults
   std::vector<QString> problems_;
 };
 

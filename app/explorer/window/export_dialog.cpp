@@ -46,7 +46,7 @@ ExportDialog::ExportDialog(Figure figure, Json provenance, QWidget* parent)
   kinds->setWordWrap(true);
   column().addWidget(kinds);
   column().addSpacing(8);
-  auto* const form = new OptionForm(option_fields(style_));
+  auto* const form = new OptionForm(style_);
   addForm(form, QDialogButtonBox::Save);
   connect(form, &OptionForm::changed, &redraw_, qOverload<>(&QTimer::start));
   redraw_.setSingleShot(true);

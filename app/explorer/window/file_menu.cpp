@@ -76,8 +76,8 @@ void FileMenu::writeReport(const QString& path) {
     process->deleteLater();
   });
   connect(process, &QProcess::finished, this, [this, process, path](int status) {
-    Q_EMIT notice(status == 0 ? u"Wrote %1"_s.arg(path)
-                              : QString::fromUtf8(process->readAllStandardError()).trimmed());
+    if (status == 0) Q_EMIT reportWritten(path);
+    if (status != 0) Q_EMIT notice(QString::fromUtf8(process->readAllStandardError()).trimmed());
     process->deleteLater();
   });
   process->start(findProgram(u"lime-figure"_s), arguments);

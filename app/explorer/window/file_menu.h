@@ -27,11 +27,12 @@ class FileMenu : public QMenu {
   void openFiles();
   void openFolder();
   void locateCapture(int id);
-  /// Runs lime-figure report on all open results; notice() reports how it ended.
+  /// Runs lime-figure report on all open results; reportWritten() or notice() reports how it ended.
   void writeReport(const QString& path);
 
  Q_SIGNALS:
   void notice(const QString& text);
+  void reportWritten(const QString& path);
 
  private:
   void addOpenActions();

@@ -3,6 +3,7 @@
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QPalette>
 #include <QProgressBar>
 #include <QToolButton>
@@ -38,6 +39,20 @@ QString detailOf(const JobInfo& job) {
   return parts.join(u", "_s);
 }
 
+/// A line of text that ends in dots where it does not fit.
+class ElidedLabel : public QLabel {
+ public:
+  explicit ElidedLabel(const QString& text = {}) : QLabel(text) { setMinimumWidth(40); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setPen(palette().color(foregroundRole()));
+    painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
+                     fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+  }
+};
+
 }  // namespace
 
 JobPanel::JobPanel(JobRunner& jobs) : jobs_(jobs), column_(new QVBoxLayout(this)) {
@@ -55,12 +70,10 @@ void JobPanel::add(JobId id) {
   if (!job || !job->spec.is_shown) return;
   Line line;
   line.widget = new QWidget;
-  auto* const title = new QLabel(job->spec.title);
+  auto* const title = new ElidedLabel(job->spec.title);
   title->setToolTip(job->spec.title);
-  title->setMinimumWidth(40);
-  line.detail = new QLabel;
+  line.detail = new ElidedLabel;
   line.detail->setForegroundRole(QPalette::PlaceholderText);
-  line.detail->setMinimumWidth(40);
   line.bar = new QProgressBar;
   line.bar->setTextVisible(false);
   line.bar->setMaximumHeight(8);
@@ -96,6 +109,7 @@ void JobPanel::update(JobId id) {
   const std::optional<JobInfo> job = jobs_.find(id);
   if (line == lines_.end() || !job) return;
   line->second.detail->setText(detailOf(*job));
+  line->second.detail->setToolTip(detailOf(*job));
   const std::optional<double> done = job->share();
   line->second.bar->setRange(0, done ? kSteps : 0);
   if (done) line->second.bar->setValue(static_cast<int>(*done * kSteps));

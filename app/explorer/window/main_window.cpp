@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDesktopServices>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -16,7 +17,6 @@
 #include <QMimeData>
 #include <QStatusBar>
 #include <QTimer>
-#include <QUndoCommand>
 
 #include "core/program/program.h"
 #include "explorer/capture/capture_dialog.h"
@@ -28,6 +28,7 @@
 #include "explorer/window/menu_action.h"
 #include "explorer/window/navigator_model.h"
 #include "explorer/window/preferences_dialog.h"
+#include "explorer/window/rename_command.h"
 #include "explorer/window/session.h"
 #include "explorer/window/shortcut_dialog.h"
 #include "explorer/window/side_bar.h"
@@ -39,27 +40,6 @@ namespace {
 constexpr int kSideBarWidth = 236;
 constexpr int kMaxSteps = 500;  // of undo: each may contain thousands of selected tokens
 constexpr int kMessageMs = 5000;
-
-/// Renames a document.
-class RenameCommand : public QUndoCommand {
- public:
-  RenameCommand(Workspace& workspace, int id, QString before, QString after)
-      : QUndoCommand(u"Rename %1"_s.arg(before)),
-        workspace_(workspace),
-        id_(id),
-        before_(std::move(before)),
-        after_(std::move(after)) {}
-
-  void undo() override { workspace_.rename(id_, before_); }
-  /// Has no effect when it is pushed: the document has the name already.
-  void redo() override { workspace_.rename(id_, after_); }
-
- private:
-  Workspace& workspace_;
-  int id_;
-  QString before_;
-  QString after_;
-};
 
 /// Returns the path of a file that does not exist in the last folder: "capture.h5", "capture-2.h5".
 QString freeName(const QString& name, const QString& extension) {
@@ -138,7 +118,7 @@ void MainWindow::makeSideBar() {
   side_dock_->setObjectName(u"sidebar"_s);
   side_dock_->setWidget(side_bar_);
   side_dock_->setTitleBarWidget(new QWidget);
-  side_dock_->setFeatures(QDockWidget::NoDockWidgetFeatures);
+  side_dock_->setFeatures(QDockWidget::DockWidgetClosable);  // else its action does nothing
   addDockWidget(Qt::LeftDockWidgetArea, side_dock_);
   resizeDocks({side_dock_}, {kSideBarWidth}, Qt::Horizontal);
   connect(side_bar_, &SideBar::viewSelected, views_, &ViewStack::showIndex);
@@ -158,6 +138,11 @@ void MainWindow::makeMenus() {
   side_bar_->addDocumentActions(file_menu_->documentActions());
   connect(file_menu_, &FileMenu::notice, notice_,
           [this](const QString& text) { notice_->showText(text); });
+  connect(file_menu_, &FileMenu::reportWritten, notice_, [this](const QString& path) {
+    notice_->showText(u"Wrote %1"_s.arg(path), u"&Open"_s, [path] {
+      QDesktopServices::openUrl(QUrl::fromLocalFile(QFileInfo(path).absoluteFilePath()));
+    });
+  });
   StartPage& start = views_->startPage();
   connect(&start, &StartPage::openWanted, file_menu_, &FileMenu::openFiles);
   connect(&start, &StartPage::openFolderWanted, file_menu_, &FileMenu::openFolder);
@@ -228,7 +213,10 @@ void MainWindow::connectWorkspace() {
     offerToLocate(*workspace_.find(id));
     if (toQString(workspace_.find(id)->path) == awaited_) showCaptured();
   });
-  connect(&workspace_, &Workspace::documentRemoved, views_, [this] { views_->showCurrent(); });
+  connect(&workspace_, &Workspace::documentRemoved, views_, [this] {
+    views_->showCurrent();
+    if (workspace_.documents().empty()) notice_->hide();  // it was about one of them
+  });
   connect(&workspace_, &Workspace::documentChanged, this, &MainWindow::onDocumentChanged);
   connect(&side_bar_->navigator(), &NavigatorModel::renamed, this,
           [this](int id, const QString& before, const QString& after) {

@@ -10,7 +10,7 @@ namespace lime::explorer {
 
 PreferencesDialog::PreferencesDialog(const Preferences& preferences, QWidget* parent)
     : FormDialog(u"Preferences"_s, parent), preferences_(preferences) {
-  addForm(new OptionForm(option_fields(preferences_)), QDialogButtonBox::Ok);
+  addForm(new OptionForm(preferences_), QDialogButtonBox::Ok);
 }
 
 }  // namespace lime::explorer

@@ -53,6 +53,13 @@ template <typename List> class Indented : public List {
   explicit Indented(int left) { this->setViewportMargins(left, 0, 6, 0); }
 };
 
+/// The list of views. Letters are shortcuts of the views, not the beginning of their names.
+class ViewList : public Indented<QListWidget> {
+ public:
+  using Indented::Indented;
+  void keyboardSearch(const QString&) override {}
+};
+
 /// Draws the lines of the navigator: documents with the dot of their colour, outlines in small
 /// type.
 class NavigatorDelegate : public QStyledItemDelegate {
@@ -85,7 +92,7 @@ class NavigatorDelegate : public QStyledItemDelegate {
 SideBar::SideBar(Workspace& workspace, JobRunner& jobs)
     : workspace_(workspace),
       navigator_(workspace),
-      views_(new Indented<QListWidget>(9)),
+      views_(new ViewList(9)),
       tree_(new Indented<QTreeView>(2)) {
   setMinimumWidth(kLeastWidth);
   addViews();

@@ -204,7 +204,7 @@ ExplainButton::ExplainButton(QWidget& parent) : QToolButton(&parent) {
   hide();
   setText(u"?"_s);
   setAutoRaise(true);
-  setShortcut(QKeySequence::WhatsThis);
+  setShortcut(QKeySequence(Qt::Key_Question));  // Shift+F1 is the manual
   setToolTip(u"What this view shows, and what to keep in mind (%1)"_s.arg(
       shortcut().toString(QKeySequence::NativeText)));
   setAccessibleName(u"explain this view"_s);

@@ -10,7 +10,7 @@ namespace {
 
 TEST(OptionFormTest, ChangesTheStructAndNamesWhatItCannotRead) {
   Preferences preferences;
-  OptionForm form(option_fields(preferences));
+  OptionForm form(preferences);
   auto* const size = form.findChild<QLineEdit*>("plot_font_size");
   ASSERT_NE(size, nullptr);
   size->setText("11");

@@ -6,11 +6,13 @@
 #include <QDialog>
 #include <QLabel>
 #include <QLineEdit>
+#include <QListWidget>
 #include <QMenu>
 #include <QMenuBar>
 #include <QSet>
 #include <QSettings>
 #include <QTest>
+#include <QTextBrowser>
 #include <QTimer>
 #include <functional>
 
@@ -145,6 +147,35 @@ TEST_F(KeyboardTest, ShortcutsShowEveryViewAndGiveItTheFocus) {
                 window.currentView() == QApplication::focusWidget())
         << allViews()[i].title.toStdString();
   }
+}
+
+TEST_F(KeyboardTest, KeysOfTheWindowDoWhatTheirMenuSays) {
+  MainWindow window;
+  ASSERT_NO_FATAL_FAILURE(openAll(window));
+  window.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
+  auto& views = childCalled<QListWidget>(window, "views");
+  QTest::keyClick(&window, Qt::Key_B, Qt::ControlModifier);
+  EXPECT_FALSE(views.isVisible());
+  QTest::keyClick(&window, Qt::Key_B, Qt::ControlModifier);
+  EXPECT_TRUE(views.isVisible());
+  const auto hasManual = [&] { return window.findChild<QTextBrowser*>() != nullptr; };
+  QTest::keyClick(&window, Qt::Key_Question);
+  // A button that is pressed by its shortcut stays down for a moment.
+  ASSERT_TRUE(waitUntil([] { return QApplication::activePopupWidget() != nullptr; }, 20.0))
+      << "the explanation";
+  EXPECT_FALSE(hasManual());
+  QApplication::activePopupWidget()->close();
+  QTest::keyClick(&window, Qt::Key_F1, Qt::ShiftModifier);
+  EXPECT_TRUE(hasManual());
+}
+
+TEST_F(KeyboardTest, LettersInTheListOfViewsSelectNone) {
+  MainWindow window;
+  ASSERT_NO_FATAL_FAILURE(openAll(window));
+  window.showView("embeddings");
+  QTest::keyClick(&childCalled<QListWidget>(window, "views"), Qt::Key_P);
+  EXPECT_EQ(window.currentView()->title(), "Embeddings");
 }
 
 TEST_F(KeyboardTest, FocusIsNotLostWhenDocumentsAreClosed) {

@@ -279,6 +279,10 @@ TEST_F(MainWindowTest, ExportShowsAPreviewOfTheStyle) {
   ASSERT_TRUE(waitUntil([&] { return preview.pixmap().toImage().size() != wide.size(); }));
   const QSizeF slide = preview.pixmap().size();
   EXPECT_NEAR(slide.width() / slide.height(), 254.0 / 142.9, 0.02);
+  venue.setCurrentText("automatic");
+  Q_EMIT venue.textActivated("automatic");
+  ASSERT_TRUE(waitUntil([&] { return preview.pixmap().toImage().size() == wide.size(); }))
+      << "a venue can be removed again";
   childCalled<QLineEdit>(dialog, "panel").setText("9");
   ASSERT_TRUE(waitUntil([&] { return preview.text().startsWith("panel: the figure has panels"); }));
 }
