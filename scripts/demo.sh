@@ -61,6 +61,8 @@ measure blimp pairs.json --zero-shot "$out/pairs-llama.h5" "$out/pairs-lime.h5" 
 measure router router.json data/aet-lime "$out/aet-lime.h5" --label LIMe --detail weights
 measure counterfactual counterfactual.json "$out/aet-lime.h5" --against "$out/aet-llama.h5" \
   --label LIMe LLaMA --max-sequences 200
+"$bin/lime-capture" sweep --checkpoint data/aet-lime --lines "$out/expressions.txt" --max-sequences 100 \
+  --over routes --score-after '=' --label LIMe -o "$out/routes.json" --quiet
 measure cost cost.json data/aet-llama data/aet-lime "${both[@]}"
 rm -rf "$out/figures"
 "$bin/lime-figure" all "$out"/{compared,separability,small-numbers,large-numbers}.json \
@@ -99,7 +101,7 @@ cat <<EOF
 
 The table is stored in $out/entropy.json, $out/entropy.csv and $out/entropy.tex, the figures in
 $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" prints how a figure was made.
-The same in LIMe Explorer ("Open the demo" on its start page opens all); scripts/build.sh builds all programs:
+The same in LIMe Explorer, whose start page answers three questions from these files:
   scripts/build.sh lime-explorer
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
 Your own checkpoint in two commands:

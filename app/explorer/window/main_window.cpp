@@ -147,6 +147,7 @@ void MainWindow::makeMenus() {
   connect(&start, &StartPage::openWanted, file_menu_, &FileMenu::openFiles);
   connect(&start, &StartPage::openFolderWanted, file_menu_, &FileMenu::openFolder);
   connect(&start, &StartPage::openPaths, &workspace_, &Workspace::open);
+  connect(&start, &StartPage::questionAsked, this, &MainWindow::showAnswer);
   menuBar()->addMenu(file_menu_);
   for (QMenu* const menu : {makeEditMenu(), makeViewMenu(), makeHelpMenu()}) {
     menuBar()->addMenu(menu);
@@ -247,6 +248,19 @@ void MainWindow::connectCaptures() {
   });
   connect(&captures_, &CaptureRun::failed, this, [this](const QString& problem) {
     notice_->showText(problem, u"&Capture..."_s, [this] { captureText(); });
+  });
+}
+
+void MainWindow::showAnswer(const Question& question, const Finding& finding) {
+  views_->showView(question.view);
+  keeps_view_ = true;
+  std::vector<StoredDocument> files;
+  for (const QString& path : pathsOf(question)) files.push_back({.path = path});
+  // By value: the page may show others when the files are open.
+  const Json state = {{question.view.toStdString(), finding.state}};
+  workspace_.reopen(files, [this, state, sentence = finding.sentence](const QStringList& problems) {
+    if (!state.front().is_null()) views_->setStates(state);
+    notice_->showText(problems.isEmpty() ? sentence : problems.join(u'\n'));
   });
 }
 

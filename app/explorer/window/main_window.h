@@ -67,6 +67,8 @@ class MainWindow : public QMainWindow {
   void onDocumentChanged(int id);
   void offerToLocate(const Document& document);
   void offerToFill();
+  /// Opens the files of a question, and shows its view below the answer in one sentence.
+  void showAnswer(const Question& question, const Finding& finding);
   /// Offers to capture a text, and gives it to the views that run texts.
   void openText(const QString& path);
   void captureText();

@@ -2,18 +2,22 @@
 #include "explorer/window/start_page.h"
 
 #include <QAction>
-#include <QCoreApplication>
-#include <QDir>
 #include <QEvent>
 #include <QFileInfo>
+#include <QGuiApplication>
+#include <QLabel>
 #include <QPushButton>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include "explorer/window/question_card.h"
 
 namespace lime::explorer {
 namespace {
 
 constexpr int kColumnWidth = 560;
 constexpr int kMaxShown = 6;
-constexpr int kFoldersUp = 5;
+constexpr int kPageEdge = 24;
 
 QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bool muted = false) {
   auto* const label = new QLabel(text);
@@ -28,45 +32,43 @@ QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bo
   return label;
 }
 
-/// A line that does something when it is clicked, or Enter is pressed on it.
-class LinkLine : public QLabel {
+/// A button that looks like a link: one stop of Tab, pressed by Enter or Space too.
+class LinkButton : public QPushButton {
  public:
-  LinkLine(const QString& words, const QString& toolTip) : words_(words) {
+  LinkButton(const QString& words, const QString& toolTip) : QPushButton(words) {
     setToolTip(toolTip);
-    setAccessibleName(words);
-    setTextFormat(Qt::RichText);
-    setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    setFocusPolicy(Qt::StrongFocus);
-    setContentsMargins(0, 4, 0, 4);
-    write();
+    setFlat(true);
+    setAutoDefault(true);  // Enter presses it
+    setCursor(Qt::PointingHandCursor);
+    showColour();
   }
 
  protected:
   void changeEvent(QEvent* event) override {
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::EnabledChange) write();
-    QLabel::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::EnabledChange) {
+      showColour();
+    }
+    QPushButton::changeEvent(event);
   }
 
  private:
-  /// A label takes the colour of its links from the palette only when its text is set.
-  void write() {
-    const QString words = words_.toHtmlEscaped();
+  void showColour() {
     const auto role = isEnabled() ? QPalette::Link : QPalette::PlaceholderText;
-    setText(isEnabled() ? u"<a href='#' style='color: %1; text-decoration: none'>%2</a>"_s.arg(
-                              palette().color(role).name(), words)
-                        : words);
+    const QColor colour = QGuiApplication::palette().color(role);
+    if (palette().color(QPalette::ButtonText) == colour) return;
+    QPalette own = palette();
+    own.setColor(QPalette::ButtonText, colour);
+    setPalette(own);
   }
-
-  QString words_;
 };
 
-LinkLine* addLink(QVBoxLayout& column, const QString& text, const QString& toolTip) {
-  auto* const link = new LinkLine(text, toolTip);
+LinkButton* addLink(QVBoxLayout& column, const QString& text, const QString& toolTip) {
+  auto* const link = new LinkButton(text, toolTip);
   column.addWidget(link, 0, Qt::AlignLeft);
   return link;
 }
 
-LinkLine* addOpenLink(QVBoxLayout& column) {
+LinkButton* addOpenLink(QVBoxLayout& column) {
   return addLink(column, u"Open a capture or results (Ctrl+O)"_s,
                  u"A file written by lime-capture or lime-metrics"_s);
 }
@@ -94,47 +96,62 @@ void clear(QVBoxLayout& column) {
 
 }  // namespace
 
-StartPage::StartPage() {
-  QVBoxLayout* const column = makeColumn(*this);
-  addText(*column, u"Where do representations collapse, and how does routing affect it?"_s, 1.7);
-  addText(*column,
-          u"Open a checkpoint folder to see its router, a capture of lime-capture to see its "
-          u"layers, or results of lime-metrics as figures. Several can be compared."_s,
-          1.0, true);
-  column->addSpacing(12);
-  LinkLine* const open = addOpenLink(*column);
-  connect(open, &QLabel::linkActivated, this, &StartPage::openWanted);
-  setFocusProxy(open);
-  auto* const folder = addLink(*column, u"Open a checkpoint folder (Ctrl+Shift+O)"_s,
-                               u"A folder with config.json and weights in Hugging Face format"_s);
-  connect(folder, &QLabel::linkActivated, this, &StartPage::openFolderWanted);
-  addText(*column,
-          u"or drop files and folders onto this window, and a text (.txt) to run through them"_s,
-          1.0, true);
-  column->addSpacing(12);
-  demo_ = new QVBoxLayout;
-  column->addLayout(demo_);
-  column->addSpacing(12);
+StartPage::StartPage(JobRunner& jobs) : jobs_(jobs) {
+  auto* const column = new QVBoxLayout(this);
+  column->setContentsMargins(kPageEdge, kPageEdge, kPageEdge, kPageEdge);
+  column->setSpacing(10);
+  column->addStretch(1);
+  addText(*column, u"Where do representations collapse, and how does routing affect it?"_s, 1.6);
+  auto* const cards = new QHBoxLayout;
+  cards->setSpacing(12);
+  for (const Question& question : allQuestions()) {
+    auto* const card = new QuestionCard(question);
+    cards_.push_back(card);
+    cards->addWidget(card, 1);
+    connect(card, &QAbstractButton::clicked, this,
+            [this, card] { Q_EMIT questionAsked(card->question(), *card->finding()); });
+  }
+  column->addLayout(cards, 4);
+  auto* const row = new QHBoxLayout;
+  auto* const own = new QVBoxLayout;
   recent_ = new QVBoxLayout;
-  recent_->setSpacing(0);
-  column->addLayout(recent_);
-  column->addStretch(3);
-  setDemo({});
+  for (QVBoxLayout* const part : {own, recent_}) {
+    part->setSpacing(0);
+    row->addLayout(part, 1);
+  }
+  column->addLayout(row);
+  column->addStretch(1);
+  addText(*own, u"Open your own model"_s, 1.0, true);
+  auto* const folder = addLink(*own, u"Open a checkpoint folder (Ctrl+Shift+O)"_s,
+                               u"A folder with config.json and weights in Hugging Face format"_s);
+  connect(folder, &QPushButton::clicked, this, &StartPage::openFolderWanted);
+  LinkButton* const open = addOpenLink(*own);
+  connect(open, &QPushButton::clicked, this, &StartPage::openWanted);
+  addText(*own, u"or drop files, folders and a text (.txt) onto this window"_s, 1.0, true);
+  own->addStretch();
+  setFocusProxy(folder);
+  setRecent({});
 }
 
-void StartPage::setDemo(const QStringList& paths) {
-  clear(*demo_);
-  if (paths.isEmpty()) {
-    addText(*demo_,
-            u"For a demo, run scripts/demo.sh: it captures and measures four small checkpoints."_s,
-            1.0, true);
-    return;
+void StartPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  // After the first paint.
+  QTimer::singleShot(0, this, &StartPage::findAnswers);
+}
+
+void StartPage::findAnswers() {
+  for (QuestionCard* const card : cards_) {
+    if (card->finding()) continue;
+    if (pathsOf(card->question()).isEmpty()) {
+      card->setProblem(u"Run scripts/demo.sh to see the answer of two small models."_s);
+      continue;
+    }
+    jobs_.start<Finding>(
+        card, {.title = card->question().title, .key = card->question().title, .is_shown = false},
+        [find = card->question().find](const JobContext&) { return find(); },
+        [card](const Finding& finding) { card->setFinding(finding); },
+        [card](const QString& problem) { card->setProblem(problem); });
   }
-  auto* const button = addLink(*demo_, u"Open the demo"_s, paths.join(u'\n'));
-  connect(button, &QLabel::linkActivated, this, [this, paths] { Q_EMIT openPaths(paths); });
-  addText(*demo_,
-          u"LLaMA and LIMe trained on arithmetic and on English, with their captures and results"_s,
-          1.0, true);
 }
 
 void StartPage::setRecent(const QStringList& paths) {
@@ -144,8 +161,9 @@ void StartPage::setRecent(const QStringList& paths) {
     const QFileInfo file(path);
     auto* const button = addLink(*recent_, file.fileName(), path);
     button->setEnabled(file.exists());
-    connect(button, &QLabel::linkActivated, this, [this, path] { Q_EMIT openPaths({path}); });
+    connect(button, &QPushButton::clicked, this, [this, path] { Q_EMIT openPaths({path}); });
   }
+  recent_->addStretch();
 }
 
 OfferPage::OfferPage() : button_(new QPushButton) {
@@ -155,10 +173,10 @@ OfferPage::OfferPage() : button_(new QPushButton) {
   column->addSpacing(12);
   column->addWidget(button_, 0, Qt::AlignLeft);
   column->addSpacing(6);
-  LinkLine* const open = addOpenLink(*column);
+  LinkButton* const open = addOpenLink(*column);
   column->addStretch(3);
   connect(button_, &QPushButton::clicked, this, [this] { action_->trigger(); });
-  connect(open, &QLabel::linkActivated, this, &OfferPage::openWanted);
+  connect(open, &QPushButton::clicked, this, &OfferPage::openWanted);
   setFocusProxy(button_);
 }
 
@@ -168,15 +186,6 @@ void OfferPage::offer(const QString& question, const QString& text, QAction* act
   action_ = action;
   button_->setText(action->text());
   button_->setMinimumWidth(button_->sizeHint().width() + 2 * button_->fontMetrics().height());
-}
-
-QString findAbove(const QString& relative) {
-  QDir above(QCoreApplication::applicationDirPath());
-  for (int i = 0; i < kFoldersUp; ++i) {
-    if (above.exists(relative)) return QDir::cleanPath(above.filePath(relative));
-    if (!above.cdUp()) break;
-  }
-  return QDir::current().exists(relative) ? QDir::current().filePath(relative) : QString();
 }
 
 QStringList findDemo() {

@@ -3,7 +3,8 @@
 
 #include <QWidget>
 
-#include "explorer/models/text.h"
+#include "explorer/models/job_runner.h"
+#include "explorer/window/questions.h"
 
 class QAction;
 class QLabel;
@@ -12,25 +13,34 @@ class QVBoxLayout;
 
 namespace lime::explorer {
 
-/// Shows how to begin: open files, the demo, or recent files.
+class QuestionCard;
+
+/// Shows how to begin: three questions that the demo answers, files of the user, recent files.
 class StartPage : public QWidget {
   Q_OBJECT
 
  public:
-  StartPage();
+  explicit StartPage(JobRunner& jobs);
 
   void setRecent(const QStringList& paths);
-  /// Sets the files of the demo; without any, the page explains how to create them.
-  void setDemo(const QStringList& paths);
 
  Q_SIGNALS:
   void openWanted();
   void openFolderWanted();
   void openPaths(const QStringList& paths);
+  /// The user wants to see the answer to a question.
+  void questionAsked(const lime::explorer::Question& question,
+                     const lime::explorer::Finding& finding);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
 
  private:
+  void findAnswers();
+
+  JobRunner& jobs_;
+  std::vector<QuestionCard*> cards_;
   QVBoxLayout* recent_;
-  QVBoxLayout* demo_;
 };
 
 /// Stands in for an empty view: says what it needs, and offers the one button that fills it.
@@ -51,10 +61,6 @@ class OfferPage : public QWidget {
   QPushButton* button_;
   QAction* action_ = nullptr;
 };
-
-/// Returns the path of a file of the toolkit, searched in the folder of the program, in those above
-/// it, and in the current folder; empty if it is in none.
-QString findAbove(const QString& relative);
 
 /// Returns the checkpoints, captures and results of scripts/demo.sh (data/, out/) that exist.
 QStringList findDemo();

@@ -250,12 +250,11 @@ void ExplainButton::explain() {
 
 ViewStack::ViewStack(const ViewContext& context)
     : workspace_(context.workspace),
-      start_(new StartPage),
+      start_(new StartPage(context.jobs)),
       offer_(new OfferPage),
       explain_(new ExplainButton(*this)) {
   setBackgroundRole(QPalette::Base);
   setAutoFillBackground(true);
-  start_->setDemo(findDemo());
   addWidget(start_);
   addWidget(offer_);
   addViews(context);
