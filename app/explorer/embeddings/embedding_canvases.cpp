@@ -77,7 +77,7 @@ LayerSlider::LayerSlider()
   slider_->setToolTip(u"Layer; between two layers the points are interpolated"_s);
   slider_->setSingleStep(kStepsPerLayer);
   slider_->setPageStep(kStepsPerLayer);
-  slider_->setMinimumWidth(40);
+  slider_->setMinimumWidth(60);
   animation_->setEasingCurve(QEasingCurve::InOutCubic);
   auto* const row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);

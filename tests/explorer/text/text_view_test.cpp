@@ -389,12 +389,7 @@ TEST_F(TextViewTest, OneMassiveTokenLeavesTheOthersTheirColours) {
 
 TEST_F(TextViewTest, TheShownLayerIsMeasuredFirst) {
   const auto capture = std::make_shared<const CaptureReader>(toPath(captureFile()));
-  SequenceRequest request;
-  request.capture = capture;
-  request.label = "run";
-  request.site = "hidden";
-  request.sequence = 1;
-  request.first_layer = 0;
+  const SequenceRequest request{capture, "run", "hidden", 1, 0, {}, 0};
   const JobContext context{[](const Progress&) {}, {}, {}};
   std::vector<SequenceTokens> parts;
   const SequenceTokens all = measureSequence(
