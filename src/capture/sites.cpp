@@ -82,6 +82,8 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
     case HookKind::kRoute: return config.num_key_value_heads * route_width(config, layer);
     case HookKind::kDepthWeights:
       return std::ssize(depth_reads(config, layer)) * num_depth_sources(config, layer);
+    case HookKind::kStreams: return num_streams(config) * config.hidden_size;
+    case HookKind::kStreamWeights: return 2 * num_streams(config) * (num_streams(config) + 2);
     case HookKind::kLogitLens: return kLensSize;
     case HookKind::kAttnProfile: return config.num_attention_heads * kProfileSize;
     default: return config.hidden_size;
@@ -89,6 +91,16 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
 }
 
 namespace {
+
+/// Returns why no selected layer has a site.
+std::string reason_of_absence(HookKind kind, const ModelConfig& config) {
+  if (kind == HookKind::kStreams || kind == HookKind::kStreamWeights) {
+    return "only hyper_connections and mhc have several residual streams";
+  }
+  if (!config.spec.experts) return "it needs a mixture of experts";
+  return "layers with experts have mlp.hook_router_logits, mlp.hook_expert_weights and "
+         "mlp.hook_expert_indices, the others mlp.hook_pre, mlp.hook_pre_linear and mlp.hook_post";
+}
 
 /// Returns the layers that have a site: those with experts have a router, the others an MLP.
 std::vector<int> layers_having(const CaptureSite& site, const std::vector<int>& selected,
@@ -98,11 +110,7 @@ std::vector<int> layers_having(const CaptureSite& site, const std::vector<int>& 
     return has_hook(config, {site.kind, layer});
   });
   throw_if(having.empty(), OptionName("sites"), "no selected layer of '{}' has '{}': {}",
-           config.family, site.name,
-           config.spec.experts ? "layers with experts have mlp.hook_router_logits, "
-                                 "mlp.hook_expert_weights and mlp.hook_expert_indices, the others "
-                                 "mlp.hook_pre, mlp.hook_pre_linear and mlp.hook_post"
-                               : "it needs a mixture of experts");
+           config.family, site.name, reason_of_absence(site.kind, config));
   return having;
 }
 

@@ -88,6 +88,14 @@ std::int64_t num_depth_sources(const ModelConfig& config, std::int64_t layer) {
   return 2 * layer + (layer + 1 == config.num_hidden_layers ? 3 : 2);
 }
 
+std::int64_t num_streams(const ModelConfig& config) {
+  switch (config.routing) {
+    case DepthRouting::kHyperConnections: return config.hyper_connections.rate;
+    case DepthRouting::kManifoldHyperConnections: return config.mhc.hc_mult;
+    default: return 0;
+  }
+}
+
 std::int64_t route_width(const ModelConfig& config, std::int64_t layer) {
   const bool is_lime =
       config.routing == DepthRouting::kLime && config.lime.router != RouterKind::kNone;

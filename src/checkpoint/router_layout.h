@@ -39,6 +39,9 @@ std::vector<std::string_view> depth_reads(const ModelConfig& config, std::int64_
 /// each layer, up to the attention of `layer` or, in the last layer, to its MLP.
 std::int64_t num_depth_sources(const ModelConfig& config, std::int64_t layer);
 
+/// Returns the number of residual streams of Hyper-Connections and mHC; 0 for other decoders.
+std::int64_t num_streams(const ModelConfig& config);
+
 /// Returns the weights per head of `attn.hook_route`: one per layer, or for LIMe one per its heads.
 std::int64_t route_width(const ModelConfig& config, std::int64_t layer);
 

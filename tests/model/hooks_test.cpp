@@ -310,6 +310,33 @@ TEST_P(DecoderHooksTest, WeightsOfDepthRebuildTheStream) {
   }
 }
 
+/// Streams after a block follow from those before it, the outputs of its parts and the weights.
+TEST_P(DecoderHooksTest, StreamWeightsRebuildTheStreams) {
+  const std::int64_t count = num_streams(GetParam().config);
+  const auto found = activations(decoder_, ids_, {"*"});
+  if (count == 0) {
+    EXPECT_FALSE(found.contains("blocks.0.hook_streams"));
+    return;
+  }
+  at::Tensor streams = found.at("hook_embed").unsqueeze(2).expand({-1, -1, count, -1});
+  for (int layer = 0; layer < 3; ++layer) {
+    const at::Tensor weights = found.at(hook_name({HookKind::kStreamWeights, layer}));
+    ASSERT_EQ(weights.sizes(), (std::vector<std::int64_t>{2, 9, 2 * count, count + 2}));
+    int part = 0;
+    for (const HookKind output : {HookKind::kAttnOut, HookKind::kMlpOut}) {
+      const at::Tensor own = weights.narrow(2, count * part++, count);
+      if (GetParam().config.routing == DepthRouting::kManifoldHyperConnections) {
+        const HookKind input = part == 1 ? HookKind::kResidPre : HookKind::kResidMid;
+        const at::Tensor read = (own.select(3, 0).unsqueeze(-1) * streams).sum(2);
+        EXPECT_LT(relative_error(read, found.at(hook_name({input, layer}))), 1e-12);
+      }
+      streams = torch::matmul(own.narrow(3, 2, count), streams) +
+                own.narrow(3, 1, 1) * found.at(hook_name({output, layer})).unsqueeze(2);
+    }
+    EXPECT_LT(relative_error(found.at(hook_name({HookKind::kStreams, layer})), streams), 1e-12);
+  }
+}
+
 /// The values that attention reads are the sum of those of all layers with the weights of the
 /// route.
 TEST_P(DecoderHooksTest, TheRouteRebuildsTheValues) {

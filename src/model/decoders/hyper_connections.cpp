@@ -141,6 +141,11 @@ class HyperConnections final : public ResidualStream {
     const LayerWeights& weights = weights_.layers[layer];
     const HyperConnectionWeights& own =
         branch == Branch::kAttention ? weights.hyper_attention : weights.hyper_feed_forward;
+    if (records_stream_weights()) {
+      const at::Tensor all = maps(own);
+      record_weights(all.select(3, 0), all.select(3, rate_ + 1),
+                     all.narrow(3, 1, rate_).transpose(2, 3));
+    }
     if (is_traced()) {
       const at::Tensor mixed = at::matmul(transposed_alpha(maps(own)).detach(), trace_);
       record(mixed.select(2, 0));
@@ -170,6 +175,8 @@ class HyperConnections final : public ResidualStream {
     });
     return sum;
   }
+
+  at::Tensor streams() const override { return streams_; }
 
   void replace(const at::Tensor& value) override {
     const at::Tensor change = (value - this->value()).div(static_cast<double>(rate_)).unsqueeze(2);
@@ -267,6 +274,10 @@ class ManifoldHyperConnections final : public ResidualStream {
     std::vector<at::Tensor> sources = streams_;
     sources.push_back(output);
     const at::Tensor weights = next().mixture;
+    if (records_stream_weights()) {
+      const std::int64_t count = config_.mhc.hc_mult;
+      record_weights(next().pre, weights.select(3, count), weights.narrow(3, 0, count));
+    }
     streams_ = mix_sources(sources, weights);
     if (is_traced()) {
       const std::int64_t count = config_.mhc.hc_mult;
@@ -279,6 +290,7 @@ class ManifoldHyperConnections final : public ResidualStream {
   }
 
   at::Tensor value() const override { return next().input; }
+  at::Tensor streams() const override { return at::stack(streams_, 2); }
 
   void replace(const at::Tensor& value) override {
     const at::Tensor change = value - next().input;

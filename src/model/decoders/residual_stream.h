@@ -79,6 +79,17 @@ class ResidualStream {
     type_ = type.requires_grad(false);
   }
   bool is_traced() const { return num_sources_ > 0; }
+
+  /// Returns the parallel streams, [batch, seq, streams, hidden]; undefined if there is one only.
+  virtual at::Tensor streams() const { return {}; }
+  /// Records the weights of the streams. Call before begin().
+  void record_stream_weights() { records_weights_ = true; }
+  bool records_stream_weights() const { return records_weights_; }
+  /// Returns the weights of the parts added since the last call, [batch, seq, streams, streams + 2]
+  /// each: of a stream the weight with which the part reads it, that of the part's output in it,
+  /// and those of all streams in the new one.
+  std::vector<at::Tensor> take_stream_weights() { return std::exchange(stream_weights_, {}); }
+
   /// Returns the traces of the inputs read since the last call and, `with_value`, of value().
   std::vector<at::Tensor> take_traces(bool with_value) {
     std::vector<at::Tensor> traces = std::exchange(traces_, {});
@@ -89,6 +100,11 @@ class ResidualStream {
  protected:
   ResidualStream(const ResidualStream&) = default;
   void record(const at::Tensor& trace) { traces_.push_back(trace); }
+  /// @param read, written  [batch, seq, streams]. @param mixing  [batch, seq, new, streams]
+  void record_weights(const at::Tensor& read, const at::Tensor& written, const at::Tensor& mixing) {
+    stream_weights_.push_back(
+        at::cat({read.unsqueeze(-1), written.unsqueeze(-1), mixing}, -1).detach());
+  }
   /// Returns the trace of the next source: 1 for itself; undefined if the stream is not traced.
   at::Tensor next_source() {
     if (!is_traced()) return {};
@@ -110,6 +126,8 @@ class ResidualStream {
   std::int64_t next_source_ = 0;
   at::TensorOptions type_;
   std::vector<at::Tensor> traces_;
+  bool records_weights_ = false;
+  std::vector<at::Tensor> stream_weights_;
 };
 
 /// Plain residual stream: x <- x + output.

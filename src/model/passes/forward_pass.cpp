@@ -25,6 +25,7 @@ void ForwardPass::begin(const at::Tensor& ids) {
   num_tokens_ = ids.size(1);
   if (options_.hooks != nullptr) options_.hooks->begin(ids, seen);
   for (int layer = 0; layer < model_.config.num_hidden_layers; ++layer) {
+    if (wants(HookKind::kStreamWeights, layer)) stream_->record_stream_weights();
     if (!wants(HookKind::kDepthWeights, layer)) continue;
     stream_->trace_sources(2 * model_.config.num_hidden_layers + 1,
                            model_.weights.embedding.options());
@@ -170,6 +171,21 @@ void ForwardPass::block(int layer) {
   stream_->end_block(layer);
   hook_stream(HookKind::kResidPost, layer);
   if (stream_->is_traced()) show_depth_weights(layer);
+  show_streams(layer);
+}
+
+void ForwardPass::show_streams(int layer) {
+  if (num_streams(model_.config) == 0) return;
+  if (wants(HookKind::kStreams, layer)) show(HookKind::kStreams, layer, stream_->streams());
+  if (!stream_->records_stream_weights()) return;
+  const std::vector<at::Tensor> weights = stream_->take_stream_weights();
+  if (!wants(HookKind::kStreamWeights, layer)) return;
+  const at::Tensor like = stream_->value();
+  std::vector<at::Tensor> of_tokens;
+  for (const at::Tensor& part : weights) {
+    of_tokens.push_back(part.expand({like.size(0), like.size(1), -1, -1}));
+  }
+  show(HookKind::kStreamWeights, layer, at::cat(of_tokens, 2));
 }
 
 void ForwardPass::show_depth_weights(int layer) {

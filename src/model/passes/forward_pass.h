@@ -67,6 +67,8 @@ class ForwardPass {
   void show(HookKind kind, int layer, const at::Tensor& weights) const;
   /// Runs the hooks of the weights of depth, after the block.
   void show_depth_weights(int layer);
+  /// Runs the hooks of the parallel streams and their weights, after the block.
+  void show_streams(int layer);
 
   /// Runs the hooks of a point on the residual stream, which they may replace.
   void hook_stream(HookKind kind, int layer);

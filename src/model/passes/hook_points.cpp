@@ -6,6 +6,7 @@
 #include <array>
 
 #include "checkpoint/model_config.h"
+#include "checkpoint/router_layout.h"
 
 namespace lime {
 namespace {
@@ -24,6 +25,8 @@ bool has_hook(const ModelConfig& config, const HookPoint& point) {
     case HookKind::kExpertIndices: return has_experts;
     case HookKind::kMlpPre:
     case HookKind::kMlpPost: return !has_experts;
+    case HookKind::kStreams:
+    case HookKind::kStreamWeights: return num_streams(config) > 0;
     case HookKind::kMlpPreLinear: return !has_experts && config.spec.gated_mlp;
     default: return true;
   }

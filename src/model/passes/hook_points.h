@@ -25,6 +25,8 @@ struct ModelConfig;
 ///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
 ///   profile                                               [batch, seq, num_heads, 6]
 ///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
+///   streams                                               [batch, seq, streams, hidden]
+///   stream_weights                                        [batch, seq, 2 * streams, streams + 2]
 ///   router_logits                                         [batch, seq, experts]
 ///   expert_weights, expert_indices                        [batch, seq, experts per token]
 ///
@@ -32,6 +34,10 @@ struct ModelConfig;
 /// are the coefficients of the sources (the embedding, then the outputs of attention and MLP per
 /// layer, num_depth_sources()) in what the layer reads of the residual stream (depth_reads()):
 /// exact, because streams mix linearly. Both are functions of activations and cannot be replaced.
+///
+/// Only Hyper-Connections and mHC have the streams, after the block, and their weights: of
+/// attention and MLP, for each stream the weight with which the part reads it, that of the part's
+/// output in it, and those of all streams in the new one. Both are read only.
 ///
 /// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
@@ -67,6 +73,8 @@ enum class HookKind : std::uint8_t {
   kMlpOut,
   kResidPost,        ///< before any final norm; `hidden`
   kDepthWeights,     ///< see above; read only
+  kStreams,          ///< see above; read only
+  kStreamWeights,    ///< likewise
   kFinalNormalized,  ///< before weight and bias
   kLogitLens,        ///< computed of resid_post by a capture, no hook
 };
@@ -112,6 +120,8 @@ inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kMlpOut, "blocks.{}.hook_mlp_out"},
     {HookKind::kResidPost, "blocks.{}.hook_resid_post"},
     {HookKind::kDepthWeights, "blocks.{}.hook_depth_weights", HookUse::kReadOnly},
+    {HookKind::kStreams, "blocks.{}.hook_streams", HookUse::kReadOnly},
+    {HookKind::kStreamWeights, "blocks.{}.hook_stream_weights", HookUse::kReadOnly},
     {HookKind::kFinalNormalized, "ln_final.hook_normalized"},
     {HookKind::kLogitLens, "blocks.{}.hook_logit_lens", HookUse::kComputedLater},
 });
@@ -146,7 +156,7 @@ constexpr bool is_per_layer(HookKind kind) {
 }
 
 /// Returns true if a pass of the model reaches the point: a plain MLP has no pre_linear, a mixture
-/// of experts has a router in its place.
+/// of experts has a router in its place, only Hyper-Connections have streams.
 bool has_hook(const ModelConfig& config, const HookPoint& point);
 
 /// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
