@@ -7,12 +7,14 @@
 #include "analysis/cost/cost_analysis.h"
 #include "analysis/counterfactual/counterfactual_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
+#include "analysis/experts/experts_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/router_analysis.h"
 #include "analysis/separability/separability_analysis.h"
 #include "analysis/series/series_analysis.h"
 #include "analysis/similarity/similarity_analysis.h"
+#include "analysis/streams/streams_analysis.h"
 #include "analysis/tokens/tokens_analysis.h"
 #include "analysis/tsne/tsne_analysis.h"
 #include "core/program/program.h"
@@ -176,6 +178,38 @@ void add_metrics(MetricCommands& commands) {
                    "lime-metrics attention lime.h5 --sequence 3 --layer 2 --head 0,1 "
                    "--checkpoint data/aet-lime -o attention.json\n"
                    "lime-figure attention.json -o attention.pdf"});
+  commands.add(
+      prepare_experts,
+      {.name = "experts",
+       .description =
+           "Routers of mixtures of experts per layer: balance, entropy, committee, information.\n"
+           "Load of the experts and its imbalance, entropy of the routing per token, overlap of "
+           "consecutive tokens, experts that all documents or domains share, mutual information of "
+           "expert and document, domain, class or token against permutations, and co-activation.",
+       .progress_unit = "sequences",
+       .examples =
+           "lime-capture --checkpoint MODEL --text corpus.txt --sites mlp.hook_router_logits,"
+           "mlp.hook_expert_weights,mlp.hook_expert_indices -o experts.h5\n"
+           "lime-metrics experts experts.h5 -o experts.json\n"
+           "lime-metrics experts experts.h5 --domains domains.txt --coactivation -o experts.json\n"
+           "lime-metrics experts small.h5 large.h5 --compare first\n"
+           "lime-metrics series step-*.h5 --metric experts -o collapse.json\n"
+           "lime-figure experts.json -o experts.pdf"});
+  commands.add(
+      prepare_streams,
+      {.name = "streams",
+       .description =
+           "Residual streams of Hyper-Connections per layer: energy, dominance, mixing.\n"
+           "Effective number of streams by energy, the fraction of the largest one, their cosine, "
+           "the distance of the mixing matrix from the identity and from uniform, and how many "
+           "streams each part reads and writes.",
+       .progress_unit = "sequences",
+       .examples = "lime-capture --checkpoint MODEL --text corpus.txt --sites "
+                   "hook_streams,hook_stream_weights -o streams.h5\n"
+                   "lime-metrics streams streams.h5 -o streams.json\n"
+                   "lime-metrics streams hc.h5 mhc.h5 --compare first\n"
+                   "lime-metrics series step-*.h5 --metric streams -o collapse.json\n"
+                   "lime-figure streams.json -o streams.pdf"});
   commands.add(
       prepare_router,
       {.name = "router",

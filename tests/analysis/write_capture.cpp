@@ -20,7 +20,8 @@ RowTable row_table(const SmallCapture& capture) {
       table.position.push_back(capture.positions.empty()
                                    ? static_cast<std::int32_t>(position)
                                    : capture.positions[static_cast<std::size_t>(row)]);
-      table.token.push_back(capture.first_token + row);
+      table.token.push_back(capture.tokens.empty() ? capture.first_token + row
+                                                   : capture.tokens[static_cast<std::size_t>(row)]);
       if (capture.class_names.empty()) continue;
       const auto at = static_cast<std::size_t>(row);
       table.class_id.push_back(capture.class_id.empty() ? std::int16_t{0} : capture.class_id[at]);

@@ -30,9 +30,10 @@ struct SmallCapture {
   std::vector<std::int32_t> positions = {};  ///< per row, if not 0, 1, ... per sequence
   std::string tokenizer_sha256 = {};         ///< empty: from token ids
   std::string checkpoint_sha256 = {};
-  int num_heads = 0;             ///< > 0: with the root mean square of each head
-  std::int32_t first_token = 0;  ///< rows have the ids first_token, first_token + 1, ...
-  Json extra = Json::object();   ///< see CaptureInfo
+  int num_heads = 0;                      ///< > 0: with the root mean square of each head
+  std::int32_t first_token = 0;           ///< rows have the ids first_token, first_token + 1, ...
+  std::vector<std::int32_t> tokens = {};  ///< ids per row, if not these
+  Json extra = Json::object();            ///< see CaptureInfo
 };
 
 /// Writes `capture` to `path` in the format of lime-capture, statistics included.

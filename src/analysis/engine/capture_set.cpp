@@ -7,8 +7,10 @@
 #include "analysis/attention/attention_patterns.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/outlier_rows.h"
+#include "analysis/experts/routed_layer.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/router/source_maps.h"
+#include "analysis/streams/streams_analysis.h"
 #include "checkpoint/checkpoint.h"
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
@@ -61,9 +63,11 @@ std::vector<std::string> representation_sites(const CaptureReader& reader) {
         "{}: contains only site '{}', which is not a representation; use lime-metrics {}, or "
         "select it with --site",
         quoted(reader.path()), site,
-        is_router           ? "router"
-        : site == kLensSite ? "lens"
-                            : "attention");
+        is_router                    ? "router"
+        : is_expert_site(site)       ? "experts"
+        : site == kStreamWeightsSite ? "streams"
+        : site == kLensSite          ? "lens"
+                                     : "attention");
   }
   return sites;
 }
@@ -115,7 +119,7 @@ std::vector<ChosenCapture::Part> select_parts(CaptureReader& reader,
 
 bool is_representation(const std::string& site) {
   return site != kPatternSite && site != kProfileSite && site != kLensSite && site != kRouteSite &&
-         site != kDepthWeightsSite;
+         site != kDepthWeightsSite && !is_expert_site(site) && site != kStreamWeightsSite;
 }
 
 void CaptureSetOptions::describe_inputs(OptionList& list) {
@@ -126,8 +130,8 @@ void CaptureSetOptions::describe(OptionList& list) {
   describe_layers(list);
   list.add("site", site,
            "sites, e.g. values,hidden; paper: the values that attention reads as one site, "
-           "routed_values of a LIMe and values of a LLaMA; default: all except those of attention "
-           "and the logit lens");
+           "routed_values of a LIMe and values of a LLaMA; default: all except those of attention, "
+           "routers and the logit lens");
 }
 
 void CaptureSetOptions::describe_layers(OptionList& list) {

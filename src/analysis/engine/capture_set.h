@@ -41,7 +41,8 @@ struct CaptureSetOptions {
 /// (value_wrapper.py): `routed_values` of a decoder that mixes them, else `values`.
 inline constexpr const char* kPaperSite = "paper";
 
-/// Returns false for sites of attention and the logit lens, which have metrics of their own.
+/// Returns false for sites of attention, routers and the logit lens, which have metrics of their
+/// own.
 bool is_representation(const std::string& site);
 
 /// Returns true if attention reads other values than the output of W_V, as in a LIMe.

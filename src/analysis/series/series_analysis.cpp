@@ -9,10 +9,12 @@
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/stored_results.h"
 #include "analysis/entropy/entropy_analysis.h"
+#include "analysis/experts/experts_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/separability/separability_analysis.h"
 #include "analysis/similarity/similarity_map.h"
+#include "analysis/streams/streams_analysis.h"
 #include "core/utf8.h"
 #include "store/results/row_json.h"
 
@@ -150,6 +152,8 @@ Analysis prepare_metric(SeriesMetric metric, const CaptureSetOptions& captures,
   if (metric == SeriesMetric::kGeometry) return prepare_with(prepare_geometry, captures, run);
   if (metric == SeriesMetric::kLens) return prepare_with(prepare_lens, captures, run);
   if (metric == SeriesMetric::kAttention) return prepare_with(prepare_attention, captures, run);
+  if (metric == SeriesMetric::kExperts) return prepare_with(prepare_experts, captures, run);
+  if (metric == SeriesMetric::kStreams) return prepare_with(prepare_streams, captures, run);
   if (metric == SeriesMetric::kSeparability) {
     return prepare_with(prepare_separability, captures, run);
   }
@@ -422,8 +426,8 @@ void SeriesOptions::describe(OptionList& list) {
   list.add("metric", metric, "measurements of captures; default: drift,entropy");
   list.add("layer", drift.captures.layer, "layers, counted from 0: all, or a list, e.g. 0,3,8-15");
   list.add("site", drift.captures.site,
-           "sites of captures, e.g. values,hidden; default: all except those of attention and the "
-           "logit lens");
+           "sites of captures, e.g. values,hidden; default: all except those of attention, routers "
+           "and the logit lens");
   drift.captures.describe_skip(list);
   list.group("Drift");
   list.add("drift", drift.measure, "groups of measures; default: all except neighbors");
@@ -458,7 +462,10 @@ void check_skipped(const SeriesOptions& options, bool has_captures) {
              "applies to captures only; compute the results again with it, or omit it");
     for (const SeriesMetric metric : options.metric) {
       const bool is_lens = metric == SeriesMetric::kLens && name == std::string_view("skip_dims");
-      throw_if(metric == SeriesMetric::kAttention || is_lens, OptionName(name),
+      const bool is_of_routes = metric == SeriesMetric::kAttention ||
+                                metric == SeriesMetric::kExperts ||
+                                metric == SeriesMetric::kStreams;
+      throw_if(is_of_routes || is_lens, OptionName(name),
                "does not apply to --metric {}; measure it in a series of its own",
                enum_name(metric));
     }

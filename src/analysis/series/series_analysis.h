@@ -6,11 +6,20 @@
 
 namespace lime {
 
-enum class SeriesMetric { kDrift, kEntropy, kGeometry, kLens, kAttention, kSeparability };
+enum class SeriesMetric {
+  kDrift,
+  kEntropy,
+  kGeometry,
+  kLens,
+  kAttention,
+  kSeparability,
+  kExperts,
+  kStreams
+};
 
 constexpr auto names_of(SeriesMetric) {
   return names_in_order<SeriesMetric>("drift", "entropy", "geometry", "lens", "attention",
-                                      "separability");
+                                      "separability", "experts", "streams");
 }
 
 struct SeriesOptions {

@@ -22,6 +22,8 @@ const std::vector<ColumnGroup>& column_groups() {
         kSharePrevious, kShareOwn, kShareNegative, kCancellation, kDistanceOwn, kOthersRatio,
         kDistanceInitial, kRead, kSource, kSourceLayer, kSourceHead, kWeight}},
       {"Attention", {kHeads, kEven, kQuery, kKey, kRoutedHead, kShare, kBy}},
+      {"Experts", {kExpert, kOtherExpert}},
+      {"Residual streams", {kStream, kSourceStream}},
       {"Tokens",
        {kSequence, kPosition, kToken, kText, kNorm, kRelativeNorm, kNextCosine,
         kEntropyContribution, kLensProbability, kLensRank, kLensKl}},

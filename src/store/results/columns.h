@@ -107,13 +107,26 @@ inline constexpr Number kWeight{"weight", "router or attention weight"};
 
 // Attention.
 inline constexpr Integer kHeads{"heads", "number of heads that the mean is over"};
-inline constexpr Number kEven{"even", "value of uniform attention"};
+inline constexpr Number kEven{"even",
+                              "value of uniform attention or balanced routing, or mean of the "
+                              "permutations"};
 inline constexpr Integer kQuery{"query", "position of the query"};
 inline constexpr Integer kKey{"key", "position of the key"};
 inline constexpr Integer kRoutedHead{"routed_head", "key-value head of the attention head"};
-inline constexpr Number kShare{"share", "part of the gap, or of the attention to a layer and key",
+inline constexpr Number kShare{"share",
+                               "part of the gap, of the attention to a layer and key, or of the "
+                               "selections of experts",
                                "fraction"};
 inline constexpr Text kBy{"by", "weights of the fractions: `values` or `scales`"};
+
+// Experts.
+inline constexpr Integer kExpert{"expert", "expert of a router, from 0"};
+inline constexpr Integer kOtherExpert{"other_expert",
+                                      "expert that the same token selected, from 0"};
+
+// Residual streams.
+inline constexpr Integer kStream{"stream", "residual stream of Hyper-Connections, from 0"};
+inline constexpr Integer kSourceStream{"source_stream", "stream that it is mixed from, from 0"};
 
 // Tokens.
 inline constexpr Integer kSequence{"sequence", "index of the sequence"};
@@ -251,7 +264,8 @@ inline constexpr Text kBaseline{"baseline", "capture that is subtracted"};
 inline constexpr Number kBaselineMean{"baseline_mean", "its mean"};
 inline constexpr Text kItems{"items", "`sequences`, `folds`, `pairs`, `points` or `blocks`"};
 inline constexpr Number kP{"p",
-                           "two-sided p-value of the sign-flip test, of runs: of permutations"};
+                           "two-sided p-value of the sign-flip test, of runs: of permutations; "
+                           "experts: one-sided, of permuted groups"};
 inline constexpr Number kPKruskal{"p_kruskal", "p-value of the Kruskal-Wallis test of all models"};
 inline constexpr Boolean kPExact{"p_exact", "whether all sign flips or permutations were counted"};
 inline constexpr Number kPHolm{"p_holm", "`p` after Holm's correction over the layers"};

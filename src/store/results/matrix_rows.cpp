@@ -145,7 +145,13 @@ const std::vector<MatrixKind>& matrix_kinds() {
       {"router", "head_map", {kHead, kSourceLayer}, kWeight},
       {"router", "weight", {kHead, kSourceLayer, kSourceHead}, kWeight},
       {"attention", "weight", {kQuery, kKey}, kWeight},
-      {"attention", "routed", {kSourceLayer, kKey}, kShare}};
+      {"attention", "routed", {kSourceLayer, kKey}, kShare},
+      {"experts", "load", {kExpert}, kShare},
+      {"experts", "group", {kExpert}, kShare},
+      {"experts", "coactivation", {kExpert, kOtherExpert}, kShare},
+      {"streams", "read", {kStream}, kWeight},
+      {"streams", "written", {kStream}, kWeight},
+      {"streams", "mixing", {kStream, kSourceStream}, kWeight}};
   return kinds;
 }
 

@@ -43,7 +43,7 @@ bool is_spread_whole(const Curve& curve) {
   return true;
 }
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 54> kNames = {{
     {"relative_norm", "norm / median"},
     {"next_cosine", "cosine with next token"},
     {"entropy_contribution", "entropy contribution (nats)"},
@@ -87,12 +87,37 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 43> kNames =
     {"first_norm_ratio", "norm of token 0 / median"},
     {"top_share", "\xCF\x83\xE2\x82\x81\xC2\xB2 / \xCE\xA3\xCF\x83\xC2\xB2"},
     {"top_share_rest", "the same without token 0"},
+    {"load_entropy", "entropy of the load (nats)"},
+    {"max_violation", "largest load / mean \xE2\x88\x92 1"},
+    {"load_variation", "std of the load / mean"},
+    {"load_gini", "Gini of the load"},
+    {"routing_entropy", "entropy of the routing (nats)"},
+    {"weight_entropy", "entropy of the weights (nats)"},
+    {"overlap", "overlap with the previous token"},
+    {"committee_share", "weight on the committee"},
+    {"domain_information", "I(expert; domain) (nats)"},
+    {"document_information", "I(expert; document) (nats)"},
+    {"token_information", "I(expert; token) (nats)"},
 }};
 
 /// One of each group of related geometry measures.
-constexpr std::array kUsual = {"effective_rank",    "participation_ratio", "anisotropy",
-                               "rank_one_residual", "curvature",           "two_nn",
-                               "sequence_cosine",   "largest_to_median",   "top_share"};
+constexpr std::array kUsual = {"effective_rank",
+                               "participation_ratio",
+                               "anisotropy",
+                               "rank_one_residual",
+                               "curvature",
+                               "two_nn",
+                               "sequence_cosine",
+                               "largest_to_median",
+                               "top_share",
+                               "effective_experts",
+                               "max_violation",
+                               "routing_entropy",
+                               "overlap",
+                               "committee_share",
+                               "domain_information",
+                               "document_information",
+                               "token_information"};
 constexpr std::size_t kMany = 4;
 
 /// Returns the preset of `row`: its own, or the one in the options of its results.

@@ -11,12 +11,14 @@
 #include "viz/recipes/cost_figure.h"
 #include "viz/recipes/counterfactual_figures.h"
 #include "viz/recipes/embedding_figure.h"
+#include "viz/recipes/expert_figures.h"
 #include "viz/recipes/figure_row.h"
 #include "viz/recipes/heatmap_figures.h"
 #include "viz/recipes/influence_figure.h"
 #include "viz/recipes/layer_figures.h"
 #include "viz/recipes/repeated_labels.h"
 #include "viz/recipes/router_figures.h"
+#include "viz/recipes/stream_figures.h"
 
 namespace lime {
 namespace {
@@ -306,6 +308,24 @@ const std::vector<Recipe>& all_recipes() {
       recipe("router-sources", {"router"},
              "weights with which attention and MLP of each layer read earlier outputs",
              router_sources_figure, {"weighting"}),
+      recipe("experts", {"experts"},
+             "load of the experts of each layer, on the layers of the router maps", experts_figure),
+      recipe("experts-layers", {"experts"},
+             "balance, entropy, overlap and information of experts over layers", geometry_figure,
+             {"measure"}),
+      recipe("experts-groups", {"experts"},
+             "load of the experts in each domain or class, a panel per layer", expert_groups_figure,
+             {"layer"}),
+      recipe("experts-coactivation", {"experts"},
+             "experts that are selected together, a panel per layer", expert_pairs_figure,
+             {"layer"}),
+      recipe("streams", {"streams"}, "energy of the residual streams of each layer",
+             streams_figure),
+      recipe("streams-layers", {"streams"},
+             "effective number, dominance and mixing of streams over layers", streams_layers_figure,
+             {"measure"}),
+      recipe("streams-mixing", {"streams"}, "mean mixing matrix, a panel per layer and part",
+             streams_mixing_figure, {"layer"}),
       recipe("counterfactual", {"counterfactual"},
              "routed values under each router over layers: entropy, rank, separability",
              counterfactual_figure, {"measure", "router"}),

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analysis/engine/analysis.h"
+
+namespace lime {
+
+struct ExpertsOptions {
+  CaptureSetOptions captures;  ///< its sites are not described
+  std::filesystem::path domains;
+  double committee = 0.8;
+  bool coactivation = false;
+  std::int64_t permutations = 200;
+  std::int64_t jackknife = 20;
+  SummaryOptions summary;
+
+  void describe_inputs(OptionList& list) { captures.describe_inputs(list); }
+  void describe(OptionList& list);
+  void validate() const;
+};
+
+/// Prepares the summary of the routers of mixtures of experts, with one unit per capture and layer.
+/// docs/experts.md has the measures with their sources, and the kinds of rows: one without a kind
+/// per measure, `load` with the fraction of the selections of each expert, `group` with the same of
+/// each domain and class, and `coactivation`.
+/// @throws InvalidArgument  if a capture has no numbers of experts or fewer sequences than domains.
+Analysis prepare_experts(const ExpertsOptions& options, const RunOptions& run);
+
+}  // namespace lime

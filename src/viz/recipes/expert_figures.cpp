@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "viz/recipes/expert_figures.h"
+
+#include <set>
+
+#include "viz/recipes/figure_parts.h"
+
+namespace lime {
+namespace {
+
+/// Most layers with a panel of their own, unless they are requested.
+constexpr std::size_t kMaxExpertPanels = 6;
+
+FigureRows expert_rows_of_kind(FigureSources sources, const FigureOptions& options,
+                               const std::string& kind, const std::string& remedy) {
+  FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, kind}});
+  throw_if<NothingToShow>(rows.empty(), "figure: the results contain no rows of kind '{}'; {}",
+                          kind, remedy);
+  return rows;
+}
+
+int num_experts_of(const FigureRows& rows, std::size_t num_axes) {
+  std::int64_t experts = 1;
+  for (const FigureRow& row : rows) {
+    experts = std::max(experts, row.array(col::kShare, num_axes).shape.back());
+  }
+  return static_cast<int>(std::min<std::int64_t>(experts, kMaxHeads));
+}
+
+/// Returns the rows by label and layer: of the requested layers, else of some.
+std::vector<std::pair<std::string, FigureRows>> by_layer(const FigureRows& rows,
+                                                         const FigureOptions& options) {
+  std::set<int> there;
+  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMaxLayers));
+  const std::vector<int> layers = layers_to_draw(options, there, kMaxExpertPanels);
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  std::vector<std::pair<std::string, FigureRows>> parts;
+  for (const std::string& label : labels) {
+    for (const int layer : layers) {
+      const FigureRows own = rows_where(rows, [&](const FigureRow& row) {
+        return row.text(col::kLabel) == label && row.index(col::kLayer, kMaxLayers) == layer;
+      });
+      if (own.empty()) continue;
+      parts.emplace_back(joined_parts({labels.size() > 1 ? label : "",
+                                       fmt::format("layer {}", layer + options.layer_base)}),
+                         own);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+Figure experts_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows =
+      expert_rows_of_kind(sources, options, "load", "run lime-metrics experts again");
+  // All layers, as in maps of routers over depth: dense ones are empty.
+  const int layers = count_of(rows, col::kLayer, kMaxLayers);
+  const int experts = num_experts_of(rows, 1);
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  Figure figure;
+  for (const std::string& label : labels) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, label}});
+    std::size_t num_values = 0;
+    for (const FigureRow& row : own) num_values += row.array(col::kShare, 1).values.size();
+    MatrixD values = empty_map(own, layers, experts, num_values);
+    for (const FigureRow& row : own) {
+      values.row(row.index(col::kLayer, layers)) = map_of_array(row, col::kShare, 1, 1, experts);
+    }
+    figure.panels.push_back(map_panel(values, {"expert", numbers_from(0, experts)},
+                                      {"layer", numbers_from(options.layer_base, layers), true}));
+    if (labels.size() > 1) figure.panels.back().title = label;
+  }
+  figure.colour_label = "fraction of the selections";
+  add_note(figure, fmt::format("balanced: {:.3g}", 1.0 / experts));
+  lay_out(figure, options, 0, 3);
+  return figure;
+}
+
+Figure expert_groups_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = expert_rows_of_kind(
+      sources, options, "group",
+      "run lime-metrics experts with --domains, or with a capture that has classes");
+  const int experts = num_experts_of(rows, 1);
+  const std::vector<std::string> kinds = distinct(rows, col::kGroup);
+  Figure figure;
+  for (const std::string& kind : kinds) {
+    for (const auto& [title, own] : by_layer(rows_with(rows, {{col::kGroup, kind}}), options)) {
+      const std::vector<std::string> names = distinct(own, col::kName);
+      MatrixD values = empty_map(own, static_cast<int>(names.size()), experts,
+                                 names.size() * static_cast<std::size_t>(experts));
+      for (const FigureRow& row : own) {
+        const auto line = std::ranges::find(names, row.text(col::kName)) - names.begin();
+        values.row(line) = map_of_array(row, col::kShare, 1, 1, experts);
+      }
+      FigurePanel panel = map_panel(values, {"expert", numbers_from(0, experts)},
+                                    {kind, numbers_from(0, static_cast<int>(names.size())), true});
+      panel.y = token_axis(kind, names, {}, true);
+      panel.y.if_crowded.reset();
+      panel.title = kinds.size() > 1 ? joined_parts({title, kind}) : title;
+      figure.panels.push_back(std::move(panel));
+    }
+  }
+  figure.colour_label = "fraction of the selections";
+  lay_out(figure, options, 0, 3);
+  return figure;
+}
+
+Figure expert_pairs_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = expert_rows_of_kind(sources, options, "coactivation",
+                                              "run lime-metrics experts with --coactivation");
+  Figure figure;
+  for (const auto& [title, own] : by_layer(rows, options)) {
+    const int experts = num_experts_of(own, 2);
+    figure.panels.push_back(map_panel(map_of_array(own.front(), col::kShare, 2, experts, experts),
+                                      {"other expert", numbers_from(0, experts)},
+                                      {"expert", numbers_from(0, experts), true}));
+    figure.panels.back().title = title;
+  }
+  figure.colour_label = "fraction of the expert's tokens";
+  figure.panel_aspect = 1.0;
+  lay_out(figure, options, 0, 3);
+  return figure;
+}
+
+}  // namespace lime
