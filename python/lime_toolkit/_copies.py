@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -66,8 +66,13 @@ class Copy:
         buffers.give(self._memory)
 
 
-def tensor_of(output: Any, index: int, name: str) -> Any:
+def tensor_of(output: Any, index: int | Callable[[Any], Any], name: str) -> Any:
     """Returns a tensor of a module's output, which may be a tuple or a ModelOutput."""
+    if callable(index):
+        try:
+            return index(output)
+        except ValueError as error:
+            raise ValueError(f"record: '{name}': {error}") from None
     if hasattr(output, "detach"):
         return output
     values = list(output.values()) if isinstance(output, Mapping) else output
@@ -88,9 +93,14 @@ def copy_rows(tensor: Any, step: Pass, name: str, site: Site, config: Any, buffe
     tensor = tensor.detach()
     if tensor.ndim == 2 and tensor.shape[0] == shape[0] * shape[1]:
         tensor = tensor.unflatten(0, shape)
-    if tensor.ndim != 3 or tuple(tensor.shape[:2]) != shape:
+    is_whole = site.part is not None and tensor.ndim > 3  # the part selects, e.g. a stream
+    if not is_whole and (tensor.ndim != 3 or tuple(tensor.shape[:2]) != shape):
+        remedy = ""
+        if tensor.ndim > 3:
+            remedy = "; select one with Site(pattern, part=function), or a built-in site"
         raise ValueError(
-            f"record: '{name}' gives {list(tensor.shape)}, not a row for each of the {shape[0]} x {shape[1]} tokens"
+            f"record: '{name}' gives {list(tensor.shape)}, not a row for each of the {shape[0]} x {shape[1]} "
+            f"tokens{remedy}"
         )
     if site.part is not None:
         tensor = site.part(tensor, config)

@@ -8,7 +8,7 @@ from typing import Any, Mapping, NoReturn, Protocol, Sequence
 
 import numpy as np
 
-from . import _caches, _copies, _passes, _provenance, models
+from . import _caches, _copies, _passes, _provenance, _routers, models
 from ._batches import Batch
 from ._generation import Generation
 from .models import Site
@@ -84,10 +84,10 @@ class Recording:
     ) -> list[tuple[str, Any, int, tuple[str, Site]]]:
         config = getattr(self.model, "config", None)
         if sites is None:
-            sites = models.default_sites(config)
+            sites = _routers.default_sites(self.model)
         elif not isinstance(sites, Mapping):
-            names = [sites] if isinstance(sites, str) else sites
-            known = models.known_sites(config)
+            names = _routers.expanded([sites] if isinstance(sites, str) else sites)
+            known = _routers.sites_of(self.model)
             for name in names:
                 check_name(f"sites: model_type '{getattr(config, 'model_type', None)}'", name, tuple(known))
             sites = {name: known[name] for name in names}

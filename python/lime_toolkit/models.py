@@ -19,15 +19,15 @@ class Site:
 
     pattern: name of the module as in `model.named_modules()`, `*` for the number of the layer. The
         beginning (`model.`, `base_model.model.`) may be omitted if the rest is unique.
-    part: function of the output [batch, tokens, dim] and the model's config that returns the part
-        to record, e.g. the values of a fused projection.
-    output: index of the tensor to record, if the module returns a tuple.
+    part: function of the output and the model's config that returns the part to record, [batch, tokens,
+        dim], e.g. the values of a fused projection, or one stream of [batch, tokens, streams, dim].
+    output: index of the tensor to record, if the module returns a tuple; or a function of what it returns.
     is_input: the first argument of the module is recorded instead of its output.
     """
 
     pattern: str
     part: Part | None = None
-    output: int = 0
+    output: int | Callable[[Any], Any] = 0
     is_input: bool = False
 
 
@@ -73,12 +73,29 @@ def falcon(index: int) -> Part:
     return part
 
 
-def _text_config(config: Any) -> Any:
+#: Residual streams after each block, [streams * dim]; see docs/decoders.md.
+STREAMS_SITE = "hook_streams"
+
+
+def all_streams(output: Any, config: Any) -> Any:
+    """Returns the streams of each token, [batch, tokens, streams * dim]: of deepseek_v4 [batch, tokens, streams,
+    dim], of gemma3n [streams, batch, tokens, dim]."""
+    if getattr(text_config(config), "altup_num_inputs", None):
+        output = output.movedim(0, 2)
+    return output.flatten(2)
+
+
+def active_stream(output: Any, config: Any) -> Any:
+    """Returns the stream that the parts of a layer of gemma3n read."""
+    return output[text_config(config).altup_active_idx]
+
+
+def text_config(config: Any) -> Any:
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
 
 def _heads(config: Any) -> int:
-    config = _text_config(config)
+    config = text_config(config)
     for name in ("num_attention_heads", "n_head", "n_heads", "num_heads"):
         if getattr(config, name, None):
             return int(getattr(config, name))
@@ -86,7 +103,7 @@ def _heads(config: Any) -> int:
 
 
 def _key_value_heads(config: Any) -> int:
-    config = _text_config(config)
+    config = text_config(config)
     return int(getattr(config, "num_key_value_heads", None) or _heads(config))
 
 
@@ -214,28 +231,39 @@ SITES: dict[str, dict[str, Site]] = {
     ),
     **dict.fromkeys(("mamba", "mamba2", "falcon_mamba"), {"hidden": Site("layers.*")}),
     "rwkv": {"hidden": Site("blocks.*")},
+    "deepseek_v4": {STREAMS_SITE: Site("layers.*", all_streams)},
+    **dict.fromkeys(
+        ("gemma3n", "gemma3n_text"),
+        {"hidden": Site("layers.*", active_stream), STREAMS_SITE: Site("layers.*", all_streams)},
+    ),
 }
+
+
+class UnknownModelTypeError(ValueError):
+    """A model of tokens whose model_type SITES lacks."""
 
 
 def known_sites(config: Any) -> dict[str, Site]:
     """Returns all sites of a known model_type.
 
-    Raises ValueError if the model_type is unknown.
+    Raises ValueError if the model_type is unknown, UnknownModelTypeError if the model may have a list of layers.
     """
-    known = SITES.get(getattr(_text_config(config), "model_type", "")) or SITES.get(
+    known = SITES.get(getattr(text_config(config), "model_type", "")) or SITES.get(
         getattr(config, "model_type", "")
     )
     if known is None:
-        model_type = getattr(config, "model_type", None)
-        remedy = "name the modules, e.g. sites={'hidden': 'model.layers.*'}"
+        problem = f"sites: model_type '{getattr(config, 'model_type', None)}' is unknown; "
         if getattr(config, "is_encoder_decoder", False):
-            remedy = "use model.get_encoder() or model.get_decoder() and name the modules, e.g. sites={'hidden': 'block.*'}"
-        elif config is not None and hasattr(config, "image_size") and not hasattr(_text_config(config), "vocab_size"):
-            remedy = (
-                "models of images have no tokens: call the model with output_hidden_states=True and use "
+            raise ValueError(
+                f"{problem}use model.get_encoder() or model.get_decoder() and name the modules, e.g. "
+                "sites={'hidden': 'block.*'}"
+            )
+        if config is not None and hasattr(config, "image_size") and not hasattr(text_config(config), "vocab_size"):
+            raise ValueError(
+                f"{problem}models of images have no tokens: call the model with output_hidden_states=True and use "
                 "Capture.from_arrays({'hidden': list(output.hidden_states[1:])})"
             )
-        raise ValueError(f"sites: model_type '{model_type}' is unknown; {remedy}")
+        raise UnknownModelTypeError(f"{problem}name the modules, e.g. sites={{'hidden': 'model.layers.*'}}")
     return known
 
 
@@ -250,14 +278,6 @@ def site_named(pattern: str) -> str:
             if ends and site.output == 0 and site.part is None and not site.is_input:
                 return name
     return pattern.replace(".*", "").replace("/*", "").replace("*.", "").strip("./") or "rows"
-
-
-def default_sites(config: Any) -> dict[str, Site]:
-    """Returns `hidden`, and `values` where there are any, of a known model_type.
-
-    Raises ValueError if the model_type is unknown.
-    """
-    return {name: site for name, site in known_sites(config).items() if name in ("hidden", "values")}
 
 
 def find_modules(model: Any, sites: Mapping[str, Site]) -> dict[str, list[tuple[int, str, Any]]]:

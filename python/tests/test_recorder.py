@@ -428,8 +428,8 @@ def test_options_and_misuse(tmp_path):
     with pytest.raises(ValueError, match="expected total=9 sequences, got 3"):
         record(path, model, make_batch(), overwrite=True, total=9)
     model.config.model_type = "new"
-    with pytest.raises(ValueError, match="model_type 'new' is unknown; name the modules"):
-        lt.Recorder(tmp_path / "x.h5", model)
+    with pytest.raises(ValueError, match="sites: model_type 'new': expected one of hidden, got 'values'"):
+        lt.Recorder(path, model, sites=["values"], overwrite=True)
     with pytest.raises(ValueError, match="layers: the model has none of"):
         lt.Recorder(tmp_path / "x.h5", model, sites={"hidden": "layers.*"}, layers=[9])
 
