@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT
 
 import lime_toolkit as lt
+from lime_toolkit import _lime_toolkit as _core
 
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 LIME = ROOT / "data" / "aet-lime"
@@ -135,14 +136,12 @@ def test_checkpoints_that_do_not_exist_are_named(tmp_path):
 
 def test_a_damaged_manifest_is_refused(tmp_path):
     """Of a recording; see also test_recorder.py."""
-    pytest.importorskip("h5py")
-    from lime_toolkit import _shards
-
-    writer = _shards.CaptureWriter(tmp_path / "run.h5")
-    assert writer.manifest() is None
-    writer.folder.mkdir()
-    put_fifo(writer.folder / "manifest.json")
+    path, folder = tmp_path / "run.h5", tmp_path / "run.shards"
+    assert _core.read_manifest(path) is None
+    folder.mkdir()
+    put_fifo(folder / "manifest.json")
     with pytest.raises(OSError):
-        writer.manifest()
-    put_fifo(writer.folder / "00000.json")
-    assert writer.record(0) is None
+        _core.read_manifest(path)
+    put_fifo(folder / "00000.json")
+    with pytest.raises(OSError):
+        _core.finished_shard(path, 0)
