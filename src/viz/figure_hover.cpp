@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "viz/figure_file.h"
+#include "viz/figure_legend.h"
 #include "viz/figure_scene.h"
 #include "viz/plots/plot_theme.h"
 

@@ -2,16 +2,11 @@
 // The order of the residual streams of Hyper-Connections.
 #include <ATen/Functions.h>
 
+#include "checkpoint/router_layout.h"
 #include "model/gauge/gauge_list.h"
 
 namespace lime {
 namespace {
-
-std::int64_t num_streams(const ModelConfig& config) {
-  if (config.routing == DepthRouting::kHyperConnections) return config.hyper_connections.rate;
-  if (config.routing == DepthRouting::kManifoldHyperConnections) return config.mhc.hc_mult;
-  return 1;
-}
 
 std::string stream_refusal(const ModelConfig& config) {
   return num_streams(config) > 1 ? "" : "it has one residual stream";

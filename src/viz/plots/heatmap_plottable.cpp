@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "viz/plots/plot_theme.h"
+
 namespace lime {
 namespace {
 
