@@ -51,8 +51,8 @@ class SentencePieceModel {
 std::unique_ptr<SentencePieceModel> parse_sentencepiece_model(std::string_view serialized);
 
 /// Trains a byte-pair model like LLaMA's: no normalisation, digits apart, bytes for rare
-/// characters; `<unk>` 0, `<s>` 1, `</s>` 2. Returns the content of tokenizer.model, equal for equal
-/// lines.
+/// characters; `<unk>` 0, `<s>` 1, `</s>` 2. Returns the content of tokenizer.model, equal for
+/// equal lines.
 /// @param next_line  the next line of the text, without its end; nullopt when there is none left.
 /// @throws InvalidArgument  if the text is too short for `vocab_size` pieces. @throws IoError
 std::string train_sentencepiece_model(
