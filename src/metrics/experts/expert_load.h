@@ -74,8 +74,8 @@ VectorD most_loaded(const VectorD& load, std::int64_t size);
 /// @param num_groups  > 0
 /// @param size        of most_loaded()
 /// @param fraction    of the groups in which a member must be among them, in (0, 1]
-/// Source: the "standing committee" of Wang et al. (2026), arXiv:2601.03425, whose criterion is
-/// another one (docs/experts.md).
+/// The question is that of the "standing committee" of Wang et al. (2026), arXiv:2601.03425; the
+/// criterion is ours (docs/experts.md).
 Committee committee_of(const VectorD& members, const VectorD& load, double num_groups,
                        std::int64_t size, double fraction);
 

@@ -24,11 +24,10 @@ VectorD stream_energies(const ConstMatrixRef& streams);
 ///   effective_streams  exp(-sum a_i ln a_i), from 1 (one stream has all energy) to num_streams
 ///   dominance          max a_i, from 1 / num_streams to 1
 ///   stream_cosine      mean cosine of two streams; 1 if all have one direction. NaN with one
-///   stream
-///                      or if fewer than two are not 0
+///                      stream or if fewer than two are not 0
 ///
-/// Source of dominance: Alimaskina et al. (2026), arXiv:2606.03483; of the effective number: Hill
-/// (1973), order 1.
+/// The question of dominance is that of Alimaskina et al. (2026), arXiv:2606.03483; the effective
+/// number is that of Hill (1973), order 1.
 VectorD stream_measures(const ConstMatrixRef& streams);
 
 /// Measures of the weights of one part of a layer, in the order of mixing_measures().
