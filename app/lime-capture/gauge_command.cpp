@@ -40,7 +40,8 @@ struct GaugeCommand {
     list.add("output", output, "folder of the new checkpoint, which must not exist");
     list.group("Proof");
     list.add("text", text, "text whose first tokens are compared; default: random tokens");
-    list.add("proof_tokens", proof_tokens, "number of tokens whose logits are compared, >= 1");
+    list.add("proof_tokens", proof_tokens,
+             "number of tokens whose logits are compared, >= 1 and at most the model's positions");
     list.group("Program");
     list.add("threads", threads, "number of threads; 0: all CPUs");
     list.add("quiet", quiet, "print errors only");
@@ -71,6 +72,9 @@ int gauge(const GaugeCommand& command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   print_warnings(checkpoint.warnings());
+  const std::int64_t positions = checkpoint.config().max_position_embeddings;
+  check_option(command.proof_tokens <= positions, "proof_tokens",
+               fmt::format("at most the model's {} positions", positions), command.proof_tokens);
   const GaugeProof proof = write_gauged_checkpoint(checkpoint, command.request,
                                                    ids_of(command, checkpoint), command.output);
   if (command.quiet) return kExitDone;

@@ -78,6 +78,11 @@ const std::vector<Base>& bases() {
         {"trust-neighbors", "3"}}},
       {"Geometry", "lime-metrics geometry", "all.h5", {{"site", "hidden"}, {"layer", "0"}}},
       {"Collapse", "lime-metrics collapse", "all.h5", {{"site", "hidden"}, {"bootstrap", "100"}}},
+      {"Experts",
+       "lime-metrics experts",
+       "experts.h5",
+       {{"permutations", "5"}, {"bootstrap", "100"}}},
+      {"Streams", "lime-metrics streams", "streams.h5", {{"bootstrap", "100"}}},
       {"Lens", "lime-metrics lens", "lens.h5", {{"bootstrap", "100"}}},
       {"Correlates", "lime-metrics correlates", "entropy.json", {{"scores", "scores.csv"}}},
       {"Similarity", "lime-metrics similarity", "all.h5", {{"site", "hidden"}}},
@@ -117,6 +122,10 @@ const std::vector<Base>& bases() {
         {"bootstrap", "100"},
         {"threads", "1"},
         {"output", "out/sweep.json"}}},
+      {"Gauge",
+       "lime-capture gauge",
+       "--quiet lime",
+       {{"transform", "residual-permutation"}, {"threads", "1"}, {"output", "out/copy"}}},
       {"Info", "lime-capture info", "all.h5", {}},
       {"Verify", "lime-capture verify", "all.h5", {}},
       {"Pack", "lime-capture pack", "all.h5", {{"output", "out/packed.h5"}}},
@@ -199,6 +208,20 @@ class WholeNumbersTest : public testing::ReliabilityTest {
         "lime-eval --checkpoint lime --tasks choices --data items.jsonl --threads 1 --quiet "
         "-o samples.jsonl");
     prepare("lime-metrics tokens all.h5 --site hidden --layer 0 --quiet -o tokens.json");
+    prepare_routed("olmoe",
+                   "mlp.hook_router_logits,mlp.hook_expert_weights,mlp.hook_expert_indices",
+                   "experts.h5");
+    prepare_routed("hyper_connections", "hook_streams,hook_stream_weights", "streams.h5");
+  }
+
+  /// Captures sites that only decoders of one kind have.
+  void prepare_routed(const std::string& decoder, const std::string& sites,
+                      const std::string& output) const {
+    testing::write_tiny_checkpoint(folder_ / decoder, testing::tiny_config(decoder, 4));
+    prepare(
+        fmt::format("lime-capture --checkpoint {} --threads 1 --quiet --text text.txt --seq-len "
+                    "16 --max-sequences 12 --sites {} -o {}",
+                    decoder, sites, output));
   }
 
   void prepare(const std::string& command) const {
