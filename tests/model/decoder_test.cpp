@@ -251,9 +251,9 @@ TEST(DecoderErrorsTest, ACacheIsForInferenceAndForOneBatch) {
   cache.clear();
   decoder.forward(some_ids(3, 1), {.cache = &cache});
   decoder.set_requires_grad(true);
-  EXPECT_THAT(
-      [&] { decoder.forward(some_ids(3, 1), {.cache = &cache}); },
-      ThrowsMessage<InvalidArgument>("decoder: a cache is for inference; disable gradients first"));
+  EXPECT_THAT([&] { decoder.forward(some_ids(3, 1), {.cache = &cache}); },
+              ThrowsMessage<InvalidArgument>(
+                  "decoder: a cache or a tree is for inference; disable gradients first"));
 }
 
 TEST(DecoderErrorsTest, UnknownParametersAndDevicesAreNamed) {

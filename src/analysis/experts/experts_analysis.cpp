@@ -70,7 +70,8 @@ void ExpertsOptions::describe(OptionList& list) {
   list.add("coactivation", coactivation,
            "write which experts are selected together, a matrix per layer");
   list.add("permutations", permutations,
-           "permutations behind the information about groups, >= 0; 0: none");
+           fmt::format("permutations behind the information about groups, 0 to {}; 0: none",
+                       SummaryOptions::kMaxResamples));
   list.add("jackknife", jackknife,
            "jackknife blocks of sequences, for intervals of information and partners, >= 5 and at "
            "most one per sequence; 0: none");
@@ -80,7 +81,8 @@ void ExpertsOptions::describe(OptionList& list) {
 void ExpertsOptions::validate() const {
   captures.validate();
   check_option(committee > 0.0 && committee <= 1.0, "committee", "in (0, 1]", committee);
-  check_option(permutations >= 0, "permutations", ">= 0", permutations);
+  check_option(permutations >= 0 && permutations <= SummaryOptions::kMaxResamples, "permutations",
+               fmt::format("from 0 to {}", SummaryOptions::kMaxResamples), permutations);
   check_jackknife(jackknife);
   summary.validate("bootstrap");
 }

@@ -286,9 +286,9 @@ TEST_F(GgufModelTest, NamesWhatIsNotSupportedOfExperts) {
   GgufBuilder shared = tiny_experts("granitemoe");
   shared.add("granitemoe.expert_shared_feed_forward_length", 6U);
   EXPECT_EQ(error_of(shared),
-            "'granitemoe.expert_shared_feed_forward_length' must be 0, got 6; an expert that every "
-            "token passes is not supported in Granite (granitemoeshared), record the model from "
-            "its Hugging Face folder with lime_toolkit.Recorder in Python");
+            "'granitemoe.expert_shared_feed_forward_length' must be 0, got 6; shared experts "
+            "are not supported in Granite (granitemoeshared), record the model from its Hugging "
+            "Face folder with lime_toolkit.Recorder in Python");
   GgufBuilder still = tiny_llama("granite");
   still.add("granite.rope.scaling.finetuned", false)
       .tensor("token_embd.weight", 0, {8, 5}, zero_floats(40));
