@@ -31,9 +31,9 @@ TEST_F(LimeCaptureTest, WrongUsageExitsWithTwo) {
                  "unknown site 'vals' (supported: values, routed_values, hidden, keys");
   expect_refusal(std::string(kCapture) + " --sites value", 2,
                  "unknown site 'value'; did you mean 'values'?");
-  expect_refusal(
-      "--checkpoint model text.txt", 2,
-      "unknown command 'text.txt' (available: sweep, gauge, info, verify, pack); pass text with --text");
+  expect_refusal("--checkpoint model text.txt", 2,
+                 "unknown command 'text.txt' (available: sweep, gauge, info, verify, pack); pass "
+                 "text with --text");
   expect_refusal(std::string(kCapture) + " --shard 2/2", 2, "0 <= I < N");
   expect_refusal(std::string(kCapture) + " --rows mean --only ' is'", 2, "--only: selects tokens");
   expect_refusal(std::string(kCapture) + " --layers 3-1", 2, "--layers");
