@@ -36,6 +36,7 @@ QuestionCard::QuestionCard(const Question& question) : question_(question) {
   setCursor(Qt::PointingHandCursor);
   setAttribute(Qt::WA_Hover);
   setEnabled(false);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);  // as high as the cards beside it
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(kCardMargin, kCardMargin, kCardMargin, kCardMargin);
   thumbnail_ = makeCardLabel(*column);

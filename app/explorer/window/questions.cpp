@@ -128,10 +128,11 @@ Finding findRoute() {
   throw_if<FormatError>(original == nullptr || most == nullptr,
                         "'out/routes.json': contains no route; run scripts/demo.sh");
   finding.sentence =
-      u"Without what layer %1 reads of layer %2 the loss of the results rises most, from %3 to %4 "
-      u"nats. The loss changes measurably without %5 of %6 routes."_s
-          .arg(most->integer(col::kLayer))
-          .arg(most->integer(col::kSource))
+      u"The loss on the answers rises most, from %3 to %4 nats, if layer %1 no longer reads %2. It "
+      u"changes measurably for %5 of %6 routes."_s.arg(most->integer(col::kLayer))
+          .arg(most->integer(col::kSource) == most->integer(col::kLayer)
+                   ? u"its own keys and values"_s
+                   : u"layer %1"_s.arg(most->integer(col::kSource)))
           .arg(original->number(col::kLoss), 0, 'f', 2)
           .arg(most->number(col::kLoss), 0, 'f', 2)
           .arg(num_changed)

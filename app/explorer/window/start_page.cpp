@@ -111,7 +111,7 @@ StartPage::StartPage(JobRunner& jobs) : jobs_(jobs) {
     connect(card, &QAbstractButton::clicked, this,
             [this, card] { Q_EMIT questionAsked(card->question(), *card->finding()); });
   }
-  column->addLayout(cards, 4);
+  column->addLayout(cards);
   auto* const row = new QHBoxLayout;
   auto* const own = new QVBoxLayout;
   recent_ = new QVBoxLayout;
