@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "measure/device_geometry.h"
 #include "measure/measure_fixture.h"
-#include "metrics/geometry/sequence_measures.h"
+#include "metrics/geometry/first_token.h"
 
 namespace lime {
 namespace {

@@ -8,7 +8,7 @@
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/sequence_entropies.h"
-#include "metrics/geometry/sequence_measures.h"
+#include "metrics/geometry/token_profile.h"
 
 namespace lime {
 namespace {

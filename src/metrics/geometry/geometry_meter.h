@@ -7,7 +7,7 @@
 
 #include "core/matrix.h"
 #include "metrics/geometry/layer_geometry.h"
-#include "metrics/geometry/sequence_measures.h"
+#include "metrics/geometry/sequence_similarity.h"
 #include "metrics/geometry/spectrum.h"
 
 namespace lime {

@@ -9,7 +9,10 @@
 #include "core/program/progress.h"
 #include "core/running_statistics.h"
 #include "core/threads/thread_pool.h"
-#include "metrics/geometry/sequence_measures.h"
+#include "metrics/geometry/first_token.h"
+#include "metrics/geometry/massive_activations.h"
+#include "metrics/geometry/path_curvature.h"
+#include "metrics/geometry/sequence_similarity.h"
 #include "metrics/geometry/spectrum.h"
 #include "metrics/rows.h"
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "metrics/rows.h"
 
@@ -13,167 +12,12 @@ namespace {
 /// Smaller singular values from a Gram matrix in double are rounding errors.
 constexpr double kSmallestTolerance = 1e-7;
 
-/// Returns the largest min(rows, dim) singular values, descending.
-std::vector<double> singular_values(std::span<const double> eigenvalues, std::int64_t count) {
-  std::vector<double> values;
-  for (const double eigenvalue : eigenvalues) {
-    throw_if(!std::isfinite(eigenvalue), "spectrum: eigenvalues must be finite, got {}",
-             eigenvalue);
-    values.push_back(std::sqrt(std::max(eigenvalue, 0.0)));
-  }
-  std::ranges::sort(values, std::greater<>());
-  if (static_cast<std::int64_t>(values.size()) > count) {
-    values.resize(static_cast<std::size_t>(count));
-  }
-  return values;
-}
-
-double weighted_mean(const std::vector<double>& values, std::int64_t first) {
-  double sum = 0.0;
-  double weights = 0.0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double weight = 1.0 / static_cast<double>(first + static_cast<std::int64_t>(i));
-    sum += weight * values[i];
-    weights += weight;
-  }
-  return sum / weights;
-}
-
-/// Fits alpha and r2 to the singular values `sigma`, descending.
-PowerLaw fit_range(const std::vector<double>& sigma, const PowerLawRange& range) {
-  std::vector<double> x;
-  std::vector<double> y;
-  for (std::int64_t j = range.first; j <= range.last; ++j) {
-    x.push_back(std::log(static_cast<double>(j)));
-    y.push_back(2.0 * std::log(sigma[static_cast<std::size_t>(j - 1)]));
-  }
-  const double x_mean = weighted_mean(x, range.first);
-  const double y_mean = weighted_mean(y, range.first);
-  const double plain_mean = std::reduce(y.begin(), y.end()) / static_cast<double>(y.size());
-  std::vector<double> xx;
-  std::vector<double> xy;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xx.push_back((x[i] - x_mean) * (x[i] - x_mean));
-    xy.push_back((x[i] - x_mean) * (y[i] - y_mean));
-  }
-  PowerLaw law;
-  law.alpha = -weighted_mean(xy, range.first) / weighted_mean(xx, range.first);
-  double residual = 0.0;
-  double total = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double fitted = y_mean - law.alpha * (x[i] - x_mean);
-    residual += (y[i] - fitted) * (y[i] - fitted);
-    total += (y[i] - plain_mean) * (y[i] - plain_mean);
-  }
-  law.r2 = total > 0.0 ? 1.0 - residual / total : 1.0;
-  return law;
-}
-
 double minus_p_log_p(double p) { return p > 0.0 ? -p * std::log(p) : 0.0; }
 
 /// A centred trace below this fraction of the raw one is a rounding error.
 constexpr double kRoundingNoise = 1e-14;
 
-/// Computes target += factor v v^T. @param v  [target.size()]
-void add_rank_one(linalg::SymmetricPanels& target, const VectorD& v, double factor) {
-  VectorD padded = VectorD::Zero(target.padded_size());
-  padded.head(v.size()) = v;
-  for (std::int64_t s = 0; s < target.num_panels(); ++s) {
-    double* to = target.panel(s);
-    const double* const rows = padded.data() + s * linalg::kPanelRows<double>;
-    for (std::int64_t col = 0; col < linalg::kPanelRows<double> * (s + 1); ++col) {
-      const double scale = factor * padded[col];
-      for (int r = 0; r < linalg::kPanelRows<double>; ++r) *to++ += scale * rows[r];
-    }
-  }
-}
-
 }  // namespace
-
-RowMoments::RowMoments(VectorD shift)
-    : shift_(std::move(shift)), sum_(VectorD::Zero(shift_.size())) {
-  gram_.resize(shift_.size());
-  gram_.values().setZero();
-}
-
-RowMoments::RowMoments(VectorD shift, std::int64_t count, VectorD sum, const ConstMatrixRefD& gram)
-    : RowMoments(std::move(shift)) {
-  const std::int64_t dim = shift_.size();
-  throw_if(sum.size() != dim || gram.rows() != dim || gram.cols() != dim,
-           "moments: sum and Gram matrix must have {} dimensions, got {}, {} x {}", dim, sum.size(),
-           gram.rows(), gram.cols());
-  count_ = count;
-  sum_ = std::move(sum);
-  for (std::int64_t row = 0; row < dim; ++row) {
-    for (std::int64_t col = 0; col <= row; ++col) {
-      gram_.at(row, col) = gram(row, col);
-      // Blocks on the diagonal are stored whole.
-      if (col / linalg::kPanelRows<double> == row / linalg::kPanelRows<double>)
-        gram_.at(col, row) = gram(row, col);
-    }
-  }
-}
-
-void RowMoments::add(const ConstMatrixRef& rows) {
-  throw_if(rows.cols() != shift_.size(), "moments: rows must have {} dimensions, got {}",
-           shift_.size(), rows.cols());
-  linalg::AffineRows<float> shifted = linalg::affine_rows(rows);
-  shifted.shift = shift_.data();
-  builder_.add_feature_gram(shifted, gram_);
-  for (Eigen::Index r = 0; r < rows.rows(); ++r) {
-    sum_ += rows.row(r).transpose().cast<double>() - shift_;
-  }
-  count_ += rows.rows();
-}
-
-void RowMoments::merge(const RowMoments& other) {
-  gram_.values() += other.gram_.values();
-  sum_ += other.sum_;
-  count_ += other.count_;
-}
-
-VectorD RowMoments::mean() const { return shift_ + sum_ / static_cast<double>(count_); }
-
-linalg::SymmetricPanels RowMoments::centred_gram() const {
-  linalg::SymmetricPanels result;
-  result.resize(gram_.size());
-  result.values() = gram_.values();
-  add_rank_one(result, sum_, -1.0 / static_cast<double>(count_));
-  return result;
-}
-
-linalg::SymmetricPanels RowMoments::raw_gram() const {
-  linalg::SymmetricPanels result = centred_gram();
-  add_rank_one(result, mean(), static_cast<double>(count_));
-  return result;
-}
-
-void PowerLawRange::validate() const {
-  check_option(first >= 1, "power_law_first", ">= 1", first);
-  throw_if(last < first + 3, OptionName("power_law_last"),
-           "must be at least {}, because a range has 4 eigenvalues or more, got {}", first + 3,
-           last);
-}
-
-PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
-                       const PowerLawRange& range) {
-  range.validate();
-  const std::vector<double> sigma = singular_values(eigenvalues, std::ssize(eigenvalues));
-  std::int64_t rank = 0;
-  const double noise = static_cast<double>(dim) * std::numeric_limits<float>::epsilon();
-  for (const double value : sigma) rank += value > noise * sigma.front() ? 1 : 0;
-  throw_if(
-      range.last > rank, OptionName("power_law_last"),
-      "must be at most {}, the rank of the covariance, got {}; use a smaller range, or more rows",
-      rank, range.last);
-  PowerLaw law = fit_range(sigma, range);
-  const auto middle = std::clamp(
-      static_cast<std::int64_t>(std::sqrt(static_cast<double>(range.first * range.last))),
-      range.first + 1, range.last - 2);
-  law.head = fit_range(sigma, {range.first, middle}).alpha;
-  law.tail = fit_range(sigma, {middle + 1, range.last}).alpha;
-  return law;
-}
 
 void SpectrumOptions::validate() const {
   if (power_law) power_law->validate();

@@ -7,76 +7,13 @@
 
 #include "core/matrix.h"
 #include "core/options.h"
+#include "metrics/geometry/power_law.h"
+#include "metrics/geometry/row_moments.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
 #include "metrics/linalg/symmetric_panels.h"
 
 namespace lime {
-
-/// Accumulates count, sum and Gram matrix of shifted rows in one pass.
-///
-///   y_i = x_i - shift,   S = sum_i y_i,   G = sum_i y_i y_i^T
-///   centred:  C = G - S S^T / n            n times the covariance
-///   raw:      A^T A = C + n mean mean^T,   mean = shift + S / n
-///
-/// A shift near the mean avoids cancellation in the centred matrix if the mean is large relative to
-/// the spread, as in language models. In double; not thread-safe. Memory dim^2 / 2 doubles.
-class RowMoments {
- public:
-  /// @param shift  [dim], e.g. the mean from a capture's statistics.
-  explicit RowMoments(VectorD shift);
-  /// Uses sums that were computed elsewhere.
-  /// @param gram  G, [dim, dim], symmetric; its lower triangle is read.
-  RowMoments(VectorD shift, std::int64_t count, VectorD sum, const ConstMatrixRefD& gram);
-
-  /// Adds rows, [num_rows, dim]. Time num_rows dim^2 / 2 multiply-adds.
-  void add(const ConstMatrixRef& rows);
-  void merge(const RowMoments& other);  ///< of the same shift
-
-  /// Frees the scratch memory of add(), which may be called again.
-  void release_scratch() { builder_ = {}; }
-
-  std::int64_t count() const { return count_; }
-  std::int64_t dim() const { return shift_.size(); }
-  VectorD mean() const;
-  /// Returns n times the covariance; raw_gram() returns A^T A.
-  linalg::SymmetricPanels centred_gram() const;
-  linalg::SymmetricPanels raw_gram() const;
-
- private:
-  VectorD shift_;
-  VectorD sum_;
-  std::int64_t count_ = 0;
-  linalg::SymmetricPanels gram_;
-  linalg::GramBuilder builder_;
-};
-
-/// Eigenvalues of a power-law fit, counted from 1 in descending order.
-struct PowerLawRange {
-  std::int64_t first = 11;  ///< >= 1
-  std::int64_t last = 50;   ///< >= first + 3
-
-  void validate() const;
-};
-
-/// A power law lambda_j ~ j^-alpha, fitted to the eigenvalues of a covariance matrix.
-struct PowerLaw {
-  double alpha = 0.0;
-  double r2 = 0.0;    ///< fraction of the variance of ln lambda over the range, unweighted
-  double head = 0.0;  ///< alpha of the first half of the range, split at its geometric mean
-  double tail = 0.0;  ///< alpha of the second half
-};
-
-/// Fits ln lambda_j = c - alpha ln j by least squares with weights 1 / j.
-///
-/// The larger alpha, the fewer directions have most of the variance. If `head` and `tail` differ,
-/// the spectrum is no power law.
-/// @param eigenvalues  of the centred Gram matrix, in any order.
-/// @param dim          dimensions of a row; decides which singular values are rounding errors.
-/// @throws InvalidArgument  if the range exceeds the rank.
-/// Source: Agrawal et al. (2022), "alpha-ReQ"; weights from Stringer et al. (2019).
-PowerLaw fit_power_law(std::span<const double> eigenvalues, std::int64_t dim,
-                       const PowerLawRange& range = {});
 
 struct SpectrumOptions {
   /// Added to every p_k in RankMe, >= 0. The paper's code uses 1e-7, "suitable for float32".

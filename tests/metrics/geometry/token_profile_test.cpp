@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/geometry/token_profile.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/errors.h"
-#include "metrics/geometry/sequence_measures.h"
 
 namespace lime {
 namespace {
