@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "analysis/engine/analysis.h"
+#include "analysis/engine/row_summaries.h"
 #include "capture/capture_options.h"
 #include "capture/capture_sizes.h"
 #include "capture/input/input_prefix.h"

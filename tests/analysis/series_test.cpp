@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/series/series_analysis.h"
+#include "analysis/series/series_inputs.h"
+#include "analysis/series/turns.h"
 
 namespace lime {
 namespace {

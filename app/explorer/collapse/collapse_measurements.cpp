@@ -4,7 +4,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
-#include "analysis/series/series_analysis.h"
+#include "analysis/series/series_inputs.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/unhashed.h"
 

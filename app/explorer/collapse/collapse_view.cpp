@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "analysis/series/series_analysis.h"
+#include "analysis/series/series_inputs.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analysis/engine/row_summaries.h"
 #include "core/number_text.h"
 #include "metrics/attention/attention_profile.h"
 #include "store/results/matrix_rows.h"

@@ -4,6 +4,8 @@
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/attention/attention_patterns.h"
 #include "analysis/report/report.h"
+#include "core/matrix.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

@@ -3,6 +3,7 @@
 
 #include "analysis/engine/analysis.h"
 #include "metrics/probes/probe.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

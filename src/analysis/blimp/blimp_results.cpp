@@ -5,6 +5,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "analysis/engine/row_summaries.h"
 #include "analysis/report/latex_printer.h"
 #include "store/results/row_json.h"
 

@@ -7,6 +7,7 @@
 #include "analysis/blimp/pair_tasks.h"
 #include "core/files/atomic_file.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

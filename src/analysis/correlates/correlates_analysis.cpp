@@ -7,6 +7,7 @@
 #include "core/files/input_file.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/layer_selection.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/counterfactual_router.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

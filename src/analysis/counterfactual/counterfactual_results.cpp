@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analysis/engine/row_summaries.h"
 #include "core/number_text.h"
 
 namespace lime {

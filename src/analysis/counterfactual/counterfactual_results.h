@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/counterfactual/counterfactual_layer.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

@@ -5,6 +5,7 @@
 
 #include "analysis/engine/analysis.h"
 #include "core/files/checked_lines.h"
+#include "core/json.h"
 #include "core/program/launcher.h"
 
 namespace lime {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/engine/analysis.h"
+#include "core/memory.h"
 
 namespace lime {
 

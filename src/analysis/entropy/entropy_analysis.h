@@ -3,6 +3,7 @@
 
 #include "analysis/engine/analysis.h"
 #include "metrics/entropy/matrix_entropy.h"
+#include "metrics/summary.h"
 #include "store/capture_info.h"
 
 namespace lime {

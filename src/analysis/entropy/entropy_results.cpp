@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/entropy/entropy_results.h"
 
+#include "analysis/engine/row_summaries.h"
+
 namespace lime {
 namespace {
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "analysis/entropy/entropy_analysis.h"
+#include "core/matrix.h"
+#include "core/threads/thread_pool.h"
 #include "metrics/entropy/sequence_entropies.h"
 
 namespace lime {

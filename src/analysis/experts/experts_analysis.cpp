@@ -2,6 +2,7 @@
 #include "analysis/experts/experts_analysis.h"
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/row_summaries.h"
 #include "analysis/experts/experts_results.h"
 
 namespace lime {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/engine/analysis.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/engine/row_summaries.h"
 #include "metrics/collapse/resampled_sums.h"
 #include "metrics/experts/expert_information.h"
 #include "store/results/matrix_rows.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/engine/analysis.h"
+#include "core/matrix.h"
 #include "metrics/experts/expert_load.h"
 
 // What the router of a mixture of experts did in one layer of a capture.

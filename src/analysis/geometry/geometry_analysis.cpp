@@ -3,6 +3,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/outlier_rows.h"
+#include "analysis/engine/row_summaries.h"
 #include "analysis/geometry/geometry_results.h"
 #include "metrics/entropy/entropy_calculator.h"
 

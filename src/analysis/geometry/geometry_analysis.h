@@ -7,6 +7,7 @@
 #include "metrics/geometry/spectrum.h"
 #include "metrics/geometry/views.h"
 #include "metrics/rows.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/row_summaries.h"
 
 namespace lime {
 namespace {

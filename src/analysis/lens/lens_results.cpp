@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/lens/lens_results.h"
 
+#include "analysis/engine/row_summaries.h"
+
 namespace lime {
 namespace {
 

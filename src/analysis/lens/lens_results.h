@@ -2,6 +2,8 @@
 #pragma once
 
 #include "analysis/lens/lens_analysis.h"
+#include "core/matrix.h"
+#include "metrics/summary.h"
 
 namespace lime {
 

@@ -3,6 +3,7 @@
 
 #include "analysis/router/checkpoint_routers.h"
 #include "checkpoint/router_layout.h"
+#include "core/matrix.h"
 
 namespace lime {
 

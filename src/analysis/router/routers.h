@@ -3,6 +3,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/model_config.h"
+#include "core/matrix.h"
 #include "metrics/router/counterfactual_router.h"
 #include "metrics/router/layer_router.h"
 #include "metrics/router/router_maps.h"

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "checkpoint/router_layout.h"
+#include "metrics/summary.h"
 
 namespace lime {
 namespace {

@@ -4,6 +4,7 @@
 #include "analysis/engine/analysis.h"
 #include "analysis/router/routers.h"
 #include "checkpoint/model_config.h"
+#include "core/matrix.h"
 #include "store/capture_reader.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "analysis/separability/separability_analysis.h"
+#include "core/json.h"
 #include "core/program/command_help.h"
 #include "core/program/progress.h"
 #include "core/threads/thread_pool.h"

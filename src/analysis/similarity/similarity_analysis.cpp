@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/engine/capture_rows.h"
+#include "analysis/engine/row_summaries.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/similarity/similarity_map.h"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analysis/engine/row_summaries.h"
 #include "metrics/geometry/similarity.h"
 #include "metrics/neighbors/neighbors.h"
 

@@ -10,6 +10,7 @@
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 #include "core/utf8.h"
+#include "metrics/summary.h"
 #include "metrics/tsne/embedding_checks.h"
 #include "metrics/tsne/trustworthiness.h"
 
