@@ -13,15 +13,8 @@ constexpr std::int64_t kComputedPoints = 2000;  // of a capture
 }  // namespace
 
 EmbeddingLoader::EmbeddingLoader(Workspace& workspace, JobRunner& jobs)
-    : workspace_(workspace), jobs_(jobs) {
-  connect(&jobs, &JobRunner::jobRemoved, this, [this](JobId id) {
-    if (id != job_) return;
-    // It was cancelled: its result would have reset the id.
-    job_ = 0;
-    is_partial_ = false;
-    message_.clear();
-    Q_EMIT changed();
-  });
+    : workspace_(workspace), sets_(jobs) {
+  connect(&sets_, &JobCacheSignals::changed, this, &EmbeddingLoader::showAnswer);
 }
 
 bool EmbeddingLoader::isOutdated() const {
@@ -29,7 +22,7 @@ bool EmbeddingLoader::isOutdated() const {
   if (document == nullptr && source_ != kComputed) return false;
   if (document != nullptr && document->results != results_) return true;
   const bool has_gaps =
-      std::ranges::find(set_.models, nullptr, &EmbeddedModel::sentences) != set_.models.end();
+      std::ranges::find(set_->models, nullptr, &EmbeddedModel::sentences) != set_->models.end();
   for (const auto& [path, capture] : workspace_.openInputs().captures) {
     const auto before = inputs_.captures.find(path);
     const bool is_new = before == inputs_.captures.end();
@@ -39,50 +32,48 @@ bool EmbeddingLoader::isOutdated() const {
   return false;
 }
 
-void EmbeddingLoader::start(int source, const QString& message, JobSpec spec, const Work& work) {
+void EmbeddingLoader::start(int source, const QString& progress, JobSpec spec, const Work& work) {
   inputs_ = workspace_.openInputs();
-  message_ = message;
-  is_partial_ = false;
-  job_ = jobs_.start<EmbeddingSet>(
-      this, std::move(spec),
-      [this, source, work, inputs = inputs_](const JobContext& context) {
-        return work(inputs, context, [&](EmbeddingSet part) {
-          const auto shared = std::make_shared<EmbeddingSet>(std::move(part));
-          context.deliver([this, source, shared] {
-            source_ = source;
-            is_partial_ = true;
-            set_ = std::move(*shared);
-            Q_EMIT changed();
-          });
-        });
-      },
-      [this, source](EmbeddingSet set) {
-        source_ = source;
-        finish(std::move(set), {});
-      },
-      [this](const QString& error) { finish({}, error); });
+  progress_ = progress;
+  requested_ = source;
+  sets_.clear();
+  sets_.requestInParts(
+      source, std::move(spec),
+      [work, inputs = inputs_](const JobContext& context,
+                               const std::function<void(Sets::Value)>& publish) -> Sets::Value {
+        return std::make_shared<EmbeddingSet>(work(inputs, context, [&](EmbeddingSet part) {
+          publish(std::make_shared<EmbeddingSet>(std::move(part)));
+        }));
+      });
   Q_EMIT changed();
 }
 
-void EmbeddingLoader::finish(EmbeddingSet set, const QString& message) {
-  job_ = 0;
-  is_partial_ = false;
-  set_ = std::move(set);
-  message_ = message;
+/// Until there is an answer, and if it was cancelled, the set of before stays.
+void EmbeddingLoader::showAnswer() {
+  if (answer().result) {
+    set_ = *answer().result;
+    source_ = requested_;
+  } else if (!answer().problem.isEmpty() && !answer().is_cancelled) {
+    set_ = std::make_shared<EmbeddingSet>();
+  }
   Q_EMIT changed();
 }
 
 void EmbeddingLoader::load(int id) {
   const Document* const document = workspace_.find(id);
   if (document == nullptr) {
-    if (std::exchange(source_, 0) != 0) finish({}, {});
+    if (std::exchange(source_, 0) == 0) return;
+    requested_ = 0;
+    set_ = std::make_shared<EmbeddingSet>();
+    sets_.clear();
+    Q_EMIT changed();
     return;
   }
   source_ = id;
   results_ = document->results;
   start(id, u"Reading ..."_s,
         {.title = u"Embeddings of %1"_s.arg(document->label), .key = "embeddings/load"},
-        [results = results_](const OpenInputs& inputs, const JobContext&, const Publish&) {
+        [results = results_](const OpenInputs& inputs, const JobContext&, const auto&) {
           return loadEmbeddings(*results, inputs);
         });
 }
@@ -120,7 +111,7 @@ void EmbeddingLoader::compute(int threads, const TsneOptions& tsne) {
         {.title = u"%1 of %2"_s.arg(method, names.join(u", "_s)),
          .key = u"embeddings/compute"_s,
          .lane = JobLane::kLong},
-        [request](const OpenInputs& inputs, const JobContext& context, const Publish& publish) {
+        [request](const OpenInputs& inputs, const JobContext& context, const auto& publish) {
           return computeEmbeddings(request, inputs, context, publish);
         });
 }

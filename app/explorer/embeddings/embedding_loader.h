@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explorer/embeddings/embedding_set.h"
-#include "explorer/models/job_runner.h"
+#include "explorer/models/job_cache.h"
 
 namespace lime::explorer {
 
@@ -17,14 +17,17 @@ class EmbeddingLoader : public QObject {
 
   EmbeddingLoader(Workspace& workspace, JobRunner& jobs);
 
-  const EmbeddingSet& set() const { return set_; }
+  const EmbeddingSet& set() const { return *set_; }
   /// Returns the document that the set is from, kComputed, or 0: none.
   int source() const { return source_; }
-  bool isBusy() const { return job_ != 0; }
+  bool isBusy() const { return answer().job != 0; }
   /// Returns whether set() is a first part of what is being computed.
-  bool isPartial() const { return is_partial_; }
+  bool isPartial() const { return isBusy() && answer().result.has_value(); }
   /// Returns the progress, or why there is no set; empty otherwise.
-  const QString& message() const { return message_; }
+  QString message() const {
+    if (isBusy()) return progress_;
+    return answer().is_cancelled ? QString() : answer().problem;
+  }
   /// Returns whether the results or their captures changed since, or a missing capture may be open.
   bool isOutdated() const;
 
@@ -41,20 +44,21 @@ class EmbeddingLoader : public QObject {
   void changed();
 
  private:
-  using Publish = std::function<void(EmbeddingSet)>;
-  using Work = std::function<EmbeddingSet(const OpenInputs&, const JobContext&, const Publish&)>;
-  void start(int source, const QString& message, JobSpec spec, const Work& work);
-  void finish(EmbeddingSet set, const QString& message);
+  using Sets = JobCache<int, std::shared_ptr<const EmbeddingSet>>;
+  using Work = std::function<EmbeddingSet(const OpenInputs&, const JobContext&,
+                                          const std::function<void(EmbeddingSet)>& publish)>;
+  const Answer<std::shared_ptr<const EmbeddingSet>>& answer() const { return sets_.at(requested_); }
+  void start(int source, const QString& progress, JobSpec spec, const Work& work);
+  void showAnswer();
 
   Workspace& workspace_;
-  JobRunner& jobs_;
-  EmbeddingSet set_;
-  int source_ = 0;
-  std::shared_ptr<const FigureSource> results_;  ///< of the source
-  OpenInputs inputs_;                            ///< when it was loaded
-  JobId job_ = 0;
-  bool is_partial_ = false;
-  QString message_;
+  Sets sets_;  ///< by source; only the requested one
+  std::shared_ptr<const EmbeddingSet> set_ = std::make_shared<EmbeddingSet>();
+  int source_ = 0;                               ///< of the set
+  int requested_ = 0;                            ///< source of the answer that is shown or awaited
+  std::shared_ptr<const FigureSource> results_;  ///< of the requested source
+  OpenInputs inputs_;                            ///< when it was requested
+  QString progress_;
 };
 
 }  // namespace lime::explorer

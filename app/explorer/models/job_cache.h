@@ -16,9 +16,11 @@ namespace lime::explorer {
 
 /// A value that a job computes, or the reason why there is none.
 template <typename Result> struct Answer {
-  JobId job = 0;                   ///< 0: no job is running
-  std::optional<Result> result{};  ///< while a job is running: what it has published
-  QString problem{};               ///< why there is no result
+  JobId job = 0;  ///< 0: no job is running
+  /// While a job is running, and after it was cancelled: what it has published.
+  std::optional<Result> result{};
+  QString problem{};  ///< why there is no result, or only a part
+  bool is_cancelled = false;
 };
 
 /// Declares the signals of JobCache, which as a template cannot.
@@ -37,6 +39,7 @@ class JobCacheSignals : public QObject {
 /// compared with ==. Lives on the GUI thread.
 template <typename Key, typename Result> class JobCache : public JobCacheSignals {
  public:
+  using Value = Result;
   using Work = std::function<Result(const JobContext&)>;
   /// Work that publishes parts of its result on the way, each a Result of its own.
   using WorkInParts =
@@ -125,7 +128,10 @@ template <typename Key, typename Result> class JobCache : public JobCacheSignals
     const auto found =
         std::ranges::find(entries_, id, [](const Entry& element) { return element.answer.job; });
     if (found == entries_.end()) return;
-    found->answer = {.problem = u"cancelled; View > Recompute reruns it"_s};
+    // What it published stays.
+    found->answer.job = 0;
+    found->answer.is_cancelled = true;
+    found->answer.problem = u"cancelled; View > Recompute reruns it"_s;
     Q_EMIT changed();
   }
 
