@@ -18,6 +18,7 @@
 #include "store/results/matrix_rows.h"
 #include "store/results/row_json.h"
 #include "support/refusal.h"
+#include "support/result_rows.h"
 #include "support/test_data.h"
 #include "support/tiny_checkpoint.h"
 
@@ -73,7 +74,7 @@ class AttentionAnalysisTest : public ::testing::Test {
     return testing::refusal_of([&] { analyze(); });
   }
   static std::optional<ResultRow> row_of(const Report& report, const Json& wanted) {
-    for (const ResultRow& row : table_rows(report.results.rows)) {
+    for (const ResultRow& row : testing::table_rows(report.results.rows)) {
       bool is_it = true;
       for (const auto& [key, value] : wanted.items()) {
         is_it = is_it && row.has({key}) && row_to_json(row).at(key) == value;
@@ -165,7 +166,7 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   const AttentionPatterns attention = PatternReader(reader).read(2, 1);
   const auto tokens = static_cast<std::size_t>(attention.patterns.front().rows());
   std::size_t weights = 0;
-  for (const ResultRow& row : table_rows(report.results.rows)) {
+  for (const ResultRow& row : testing::table_rows(report.results.rows)) {
     if (row.text(col::kKind) != "weight") continue;
     ++weights;
     EXPECT_EQ(row.integer(col::kLayer), 2);

@@ -13,6 +13,7 @@
 #include "core/errors.h"
 #include "store/results/matrix_rows.h"
 #include "store/results/row_json.h"
+#include "support/result_rows.h"
 #include "support/test_data.h"
 
 namespace lime {
@@ -113,7 +114,7 @@ TEST_F(ResultsFileTest, JoinsTheElementsOfTheSecondSchemaToMatrices) {
   std::vector<ResultRow> elements;
   const Json document = read_json_file(path);
   for (const Json& row : document.at("rows")) elements.push_back(row_from_json(row, "row"));
-  EXPECT_EQ(table_rows(results.rows), elements);
+  EXPECT_EQ(testing::table_rows(results.rows), elements);
   EXPECT_LT(results.rows.size(), elements.size() / 5);
   const auto weights = rows_with(results.rows, {{col::kKind, "weight"}});
   ASSERT_EQ(weights.size(), 4U) << "one row per layer";
@@ -148,7 +149,7 @@ TEST_F(ResultsFileTest, KeepsElementsThatFormNoMatrix) {
   EXPECT_EQ(
       json_text(joined[0]),
       R"({"kind":"mean_map","label":"LIMe","axes":["source_layer"],"weight":[0.5,null,0.5]})");
-  EXPECT_EQ(table_rows(joined).size(), 2U) << "no line for what is not there";
+  EXPECT_EQ(testing::table_rows(joined).size(), 2U) << "no line for what is not there";
 }
 
 TEST_F(ResultsFileTest, RefusesAxesWithoutTheirArray) {

@@ -27,7 +27,7 @@ std::string format_refusal(const FigureSource& source, const std::string& kind) 
 
 /// Returns `source` with a row per element of a matrix, as schema 2 had them.
 FigureSource elements_of(FigureSource source) {
-  source.results.rows = table_rows(source.results.rows);
+  source.results.rows = testing::table_rows(source.results.rows);
   return source;
 }
 

@@ -195,12 +195,6 @@ void for_each_line(std::span<const ResultRow> rows,
   }
 }
 
-std::vector<ResultRow> table_rows(std::span<const ResultRow> rows) {
-  std::vector<ResultRow> lines;
-  for_each_line(rows, [&](const ResultRow& line) { lines.push_back(line); });
-  return lines;
-}
-
 std::vector<ResultRow> with_matrices(std::vector<ResultRow> rows, std::string_view metric) {
   std::unordered_map<ResultRow, Elements, ResultRowHash> arrays;
   std::vector<const Elements*> array_of_row(rows.size(), nullptr);

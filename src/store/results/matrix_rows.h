@@ -43,9 +43,6 @@ MatrixD matrix_of(const NumberArray& array);
 void for_each_line(std::span<const ResultRow> rows,
                    const std::function<void(const ResultRow&)>& with);
 
-/// Returns the lines of a table.
-std::vector<ResultRow> table_rows(std::span<const ResultRow> rows);
-
 /// Joins the rows of matrix kinds that have one element each, as schemas 1 and 2 stored them, to
 /// rows with arrays, each in the place of its first element. Rows that form no array, because an
 /// index or a value is none, two are the same, or they would fill only a small part of it, are
