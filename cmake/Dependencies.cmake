@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything comes from Debian's packages (scripts/install-deps.sh); LibTorch may come from a
 # PyTorch wheel instead: -DTorch_DIR=... or an active Python that has torch.
+if(LIME_BUNDLE)
+  include(Bundle)
+endif()
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -14,6 +17,9 @@ find_package(Spectra REQUIRED NO_MODULE)
 find_package(faiss REQUIRED NO_MODULE)
 find_package(HDF5 REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
+if(LIME_BUNDLE)
+  include(Bundle)
+endif()
 if(LIME_PYTHON)
   return()
 endif()

@@ -3,20 +3,13 @@
 # Builds the Debian packages lime and lime-dev in build/package. The programs are built for any
 # x86-64 CPU and for two higher levels; launchers in /usr/bin select one at run time.
 #   scripts/package.sh [LEVEL...]      # x86-64-v3 x86-64-v4; none: baseline only
-#   scripts/package.sh --wheel [LEVEL] # only the wheel of the Python package, for x86-64-v3 or LEVEL
+#   scripts/package.sh --wheel [LEVEL...] # only the wheel of the Python package: packaging/wheel/wheel.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = "--wheel" ]; then
-  mkdir -p build
-  # Not the build folder of pip install, whose options would stay. Debian 12's pip knows no -C.
-  python3 -m pip wheel --no-deps ./python -w build/wheel \
-    --config-settings=build-dir="$PWD/build/python-wheel" \
-    --config-settings=cmake.define.LIME_NATIVE=OFF \
-    --config-settings=cmake.define.LIME_PROCESSOR_LEVEL="${2:-x86-64-v3}" >build/wheel.log 2>&1 ||
-    { tail -n 20 build/wheel.log; exit 1; }
-  ls -1 "$PWD"/build/wheel/*.whl
-  exit 0
+  shift
+  exec packaging/wheel/wheel.sh "$@"
 fi
 
 levels=("$@")

@@ -44,7 +44,7 @@ if [ "$mode" = "--torch" ] && ! "$venv/bin/python" -c "import accelerate, torch,
   echo "test_python: PyTorch or transformers cannot be imported; the recorder cannot be tested" >&2
   exit 1
 fi
-if ! "$venv/bin/pip" install --no-build-isolation ./python >"$log" 2>&1; then
+if ! "$venv/bin/pip" install --no-build-isolation . >"$log" 2>&1; then
   grep -nE 'error|Error' "$log" | head -n 10 >&2 || tail -n 10 "$log" >&2
   echo "test_python: the package could not be built; the full log is in $log" >&2
   exit 1

@@ -41,7 +41,7 @@ last = cached[29]
 """,
     ("ablate", "lime_toolkit"): """
 with lt.edit(model, "zero head layers=10 heads=3"):
-    losses = [loss(model(**batch, use_cache=False).logits, batch["input_ids"]) for batch in batches]
+    losses = [loss(model(**batch).logits, batch["input_ids"]) for batch in batches]
 """,
     ("ablate", "TransformerLens"): """
 def zero(z, hook):

@@ -7,6 +7,10 @@ defaults; values are bit-identical.
 
 from importlib.metadata import version
 
+from . import _levels
+
+_levels.load()
+
 from ._lime_toolkit import RunningStatistics
 from .activations import Activations
 from .caching import cache
