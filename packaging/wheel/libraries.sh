@@ -3,7 +3,7 @@
 # Makes the libraries that a wheel contains, in FOLDER: HDF5 from Debian's source package, static and without libcurl
 # (Debian's needs libcurl and is not position-independent), and OpenBLAS with LAPACK as a shared
 # library that needs no glibc newer than 2.34, from Debian's static one. Their licences are in FOLDER/licenses.
-#   packaging/wheel/libraries.sh FOLDER
+#   packaging/wheel/libraries.sh FOLDER  # ends with 3 if the source package cannot be downloaded
 set -euo pipefail
 cd "$(dirname "$0")"
 here=$PWD
@@ -22,9 +22,11 @@ if [ ! -e lib/libhdf5.a ]; then
   fi
   options=(-o Dir::Etc::sourcelist="$PWD/$(ls deb-src.*)" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$PWD/lists"
     -o APT::Sandbox::User=root)
-  apt-get "${options[@]}" update
   rm -rf hdf5-*/
-  apt-get "${options[@]}" source hdf5
+  if ! apt-get "${options[@]}" update || ! apt-get "${options[@]}" source hdf5; then
+    echo "libraries: the source package hdf5 could not be downloaded" >&2
+    exit 3
+  fi
   cd ..
   rm -rf hdf5 && mkdir hdf5 && cd hdf5 # its CMake writes into the current folder
   cmake -S "$(echo ../source/hdf5-*/)" -B . -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \

