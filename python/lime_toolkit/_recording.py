@@ -57,9 +57,14 @@ class Recording:
         self._hooks.append(
             self.model.register_forward_pre_hook(self._before, with_kwargs=True, prepend=True)
         )
-        for index, (_, module, _, site) in enumerate(self._modules):
+        for index, (_, module, layer, site) in enumerate(self._modules):
             record = self._hook(index, site)
-            if site[1].is_input:
+            if site[1].computed is not None:
+                modules = [module, *self._joined.get((site[0], layer), ())]
+                parts = _Parts(len(modules), record)
+                for place, one in enumerate(modules):
+                    self._hooks.append(one.register_forward_hook(parts.hook(place, site[1].computed)))
+            elif site[1].is_input:
                 self._hooks.append(module.register_forward_pre_hook(_of_input(record), with_kwargs=True))
             else:
                 self._hooks.append(module.register_forward_hook(_of_output(record)))
@@ -86,8 +91,8 @@ class Recording:
         if sites is None:
             sites = _routers.default_sites(self.model)
         elif not isinstance(sites, Mapping):
-            names = _routers.expanded([sites] if isinstance(sites, str) else sites)
             known = _routers.sites_of(self.model)
+            names = _routers.expanded([sites] if isinstance(sites, str) else sites, known)
             for name in names:
                 check_name(f"sites: model_type '{getattr(config, 'model_type', None)}'", name, tuple(known))
             sites = {name: known[name] for name in names}
@@ -104,6 +109,11 @@ class Recording:
                 f"got {self.max_length}"
             )
         found = models.find_modules(self.model, wanted)
+        self._joined: dict[tuple[str, int], list[Any]] = {}  # further modules of a site, by layer
+        for name, one in wanted.items():
+            for pattern in one.joined:
+                for layer, _, module in models.find_modules(self.model, {name: Site(pattern)})[name]:
+                    self._joined.setdefault((name, layer), []).append(module)
         modules = [
             (hook, module, layer, (name, wanted[name]))
             for name, matches in found.items()
@@ -300,6 +310,26 @@ class Recording:
             self._refuse("the cache was cropped by an unknown number of tokens; call the model on whole sequences")
         self._pending.crop(count)
 
+
+class _Parts:
+    """Joins what several modules of a layer compute, and records it after the last one."""
+
+    def __init__(self, count: int, record: Any):
+        self._parts: list[Any] = [None] * count
+        self._record = record
+
+    def hook(self, place: int, computed: Any) -> Any:
+        def hook(module: Any, args: Any, output: Any) -> None:
+            import torch
+
+            with torch.no_grad():
+                self._parts[place] = computed(module, args, output)
+            if place + 1 < len(self._parts):
+                return
+            parts, self._parts = self._parts, [None] * len(self._parts)
+            self._record(torch.cat(parts, -1))
+
+        return hook
 
 
 def _of_output(record: Any) -> Any:

@@ -12,8 +12,11 @@ from .models import Site
 #: Names of sites that stand for several.
 GROUPS = {
     "router": ("mlp.hook_router_logits", "mlp.hook_expert_weights", "mlp.hook_expert_indices"),
-    "streams": (models.STREAMS_SITE,),
+    "streams": (models.STREAMS_SITE, models.STREAM_WEIGHTS_SITE),
 }
+
+#: Their replacement would not change what the model computes, or has no row per token.
+READ_ONLY = frozenset(name for group in GROUPS.values() for name in group)
 
 
 def sites_of(model: Any) -> dict[str, Site]:
@@ -35,9 +38,15 @@ def default_sites(model: Any) -> dict[str, Site]:
     return chosen or {models.STREAMS_SITE: known[models.STREAMS_SITE]}
 
 
-def expanded(names: Iterable[str]) -> list[str]:
-    """Replaces the names of groups by those of their sites."""
-    return list(dict.fromkeys(one for name in names for one in GROUPS.get(name, (name,))))
+def expanded(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Replaces the names of groups by those of their sites that the model has, or by all if it has none."""
+    there = set(known)
+
+    def members(name: str) -> Iterable[str]:
+        group = GROUPS.get(name, (name,))
+        return [one for one in group if one in there] or group
+
+    return list(dict.fromkeys(one for name in names for one in members(name)))
 
 
 def _list_of_layers(model: Any, unknown: ValueError) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from . import _copies, _passes, _provenance, models
+from . import _copies, _passes, _provenance, _routers, models
 from . import _lime_toolkit as _core
 from .edits import ALIASES, Edit, read_edits
 from .models import Site
@@ -81,7 +81,7 @@ def known_sites(model: Any, sites: Mapping[str, str | Site] | None) -> dict[str,
     """Returns the sites of the model_type, and `sites` in their place. Raises ValueError if there are none."""
     given = {ALIASES.get(name, name): one if isinstance(one, Site) else Site(one) for name, one in (sites or {}).items()}
     try:
-        return {**models.known_sites(getattr(model, "config", None)), **given}
+        return {**_routers.sites_of(model), **given}
     except ValueError:
         if not given:
             raise
@@ -296,6 +296,9 @@ def points_of_edit(model: Any, one: Edit, sites: Mapping[str, Site]) -> list[tup
     """Returns the points of an edit with their modules, layers ascending. Raises ValueError for missing layers."""
     points = []
     for name in one.sites:
+        # Routers select experts before they return, and streams are several tensors per token.
+        if sites[name].is_read_only or name in _routers.READ_ONLY:
+            raise ValueError(f"edit '{one.text}': '{name}' can be recorded, not edited; use lime-capture --edit")
         try:
             matches = models.find_modules(model, {name: sites[name]})[name]
         except KeyError as error:

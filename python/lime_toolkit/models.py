@@ -23,12 +23,22 @@ class Site:
         dim], e.g. the values of a fused projection, or one stream of [batch, tokens, streams, dim].
     output: index of the tensor to record, if the module returns a tuple; or a function of what it returns.
     is_input: the first argument of the module is recorded instead of its output.
+    computed: function of the module, its arguments and its output that returns what is recorded instead, [batch,
+        tokens, dim]: numbers that the module uses and does not return.
+    joined: further modules per layer, whose numbers follow those of the first in a row.
     """
 
     pattern: str
     part: Part | None = None
     output: int | Callable[[Any], Any] = 0
     is_input: bool = False
+    computed: Callable[[Any, tuple[Any, ...], Any], Any] | None = None
+    joined: tuple[str, ...] = ()
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether the numbers are functions of the activations, which a replacement would not change."""
+        return self.computed is not None or callable(self.output)
 
 
 def third(index: int) -> Part:
@@ -83,6 +93,39 @@ def all_streams(output: Any, config: Any) -> Any:
     if getattr(text_config(config), "altup_num_inputs", None):
         output = output.movedim(0, 2)
     return output.flatten(2)
+
+
+#: Weights of the streams in a layer, [attention and MLP, streams, streams + 2]; see docs/decoders.md.
+STREAM_WEIGHTS_SITE = "hook_stream_weights"
+
+
+def stream_weights(module: Any, args: tuple[Any, ...], output: Any) -> Any:
+    """Returns the weights of mHC in a part of a layer of deepseek_v4, [batch, tokens, streams * (streams + 2)].
+
+    Of each stream: the weight with which the part reads it, which the module does not return, that of the part's
+    output in it, and those of all streams in the new one.
+    """
+    import torch
+
+    streams, (post, comb) = args[0], output[:2]
+    count = module.hc_mult
+    flat = module.input_norm(streams.flatten(2).float())
+    logits = torch.nn.functional.linear(flat, module.fn.float())[..., :count]
+    pre = torch.sigmoid(logits * module.scale[0] + module.base[:count]) + module.hc_eps
+    weights = [pre.unsqueeze(-1), post.unsqueeze(-1), comb.transpose(-1, -2)]
+    return torch.cat([one.to(comb.dtype) for one in weights], -1).flatten(2)
+
+
+def block_weights(module: Any, args: tuple[Any, ...], output: Any) -> Any:
+    """Returns the weights of the earlier blocks and of the current one in an input of inkling2, [batch, tokens,
+    queries * blocks]."""
+    import torch
+
+    blocks, partial = args[:2]
+    states = module.norm(torch.cat([blocks, partial.unsqueeze(-2)], -2).float())
+    query = module.query.float().view(-1, states.shape[-1])
+    scores = torch.einsum("qd,btnd->btqn", query, states) * states.shape[-1] ** -0.5
+    return scores.softmax(-1).flatten(2)
 
 
 def active_stream(output: Any, config: Any) -> Any:
@@ -231,7 +274,19 @@ SITES: dict[str, dict[str, Site]] = {
     ),
     **dict.fromkeys(("mamba", "mamba2", "falcon_mamba"), {"hidden": Site("layers.*")}),
     "rwkv": {"hidden": Site("blocks.*")},
-    "deepseek_v4": {STREAMS_SITE: Site("layers.*", all_streams)},
+    "deepseek_v4": {
+        STREAMS_SITE: Site("layers.*", all_streams),
+        STREAM_WEIGHTS_SITE: Site("layers.*.attn_hc", computed=stream_weights, joined=("layers.*.ffn_hc",)),
+    },
+    # Layer 0 has no attention over depth before its attention.
+    **dict.fromkeys(
+        ("inkling2", "inkling2_text"),
+        {
+            "hidden": Site("layers.*"),
+            "attn.hook_depth_weights": Site("layers.*.attention_input", computed=block_weights),
+            "mlp.hook_depth_weights": Site("layers.*.mlp_input", computed=block_weights),
+        },
+    ),
     **dict.fromkeys(
         ("gemma3n", "gemma3n_text"),
         {"hidden": Site("layers.*", active_stream), STREAMS_SITE: Site("layers.*", all_streams)},

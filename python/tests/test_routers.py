@@ -168,7 +168,69 @@ def test_streams_and_routers_of_deepseek_v4(programs, tmp_path):
     with lt.Capture(tmp_path / "run.h5") as capture:
         assert capture["hook_streams", 2][:].shape == (mask.sum(), 3 * 32)
         assert capture.layers(ROUTER[2]) == [0, 1, 2]
+        weights = capture["hook_stream_weights", 1][:].reshape(-1, 2, 3, 5)
     assert any(row.get("measure") == "dominance" for row in programs.rows("streams", tmp_path / "run.h5"))
+    # Both parts: what they read is the sum of the streams with the recorded weights, and mixing is doubly stochastic.
+    seen = {}
+    layer = model.model.layers[1]
+    hooks = [
+        module.register_forward_hook(lambda _, args, output, name=name: seen.update({name: (args[0], output)}))
+        for name, module in (("attn", layer.attn_hc), ("mlp", layer.ffn_hc))
+    ]
+    with torch.no_grad():
+        model(**batch)
+    for hook in hooks:
+        hook.remove()
+    for part, name in enumerate(("attn", "mlp")):
+        streams, (post, comb, collapsed) = seen[name]
+        read = np.einsum("ti,tid->td", weights[:, part, :, 0], streams[mask].numpy())
+        assert np.allclose(read, collapsed[mask].numpy(), atol=1e-5)
+        assert np.allclose(weights[:, part, :, 1], post[mask].numpy())
+        assert np.allclose(weights[:, part, :, 2:], comb[mask].transpose(-1, -2).numpy())
+    rows = programs.rows("streams", tmp_path / "run.h5")
+    assert any(row.get("measure") == "identity_distance" and row.get("read") == "mlp" for row in rows)
     record(tmp_path / "default.h5", model, batch)
     with lt.Capture(tmp_path / "default.h5") as capture:
         assert list(capture.sites) == ["hook_streams"]
+    with pytest.raises(ValueError, match="'hook_stream_weights' can be recorded, not edited; use lime-capture"):
+        lt.edit(model, "zero hook_stream_weights")
+
+
+INKLING2 = dict(
+    SMALL, num_key_value_heads=2, head_dim=8, moe_intermediate_size=24, n_layers_per_attn_res_block=2,
+)
+
+
+def test_attention_over_depth_of_inkling2(tmp_path):
+    model, batch = make("inkling2_text", INKLING2), make_batch()
+    record(tmp_path / "run.h5", model, batch, sites=["attn.hook_depth_weights", "mlp.hook_depth_weights"])
+    mask = batch["attention_mask"].bool()
+    seen = {}
+    hook = model.model.layers[2].mlp_input.register_forward_hook(
+        lambda _, args, output: seen.update(args=args, output=output[0])
+    )
+    with torch.no_grad():
+        model(**batch)
+    hook.remove()
+    with lt.Capture(tmp_path / "run.h5") as capture:
+        assert capture.layers("attn.hook_depth_weights") == [1, 2]
+        weights = capture["mlp.hook_depth_weights", 2][:]
+    blocks, partial = seen["args"]
+    states = torch.cat([blocks, partial.unsqueeze(-2)], -2)[mask].double().numpy()
+    normalised = states / np.sqrt((states**2).mean(-1, keepdims=True) + 1e-6)
+    assert np.allclose(weights.sum(-1), 1, atol=1e-5)
+    assert np.allclose(np.einsum("tn,tnd->td", weights, normalised), seen["output"][mask].numpy(), atol=1e-3)
+
+
+def test_sites_of_edits_are_those_of_the_recorder():
+    model, batch = make("mixtral", MIXTURES["mixtral"]), make_batch()
+    with pytest.raises(ValueError, match="'mlp.hook_router_logits' can be recorded, not edited; use lime-capture"):
+        lt.edit(model, "zero mlp.hook_router_logits")
+    type(model.config).model_type, before = "novel", type(model.config).model_type
+    try:
+        with lt.edit(model, "zero hidden layers=1"), torch.no_grad():
+            edited = model(**batch).logits
+    finally:
+        type(model.config).model_type = before
+    with torch.no_grad():
+        assert not torch.equal(edited, model(**batch).logits)
