@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "analysis/engine/analysis.h"
@@ -24,6 +25,7 @@ struct SweepOptions {
   SweepOver over = SweepOver::kEdits;
   LayerSelection layers;  ///< whose components are ablated
   std::string ablation = "zero";
+  bool later = false;  ///< also measure the change of later layers
   std::string label;
   std::int64_t batch_size = 8;
   std::string device = "auto";
@@ -36,11 +38,15 @@ struct SweepOptions {
     list.group("Interventions");
     list.add("over", over,
              "edits: all of --edit together; else each component alone: layers, sublayers, heads, "
-             "routes of a LIMe, routes between heads, or positions");
+             "routes of a LIMe, routes between heads, positions, depth-weights of any routing, "
+             "experts, or residual streams");
     list.add("layers", layers,
              "with --over: layers whose components are ablated, from 0: all, or e.g. 0,3,8-15");
     list.add("ablation", ablation,
-             "replacement of a component: zero, mean, mean=CAPTURE.h5, resample, scale=F");
+             "replacement of a component: zero, mean, mean=CAPTURE.h5, resample, scale=F; of "
+             "experts also mask: their tokens select the next experts");
+    list.add("later", later,
+             "also measure how much each intervention changes what every later layer writes");
     list.add("label", label,
              "name of the model in tables and results; default: that of the checkpoint");
     list.add("batch_size", batch_size, "sequences per pass, which mean and resample depend on");
@@ -73,6 +79,7 @@ struct SweepRun {
   Decoder decoder;
   std::vector<SweepItem> items;
   std::vector<std::int64_t> sequences = {};  ///< those with a scored token
+  bool later = false;
 };
 
 /// Splits the sequences into passes of at most `batch_size` that are rotated alike.
@@ -93,14 +100,17 @@ UnitResult measure_batch(const SweepRun& run, const std::vector<std::int64_t>& s
                          const UnitContext& context) {
   std::int64_t done = 0;
   const PassThreads threads;
-  SweepResult measured = measure_sweep(run.decoder, run.input, run.items, sequences, [&] {
+  const auto on_item = [&] {
     if (context.stop.stop_requested()) throw Interrupted("sweep: interrupted");
     context.report(++done, std::ssize(run.items));
-  });
+  };
+  SweepResult measured =
+      measure_sweep(run.decoder, run.input, run.items, sequences, on_item, run.later);
   UnitResult result;
   result.matrices = {{"loss", std::move(measured.loss)},
                      {"logit_difference", std::move(measured.logit_difference)},
                      {"attribution", std::move(measured.attribution)}};
+  if (run.later) result.matrices.push_back({"later", std::move(measured.later)});
   return result;
 }
 
@@ -122,6 +132,32 @@ std::vector<Summary> summaries_of(std::span<const UnitResult> units, std::size_t
   return summarize_together(samples, options);
 }
 
+/// Returns the change of what every later layer writes, of every intervention.
+std::vector<ResultRow> later_rows(const SweepRun& run, std::span<const UnitResult> units) {
+  constexpr std::size_t kLater = 3;
+  const std::vector<Summary> all = summaries_of(units, kLater, false, run.summary);
+  const auto layers = static_cast<std::size_t>(run.decoder.config().num_hidden_layers);
+  std::vector<ResultRow> rows;
+  for (std::size_t i = 0; i < run.items.size(); ++i) {
+    const SweepItem& item = run.items[i];
+    // The output of a layer of which all is edited is that of the edit.
+    const bool is_whole = item.key.text(col::kPart) == "layer";
+    for (auto layer = static_cast<std::size_t>(item.first_layer + (is_whole ? 1 : 0));
+         layer < layers; ++layer) {
+      const Summary& change = all[i * layers + layer];
+      ResultRow& row =
+          rows.emplace_back(ResultRow{{col::kLabel, run.label}, {col::kKind, "later"}});
+      row.add(item.key);
+      row.add({{col::kLaterLayer, layer},
+               {col::kChange, change.mean},
+               {col::kChange.low, change.ci_low},
+               {col::kChange.high, change.ci_high},
+               {col::kN, change.n}});
+    }
+  }
+  return rows;
+}
+
 std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> units) {
   std::vector<ResultRow> rows = {{{col::kLabel, run.label}, {col::kPart, "original"}}};
   for (const SweepItem& item : run.items) {
@@ -130,6 +166,8 @@ std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> 
   const auto add = [&](std::size_t matrix, bool is_effect, const MeasuredColumn& column) {
     const std::vector<Summary> all = summaries_of(units, matrix, is_effect, run.summary);
     for (std::size_t i = is_effect ? 1 : 0; i < rows.size(); ++i) {
+      const bool is_estimate = column.name == col::kAttribution.name;
+      if (is_estimate && !run.items[i - 1].has_estimate()) continue;
       rows[i].add({{column, all[i].mean},
                    {column.low, all[i].ci_low},
                    {column.high, all[i].ci_high},
@@ -142,9 +180,45 @@ std::vector<ResultRow> rows_of(const SweepRun& run, std::span<const UnitResult> 
   add(1, true, col::kLogitEffect);
   add(2, true, col::kAttribution);
   for (ResultRow& row : std::span(rows).subspan(1)) {
+    if (!row.has(col::kAttribution)) continue;
     row.set(col::kAttributionError, row.number(col::kAttribution) - row.number(col::kEffect));
   }
+  if (run.later) std::ranges::move(later_rows(run, units), std::back_inserter(rows));
   return rows;
+}
+
+Table effect_table(const Results& main) {
+  std::vector<TableColumn> columns;
+  for (const Column& column : std::initializer_list<Column>{
+           col::kPart, col::kLayer, col::kRead, col::kHead, col::kSource, col::kSourceHead,
+           col::kPosition, col::kExpert, col::kStream}) {
+    columns.push_back(table_column(column));
+  }
+  for (const Column& column : std::initializer_list<Column>{
+           col::kLoss, col::kEffect, col::kEffect.low, col::kEffect.high, col::kAttribution,
+           col::kAttributionError, col::kLogitDifference, col::kLogitEffect}) {
+    columns.push_back(number_column(column, 4));
+  }
+  const RowPointers rows = rows_with(main.rows, {{col::kKind, ""}});
+  return column_table(rows, present_in(rows, std::move(columns)));
+}
+
+/// Returns the map of the changes of later layers, of whole layers that are removed; else nothing.
+std::vector<ReportPart> later_map(const Results& main) {
+  const RowPointers rows = rows_with(main.rows, {{col::kKind, "later"}, {col::kPart, "layer"}});
+  if (rows.empty()) return {};
+  std::int64_t layers = 0;
+  for (const ResultRow* const row : rows) {
+    layers = std::max(layers, row->integer(col::kLaterLayer) + 1);
+  }
+  MatrixD map = MatrixD::Constant(layers, layers, std::numeric_limits<double>::quiet_NaN());
+  for (const ResultRow* const row : rows) {
+    map(row->integer(col::kLaterLayer), row->integer(col::kLayer)) = row->number(col::kChange);
+  }
+  return {
+      {TextMap{"change of what a layer writes (row) without an earlier layer (column), percent "
+               "of its norm, mean over tokens",
+               std::move(map)}}};
 }
 
 void present(const SweepRun& run, Report& report) {
@@ -156,6 +230,7 @@ void present(const SweepRun& run, Report& report) {
   std::vector<double> effects, estimates;
   double size = 0.0, error = 0.0;
   for (const ResultRow& row : std::span(report.results.rows).subspan(1)) {
+    if (!row.has(col::kAttribution)) continue;
     effects.push_back(row.number(col::kEffect));
     estimates.push_back(row.number(col::kAttribution));
     size += std::abs(effects.back());
@@ -169,15 +244,11 @@ void present(const SweepRun& run, Report& report) {
         100.0 * saved_passes(run.items, run.decoder.config())));
   }
   report.results.provenance["saved_layer_passes"] = saved_passes(run.items, run.decoder.config());
-  for (const Column& column : std::initializer_list<Column>{
-           col::kPart, col::kLayer, col::kHead, col::kSource, col::kSourceHead, col::kPosition}) {
-    report.columns.push_back(table_column(column));
-  }
-  for (const Column& column : std::initializer_list<Column>{
-           col::kLoss, col::kEffect, col::kEffect.low, col::kEffect.high, col::kAttribution,
-           col::kAttributionError, col::kLogitDifference, col::kLogitEffect}) {
-    report.columns.push_back(number_column(column, 4));
-  }
+  report.parts = [later = run.later](const Results& main) {
+    std::vector<ReportPart> parts = {{effect_table(main)}};
+    if (later) std::ranges::move(later_map(main), std::back_inserter(parts));
+    return parts;
+  };
 }
 
 /// Keeps the components of the selected layers.
@@ -219,6 +290,7 @@ Analysis prepare_sweep(const SweepOptions& options, const RunOptions& run_option
       std::move(input),
       load_decoder(checkpoint, {.devices = parse_devices(options.device), .dtype = options.dtype}),
       std::move(items));
+  run->later = options.later;
   run->summary.seed = run_options.seed;
   Analysis analysis = analysis_of("sweep", options);
   analysis.options["edit"] = edits_to_json(edits);
@@ -266,10 +338,12 @@ void add_sweep_command(MetricCommands& commands) {
       prepare_sweep,
       {.name = "sweep",
        .description = "Measures the effect of interventions on the loss: of --edit, or of every "
-                      "layer, head, route or position in turn.",
+                      "layer, head, route, position, depth weight, expert or stream in turn.",
        .progress_unit = "interventions",
        .examples = "lime-capture sweep --checkpoint DIR --lines texts.txt --over heads -o "
                    "heads.json\n"
+                   "lime-capture sweep --checkpoint DIR --lines texts.txt --over depth-weights -o "
+                   "depth.json\n"
                    "lime-capture sweep --checkpoint DIR --lines texts.txt --edit 'skip "
                    "mlp layers=3' -o skip.json",
        .has_samples = false});

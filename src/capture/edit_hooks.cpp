@@ -4,8 +4,10 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
+#include "checkpoint/router_layout.h"
 #include "core/random.h"
 
 namespace lime {
@@ -13,8 +15,12 @@ namespace lime {
 std::vector<HookPoint> EditHooks::points_of(const ActivationEdit& edit) const {
   std::vector<HookPoint> points;
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) {
+    const bool is_last = layer + 1 == config_.num_hidden_layers;
     for (const HookKind kind : edit.kinds) {
-      if (edit.layers.contains(layer)) points.push_back({kind, layer});
+      if (!edit.layers.contains(layer) || !has_hook(config_, {kind, layer})) continue;
+      // The final norm reads once, after the last layer.
+      if (is_per_layer(kind)) points.push_back({kind, layer});
+      if (!is_per_layer(kind) && is_last) points.push_back({kind, 0});
     }
   }
   return points;
@@ -25,6 +31,11 @@ std::vector<ScopedHook> EditHooks::attach(HookSet& hooks) {
   std::vector<ScopedHook> registered;
   for (const ActivationEdit& edit : edits_) {
     for (const HookPoint& point : points_of(edit)) {
+      if (point.kind == HookKind::kExpertWeights) {
+        registered.push_back(hooks.read(
+            {HookKind::kExpertIndices, point.layer},
+            [this](const HookPoint& place, const at::Tensor& x) { set_choice(place.layer, x); }));
+      }
       registered.push_back(
           hooks.edit(point, [this, &edit](const HookPoint& place, const at::Tensor& x) {
             return edited(edit, place, x);
@@ -47,24 +58,71 @@ at::Tensor EditHooks::mask_of(const LayerSelection& positions, const LayerSelect
   return mask;
 }
 
-at::Tensor EditHooks::edited(const ActivationEdit& edit, const HookPoint& point,
-                             const at::Tensor& x) {
+at::Tensor EditHooks::mask_of(const ActivationEdit& edit, const HookPoint& point,
+                              const at::Tensor& x) const {
   const bool is_pattern = point.kind == HookKind::kPattern;  // [batch, heads, queries, keys]
   at::Tensor mask = mask_of(edit.positions, edit.tokens).unsqueeze(is_pattern ? 1 : 2);
   if (x.dim() == 4) mask = mask.unsqueeze(3);
-  if (!edit.heads.is_all()) {
-    at::Tensor heads = at::zeros({x.size(is_pattern ? 1 : 2), 1}, at::kBool);
-    for (int h = 0; h < heads.size(0); ++h) heads.data_ptr<bool>()[h] = edit.heads.contains(h);
-    mask = mask.logical_and(is_pattern ? heads.unsqueeze(1) : heads);
+  // Keeps the numbers whose place along a dimension is selected.
+  const auto select = [&](std::int64_t dim, const auto& is_selected) {
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(x.dim()), 1);
+    sizes[static_cast<std::size_t>(dim)] = x.size(dim);
+    const at::Tensor places = at::zeros(sizes, at::kBool);
+    for (int i = 0; i < x.size(dim); ++i) places.data_ptr<bool>()[i] = is_selected(i);
+    mask = mask.logical_and(places);
+  };
+  const auto select_in = [&](std::int64_t dim, const LayerSelection& selection) {
+    if (!selection.is_all()) select(dim, [&](int i) { return selection.contains(i); });
+  };
+  select_in(is_pattern ? 1 : 2, edit.heads);
+  if (point.kind == HookKind::kStreams) select_in(2, edit.streams);
+  if (point.kind == HookKind::kRouterLogits) select_in(2, edit.experts);
+  if (is_part_of_depth_weights(point.kind)) select_in(3, edit.sources);
+  if (point.kind == HookKind::kAttnDepthWeights && !edit.reads.empty()) {
+    const std::vector<std::string_view> reads = depth_reads(config_, point.layer);
+    select(2, [&](int i) {
+      return std::ranges::find(edit.reads, reads[static_cast<std::size_t>(i)]) != edit.reads.end();
+    });
   }
-  return at::where(mask.to(x.device()), replacement(edit, point, x).to(x.device(), x.scalar_type()),
-                   x);
+  if (point.kind == HookKind::kRoute) {
+    const auto heads = static_cast<int>(x.size(3) / (point.layer + 1));
+    select(3, [&](int i) {
+      return edit.sources.contains(i / heads) && edit.source_heads.contains(i % heads);
+    });
+  }
+  if (point.kind == HookKind::kExpertWeights && !edit.experts.is_all()) {
+    const at::Tensor indices = choices_.at(point.layer).to(at::kCPU, at::kLong).contiguous();
+    const at::Tensor selected = at::zeros(indices.sizes(), at::kBool);
+    for (std::int64_t i = 0; i < indices.numel(); ++i) {
+      selected.data_ptr<bool>()[i] =
+          edit.experts.contains(static_cast<int>(indices.data_ptr<std::int64_t>()[i]));
+    }
+    mask = mask.logical_and(selected);
+  }
+  return mask;
+}
+
+at::Tensor EditHooks::edited(const ActivationEdit& edit, const HookPoint& point,
+                             const at::Tensor& x) {
+  const at::Tensor mask = mask_of(edit, point, x);
+  const at::Tensor result = at::where(
+      mask.to(x.device()), replacement(edit, point, x).to(x.device(), x.scalar_type()), x);
+  if (edit.operation != EditOperation::kMask) return result;
+  const std::int64_t needed = config_.spec.experts->num_experts_per_tok;
+  const auto left = result.isfinite().sum(-1).min().item<std::int64_t>();
+  throw_if(left < needed,
+           "edit '{}': leaves {} of {} experts to a token in layer {}, but each token selects {}; "
+           "mask fewer, or zero mlp.hook_expert_weights",
+           edit.text, left, x.size(-1), point.layer, needed);
+  return result;
 }
 
 at::Tensor EditHooks::replacement(const ActivationEdit& edit, const HookPoint& point,
                                   const at::Tensor& x) {
   switch (edit.operation) {
     case EditOperation::kScale: return x * edit.factor;
+    case EditOperation::kMask:
+      return at::scalar_tensor(-std::numeric_limits<double>::infinity(), x.options());
     case EditOperation::kMean: {
       if (edit.from.empty()) {
         const at::Tensor all = mask_of({}, {}).flatten().nonzero().flatten().to(x.device());

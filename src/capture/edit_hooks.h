@@ -45,8 +45,12 @@ class EditHooks {
     cached_ = cached;
   }
 
+  /// Sets the experts that the tokens of the pass select in a layer; the hooks do it themselves.
+  void set_choice(int layer, const at::Tensor& indices) { choices_[layer] = indices.clone(); }
+
   /// Returns the activation after one edit of a point, a new tensor.
-  /// @throws InvalidArgument, FormatError  if a capture lacks the site or has other sequences.
+  /// @throws InvalidArgument, FormatError  if a capture lacks the site or has other sequences, or
+  ///         if a token has too few experts left to select.
   at::Tensor edited(const ActivationEdit& edit, const HookPoint& point, const at::Tensor& x);
 
  private:
@@ -55,6 +59,8 @@ class EditHooks {
   }
   /// Returns which tokens of the pass are selected, bool [batch, seq].
   at::Tensor mask_of(const LayerSelection& positions, const LayerSelection& tokens) const;
+  /// Returns which of its numbers are edited, bool, to be broadcast to x.
+  at::Tensor mask_of(const ActivationEdit& edit, const HookPoint& point, const at::Tensor& x) const;
   at::Tensor replacement(const ActivationEdit& edit, const HookPoint& point, const at::Tensor& x);
   at::Tensor resampled(const ActivationEdit& edit, const HookPoint& point, const at::Tensor& x);
   at::Tensor patched(const ActivationEdit& edit, const HookPoint& point, const at::Tensor& x);
@@ -68,6 +74,7 @@ class EditHooks {
   std::vector<std::int64_t> sequences_ = {0};
   std::vector<std::int64_t> lengths_;  // empty: all of the pass
   at::Tensor ids_;
+  std::map<int, at::Tensor> choices_;  // of experts, by layer
   std::int64_t cached_ = 0;
 };
 

@@ -19,7 +19,8 @@ using Key = std::pair<const char*, LayerSelection ActivationEdit::*>;
 constexpr Key kKeys[] = {
     {"layers", &ActivationEdit::layers},       {"heads", &ActivationEdit::heads},
     {"positions", &ActivationEdit::positions}, {"tokens", &ActivationEdit::tokens},
-    {"sources", &ActivationEdit::sources},     {"source_heads", &ActivationEdit::source_heads}};
+    {"sources", &ActivationEdit::sources},     {"source_heads", &ActivationEdit::source_heads},
+    {"experts", &ActivationEdit::experts},     {"streams", &ActivationEdit::streams}};
 
 [[noreturn]] void refuse_word(const char* what, const std::string& word,
                               const std::vector<std::string>& known) {
@@ -44,7 +45,8 @@ std::vector<double> read_direction(const std::filesystem::path& path) {
 
 void set_value(ActivationEdit& edit, const std::string& value) {
   using enum EditOperation;
-  const bool has_none = edit.operation == kZero || edit.operation == kSkip;
+  const bool has_none =
+      edit.operation == kZero || edit.operation == kSkip || edit.operation == kMask;
   const bool may_lack = has_none || edit.operation == kMean || edit.operation == kResample;
   throw_if(value.empty() ? !may_lack : has_none, "{} {}", enum_name(edit.operation),
            has_none ? "has no value"
@@ -63,6 +65,41 @@ void set_value(ActivationEdit& edit, const std::string& value) {
   }
 }
 
+bool is_depth_weights(const ActivationEdit& edit) {
+  return !edit.kinds.empty() && is_part_of_depth_weights(edit.kinds.front());
+}
+
+/// Sets the parts of hook_depth_weights whose reads are edited.
+void set_parts(ActivationEdit& edit) {
+  const auto add = [&](std::initializer_list<const char*> reads, HookKind kind) {
+    const bool is_edited = edit.reads.empty() || std::ranges::any_of(reads, [&](const char* read) {
+                             return std::ranges::find(edit.reads, read) != edit.reads.end();
+                           });
+    if (is_edited) edit.kinds.push_back(kind);
+  };
+  add({"attn", "q", "k", "v"}, HookKind::kAttnDepthWeights);
+  add({"mlp"}, HookKind::kMlpDepthWeights);
+  add({"final"}, HookKind::kFinalDepthWeights);
+}
+
+void check_operation(const ActivationEdit& edit) {
+  using enum HookKind;
+  const HookKind kind = edit.kinds.front();
+  if (edit.operation == EditOperation::kMask) {
+    throw_if(kind != kRouterLogits,
+             "mask removes experts from the selection: expected the site mlp.hook_router_logits, "
+             "got '{}'",
+             edit.site);
+    throw_if(edit.experts.is_all(), "mask needs experts, e.g. experts=3");
+    return;
+  }
+  const bool is_weight = kind == kPattern || kind == kRoute || kind == kExpertWeights ||
+                         is_part_of_depth_weights(kind);
+  throw_if(is_weight && edit.operation != EditOperation::kZero &&
+               edit.operation != EditOperation::kScale,
+           "'{}' can be edited by zero and scale only", edit.site);
+}
+
 void set_site(ActivationEdit& edit) {
   if (edit.operation == EditOperation::kSkip) {
     if (edit.site != "mlp") edit.kinds = {HookKind::kAttnOut};
@@ -74,14 +111,27 @@ void set_site(ActivationEdit& edit) {
   if (edit.site == "route") return;
   if (edit.site == "head") edit.site = "attn.hook_z";
   const CaptureSite site = find_sites({edit.site}).front();
-  throw_if(hook_kind_info(site.kind).use != HookUse::kReadAndReplace,
-           "'{}' can be read, not edited{}", site.name,
-           site.kind == HookKind::kRoute ? "; use route" : "");
-  throw_if(site.kind == HookKind::kPattern && edit.operation != EditOperation::kZero &&
-               edit.operation != EditOperation::kScale,
-           "'{}' can be edited by zero and scale only", site.name);
   edit.site = site.name;
-  edit.kinds = {site.kind};
+  if (site.kind == HookKind::kDepthWeights) {
+    set_parts(edit);
+  } else {
+    throw_if(hook_kind_info(site.kind).use != HookUse::kReadAndReplace,
+             "'{}' can be read, not edited", site.name);
+    edit.kinds = {site.kind};
+  }
+  check_operation(edit);
+}
+
+std::vector<std::string> parse_reads(const std::string& list) {
+  const std::vector<std::string> known = {"attn", "q", "k", "v", "mlp", "final"};
+  std::vector<std::string> reads;
+  std::istringstream stream(list);
+  for (std::string read; std::getline(stream, read, ',');) {
+    if (std::ranges::find(known, read) == known.end()) refuse_word("read", read, known);
+    reads.push_back(read);
+  }
+  throw_if(reads.empty(), "reads: expected a list of {}, got none", join_words(known));
+  return reads;
 }
 
 ActivationEdit parse_edit(const std::string& text) {
@@ -98,7 +148,7 @@ ActivationEdit parse_edit(const std::string& text) {
   if (!operation) refuse_word("operation", name, enum_names<EditOperation>());
   edit.operation = *operation;
   set_value(edit, value);
-  std::vector<std::string> known = {"seed"};
+  std::vector<std::string> known = {"seed", "reads"};
   for (const Key& key : kKeys) known.emplace_back(key.first);
   std::set<std::string> given;
   while (stream >> word) {
@@ -114,6 +164,8 @@ ActivationEdit parse_edit(const std::string& text) {
     } else if (key == "seed") {
       throw_if(edit.operation != EditOperation::kResample, "only resample has a seed");
       edit.seed = OptionCodec<std::int64_t>::parse(list, key);
+    } else if (key == "reads") {
+      edit.reads = parse_reads(list);
     } else if (found != std::end(kKeys)) {
       edit.*found->second = LayerSelection::parse(list, key);
     } else {
@@ -182,24 +234,111 @@ void add_edit(const std::string& text, ModelEdits& edits) {
 
 /// Returns the heads of an editable site; 0 if it has none.
 std::int64_t num_heads(HookKind kind, const ModelConfig& config) {
+  if (kind == HookKind::kRoute) return config.num_key_value_heads;
   if (kind < HookKind::kQ || kind > HookKind::kZ) return 0;
   return site_dim(kind, config, 0) / (kind == HookKind::kPattern ? 1 : config.head_dim);
 }
 
+/// Checks the weights over depth of the residual stream.
+void check_depth_weights(const ActivationEdit& edit, const ModelConfig& config) {
+  throw_if(config.spec.norm_placement == NormPlacement::kAfterSum,
+           "'{}' normalises the sum in the stream, which has no weights of single outputs",
+           config.family);
+  const int last = static_cast<int>(config.num_hidden_layers) - 1;
+  const std::vector<std::string_view> reads = depth_reads(config, last);
+  for (const std::string& read : edit.reads) {
+    throw_if(std::ranges::find(reads, read) == reads.end(),
+             "'{}' does not read '{}' (its reads: {})", config.name(), read,
+             fmt::join(reads, ", "));
+    throw_if(read == "final" && !edit.layers.contains(last),
+             "the final norm reads after the last layer: write layers={}", last);
+  }
+}
+
+/// Checks the weights of layers in keys and values.
+void check_route(const ActivationEdit& edit, const ModelConfig& config) {
+  const bool is_lime = config.routing == DepthRouting::kLime;
+  const bool is_routed = config.routing == DepthRouting::kResFormer ||
+                         config.routing == DepthRouting::kDepthAttention ||
+                         (is_lime && config.lime.router != RouterKind::kNone);
+  throw_if(!is_routed, "'{}' has no router of keys and values; edit hook_depth_weights",
+           config.name());
+  throw_if(is_lime && config.lime.per_dimension,
+           "routers of '{}' have a weight per dimension; use route", config.name());
+  throw_if(!is_lime && !edit.source_heads.is_all(),
+           "routers of '{}' do not mix heads; omit source_heads", config.name());
+}
+
+/// One of the keys that belong to some sites, and how many items it may name; 0: not this site.
+struct SiteKey {
+  const char* name;
+  LayerSelection ActivationEdit::*selection;
+  std::int64_t count;
+  const char* sites;
+};
+
 void check_edit(const ActivationEdit& edit, const ModelConfig& config) {
+  using enum HookKind;
   const HookKind kind = edit.kinds.front();
-  plan_activations({{edit.site, kind}}, edit.layers, config);
+  const bool is_depth = is_depth_weights(edit);
+  plan_activations({{edit.site, is_depth ? kDepthWeights : kind}}, edit.layers, config);
   edit.tokens.choose_from(up_to(config.vocab_size), OptionName("tokens"));
+  if (is_depth) check_depth_weights(edit, config);
+  if (kind == kRoute) check_route(edit, config);
+  throw_if(!is_depth && !edit.reads.empty(), "only hook_depth_weights has reads");
+  const std::int64_t layers = config.num_hidden_layers;
   const std::int64_t heads = num_heads(kind, config);
-  if (heads > 0) edit.heads.choose_from(up_to(heads), OptionName("heads"));
-  throw_if(
-      !(edit.sources.is_all() && edit.source_heads.is_all() && (heads > 0 || edit.heads.is_all())),
-      "only route has sources, and only q, k, v, z and pattern have heads");
-  const std::int64_t row = site_dim(kind, config, 0);
+  const bool has_experts = kind == kRouterLogits || kind == kExpertWeights;
+  for (const SiteKey& key : std::initializer_list<SiteKey>{
+           {"heads", &ActivationEdit::heads, heads, "route, q, k, v, z and pattern have heads"},
+           {"sources", &ActivationEdit::sources,
+            is_depth         ? num_depth_sources(config, layers - 1)
+            : kind == kRoute ? layers
+                             : 0,
+            "route, attn.hook_route and hook_depth_weights have sources"},
+           {"source_heads", &ActivationEdit::source_heads, kind == kRoute ? heads : 0,
+            "route and attn.hook_route have source_heads"},
+           {"experts", &ActivationEdit::experts, has_experts ? config.spec.experts->num_experts : 0,
+            "mlp.hook_router_logits and mlp.hook_expert_weights have experts"},
+           {"streams", &ActivationEdit::streams, kind == kStreams ? num_streams(config) : 0,
+            "hook_streams has streams"}}) {
+    const LayerSelection& selection = edit.*key.selection;
+    throw_if(key.count == 0 && !selection.is_all(), "only {}", key.sites);
+    if (key.count > 0) selection.choose_from(up_to(key.count), OptionName(key.name));
+  }
   const std::int64_t size = std::ssize(edit.direction);
-  if (size == 0 || size == row || (heads > 0 && size == config.head_dim)) return;
-  throw InvalidArgument("'{}' must have {}{} numbers, got {}", edit.from.string(), row,
-                        heads > 0 ? fmt::format(" or, per head, {}", config.head_dim) : "", size);
+  if (size == 0) return;
+  const std::int64_t row = site_dim(kind, config, 0);
+  std::int64_t part = heads > 0 ? config.head_dim : 0;
+  if (kind == kStreams) part = config.hidden_size;
+  if (size == row || size == part) return;
+  throw InvalidArgument(
+      "'{}' must have {}{} numbers, got {}", edit.from.string(), row,
+      part == 0 ? "" : fmt::format(" or, per {}, {}", kind == kStreams ? "stream" : "head", part),
+      size);
+}
+
+/// Checks that every token can select as many experts as it needs, of those that no edit masks.
+void check_masks(const std::vector<ActivationEdit>& edits, const ModelConfig& config) {
+  for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const ExpertsSpec* const spec = config.spec.experts_of(layer);
+    std::set<int> masked;
+    for (const ActivationEdit& edit : edits) {
+      const bool is_mask = edit.operation == EditOperation::kMask && spec != nullptr &&
+                           edit.layers.contains(layer) && edit.positions.is_all() &&
+                           edit.tokens.is_all();
+      if (!is_mask) continue;
+      for (const int expert :
+           edit.experts.choose_from(up_to(spec->num_experts), OptionName("experts"))) {
+        masked.insert(expert);
+      }
+      const std::int64_t left = spec->num_experts - std::ssize(masked);
+      throw_if(left < spec->num_experts_per_tok,
+               "edit '{}': leaves {} of {} experts in layer {}, but each token selects {}; mask "
+               "fewer, or zero mlp.hook_expert_weights",
+               printable(edit.text), left, spec->num_experts, layer, spec->num_experts_per_tok);
+    }
+  }
 }
 
 }  // namespace
@@ -239,6 +378,7 @@ void check_edits(const ModelEdits& edits, const ModelConfig& config, bool genera
         "or mean=CAPTURE.h5",
         edit.text, enum_name(edit.operation));
   }
+  check_masks(edits.activations, config);
 }
 
 void check_edited_positions(const ModelEdits& edits, const ModelConfig& config,

@@ -22,29 +22,34 @@ enum class EditOperation {
   kScale,
   kProject,  ///< removes the component along a direction
   kSkip,     ///< attention, MLP or both add nothing to the residual stream
+  kMask,     ///< experts cannot be selected: their tokens select the next ones
 };
 
 constexpr auto names_of(EditOperation) {
   return names_in_order<EditOperation>("zero", "mean", "resample", "patch", "scale", "project",
-                                       "skip");
+                                       "skip", "mask");
 }
 
 /// Replaces activations at a site, at the selected layers, heads and tokens.
 struct ActivationEdit {
   std::string text = {};  ///< as it was given
   EditOperation operation = EditOperation::kZero;
-  std::string site = {};             ///< as in captures
-  std::vector<HookKind> kinds = {};  ///< one; of a skipped layer attn_out and mlp_out
+  std::string site = {};  ///< as in captures
+  /// One; of a skipped layer attn_out and mlp_out, of hook_depth_weights those of its parts.
+  std::vector<HookKind> kinds = {};
   LayerSelection layers = {};
   LayerSelection heads = {};
   LayerSelection positions = {};     ///< in the sequence, from 0
   LayerSelection tokens = {};        ///< ids
-  LayerSelection sources = {};       ///< of routes
+  LayerSelection sources = {};       ///< of weights over depth
   LayerSelection source_heads = {};  ///< of routes
-  double factor = 0.0;               ///< of kScale
-  bool resamples_sequences = false;  ///< else tokens
-  std::int64_t seed = 0;             ///< of kResample
-  std::filesystem::path from = {};   ///< capture of kMean (optional) and kPatch; direction
+  LayerSelection experts = {};       ///< of router logits and expert weights
+  LayerSelection streams = {};
+  std::vector<std::string> reads = {};  ///< of hook_depth_weights, see depth_reads(); empty: all
+  double factor = 0.0;                  ///< of kScale
+  bool resamples_sequences = false;     ///< else tokens
+  std::int64_t seed = 0;                ///< of kResample
+  std::filesystem::path from = {};      ///< capture of kMean (optional) and kPatch; direction
   std::vector<double> direction = {};
 
   /// Returns true if the replacement depends on all tokens of a text, which generation lacks.

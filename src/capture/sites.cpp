@@ -23,7 +23,7 @@ std::vector<CaptureSite> all_sites() {
   sites.push_back({"logit_lens", HookKind::kLogitLens});
   for (const HookKindInfo& info : kHookKinds) {
     if (info.kind == HookKind::kFinalNormalized || info.kind == HookKind::kAttnScores ||
-        info.use == HookUse::kComputedLater) {
+        is_part_of_depth_weights(info.kind) || info.use == HookUse::kComputedLater) {
       continue;
     }
     const std::string name = hook_name({info.kind, 0});

@@ -15,11 +15,22 @@
 namespace lime {
 
 /// Components of a decoder that a sweep edits in turn.
-enum class SweepOver { kEdits, kLayers, kSublayers, kHeads, kRoutes, kHeadRoutes, kPositions };
+enum class SweepOver {
+  kEdits,
+  kLayers,
+  kSublayers,
+  kHeads,
+  kRoutes,
+  kHeadRoutes,
+  kPositions,
+  kDepthWeights,
+  kExperts,
+  kStreams
+};
 
 constexpr auto names_of(SweepOver) {
   return names_in_order<SweepOver>("edits", "layers", "sublayers", "heads", "routes", "head-routes",
-                                   "positions");
+                                   "positions", "depth-weights", "experts", "streams");
 }
 
 /// One intervention, and the columns that name what it edits.
@@ -27,6 +38,9 @@ struct SweepItem {
   ModelEdits edits;
   ResultRow key;
   int first_layer = 0;  ///< below it, the pass equals that of the original model
+
+  /// Returns true if first-order estimates of the effect exist: experts are masked or not.
+  bool has_estimate() const;
 };
 
 /// Returns the intervention on every component, by layer; those of kEdits are one.
@@ -35,11 +49,16 @@ struct SweepItem {
 ///   heads                attn.hook_z of a head
 ///   routes, head-routes  weights with which a layer (a head) reads another; always zero
 ///   positions            hook_resid_pre at one position
+///   depth-weights        the weight of one source in what one part reads, of the routing over
+///   depth:
+///                        of layers in keys and values, else of outputs in the residual stream
+///   experts              one expert: mlp.hook_expert_weights or, "mask", mlp.hook_router_logits
+///   streams              hook_streams: one stream, all others ("rescue": one stream is left), all
 ///
 /// @param edits      of kEdits
 /// @param operation  "zero", "mean=capture.h5", ...: as in read_edits()
 /// @param positions  that all sequences have
-/// @throws InvalidArgument  as check_edits()
+/// @throws InvalidArgument  as check_edits(), or if the decoder has no such component
 std::vector<SweepItem> sweep_items(SweepOver over, const ModelEdits& edits,
                                    const std::string& operation, const ModelConfig& config,
                                    std::int64_t positions);
@@ -49,6 +68,9 @@ struct SweepResult {
   MatrixD loss;              ///< mean -ln p of the scored tokens, nats
   MatrixD logit_difference;  ///< mean logit of the right token minus the largest other one
   MatrixD attribution;       ///< first-order estimate of the change of the loss; 0 in the first row
+  /// If requested, [items * layers, sequences]: mean over the tokens of
+  /// |change of w| / |w|, w = attn_out + mlp_out what a layer writes; 0 below the intervention.
+  MatrixD later;
 };
 
 /// Returns the fraction of passes through layers that measure_sweep() saves.
@@ -63,11 +85,12 @@ double saved_passes(const std::vector<SweepItem>& items, const ModelConfig& conf
 ///
 /// Routers are scaled meanwhile.
 /// @param decoder  on one device
+/// @param measures_later  also measure the change of what every layer writes
 /// @param on_item  called after each intervention
 /// @throws InvalidArgument  as EditHooks; if a sequence has no token to score.
 SweepResult measure_sweep(const Decoder& decoder, const CaptureInput& input,
                           const std::vector<SweepItem>& items,
                           const std::vector<std::int64_t>& sequences,
-                          const std::function<void()>& on_item);
+                          const std::function<void()>& on_item, bool measures_later = false);
 
 }  // namespace lime

@@ -88,6 +88,12 @@ std::int64_t num_depth_sources(const ModelConfig& config, std::int64_t layer) {
   return 2 * layer + (layer + 1 == config.num_hidden_layers ? 3 : 2);
 }
 
+std::int64_t num_sources_read(const ModelConfig& config, std::string_view read,
+                              std::int64_t layer) {
+  if (read == "final") return num_depth_sources(config, layer);
+  return 2 * layer + (read == "mlp" && !config.spec.parallel_residual ? 2 : 1);
+}
+
 std::int64_t num_streams(const ModelConfig& config) {
   switch (config.routing) {
     case DepthRouting::kHyperConnections: return config.hyper_connections.rate;

@@ -39,6 +39,9 @@ std::vector<std::string_view> depth_reads(const ModelConfig& config, std::int64_
 /// each layer, up to the attention of `layer` or, in the last layer, to its MLP.
 std::int64_t num_depth_sources(const ModelConfig& config, std::int64_t layer);
 
+/// Returns the number of sources that come before one of the reads of a layer.
+std::int64_t num_sources_read(const ModelConfig& config, std::string_view read, std::int64_t layer);
+
 /// Returns the number of residual streams of Hyper-Connections and mHC; 0 for other decoders.
 std::int64_t num_streams(const ModelConfig& config);
 

@@ -115,7 +115,14 @@ class SweepOfEveryDecoderTest : public ::testing::TestWithParam<testing::NamedCo
 TEST_P(SweepOfEveryDecoderTest, SharedLayersGiveTheLossOfWholePasses) {
   const Decoder decoder = lively_decoder(GetParam().config, in_double());
   const CaptureInput input = ragged_input(some_ids(3, 9), 6);
-  const auto items = sweep_items(SweepOver::kSublayers, {}, "scale=0.5", decoder.config(), 0);
+  auto items = sweep_items(SweepOver::kSublayers, {}, "scale=0.5", decoder.config(), 0);
+  if (decoder.config().spec.norm_placement != NormPlacement::kAfterSum) {
+    std::ranges::move(sweep_items(SweepOver::kDepthWeights, {}, "zero", decoder.config(), 0),
+                      std::back_inserter(items));
+    // Routes of a LIMe edit its parameters.
+    std::erase_if(items, [](const SweepItem& item) { return !item.edits.routes.empty(); });
+    std::ranges::stable_sort(items, {}, &SweepItem::first_layer);
+  }
   const SweepResult result = measure_sweep(decoder, input, items, all_of(input), [] {});
   const at::NoGradGuard no_grad;
   for (std::size_t i = 0; i <= items.size(); ++i) {
@@ -266,13 +273,31 @@ TEST(ActivationEditTest, NamesTheFirstFault) {
   refuses("zero hidden positions=64", "positions: position 64 does not exist (available: 0-63)",
           false);
   refuses("zero hidden tokens=300", "tokens: token 300 does not exist (available: 0-279)", false);
-  refuses("zero hidden heads=0",
-          "only route has sources, and only q, k, v, z and pattern have heads", false);
+  refuses("zero hidden heads=0", "only route, q, k, v, z and pattern have heads", false);
+  refuses("zero hidden sources=0",
+          "only route, attn.hook_route and hook_depth_weights have sources", false);
+  refuses("zero hidden streams=0", "only hook_streams has streams", false);
+  refuses("zero hidden reads=mlp", "only hook_depth_weights has reads", false);
   refuses("scale hidden",
           "scale needs a value: patch=CAPTURE.h5, scale=FACTOR or project=DIRECTION.json", false);
   refuses("scale=inf hidden", "scale: must be finite, got inf", false);
   refuses("skip norm", "unknown sublayer 'norm' (supported: attention, mlp)", false);
-  refuses("zero attn.hook_route", "'attn.hook_route' can be read, not edited; use route", false);
+  refuses("zero attn.hook_route",
+          "'llama' has no router of keys and values; edit hook_depth_weights", false);
+  refuses("zero attn.hook_profile", "'attn.hook_profile' can be read, not edited", false);
+  refuses("zero hook_depth_weights reads=mpl", "unknown read 'mpl'; did you mean 'mlp'?", false);
+  refuses("zero hook_depth_weights reads=q",
+          "'llama' does not read 'q' (its reads: attn, mlp, final)", false);
+  refuses("zero hook_depth_weights layers=0 reads=final",
+          "the final norm reads after the last layer: write layers=2", false);
+  refuses("zero hook_depth_weights sources=7", "sources: source 7 does not exist (available: 0-6)",
+          false);
+  refuses("mean hook_depth_weights", "'hook_depth_weights' can be edited by zero and scale only",
+          false);
+  refuses("mask hidden experts=1",
+          "mask removes experts from the selection: expected the site mlp.hook_router_logits, got "
+          "'hidden'",
+          false);
   refuses("mean attn.hook_pattern", "'attn.hook_pattern' can be edited by zero and scale only",
           false);
   refuses("resample hidden",

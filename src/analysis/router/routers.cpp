@@ -43,12 +43,6 @@ std::vector<LayerRouter> with_dimensions(const Routers& means, const ModelConfig
   return routers;
 }
 
-/// Returns the number of sources that an input of a layer contains in a plain residual stream.
-Index num_sources_read(const ModelConfig& config, const std::string& read, Index layer) {
-  if (read == "final") return num_depth_sources(config, layer);
-  return 2 * layer + (read == "mlp" && !config.spec.parallel_residual ? 2 : 1);
-}
-
 /// Returns the site of an input from the residual stream; empty if no site has it.
 std::string site_of_input(const ModelConfig& config, const std::string& read) {
   const bool has_streams = config.routing == DepthRouting::kHyperConnections;

@@ -268,9 +268,7 @@ std::vector<Unit> source_units(const CaptureReader& capture, const ModelConfig& 
 std::vector<ResultRow> plain_source_rows(const ModelConfig& config, std::int64_t layer) {
   std::vector<ResultRow> rows;
   for (const std::string_view read : depth_reads(config, layer)) {
-    std::int64_t sources = num_depth_sources(config, layer);
-    if (read != "final")
-      sources = 2 * layer + (read == "mlp" && !config.spec.parallel_residual ? 2 : 1);
+    const std::int64_t sources = num_sources_read(config, read, layer);
     for (std::int64_t source = 0; source < sources; ++source) {
       rows.push_back({{col::kKind, "source_map"},
                       {col::kWeighting, "none"},

@@ -51,6 +51,9 @@ struct ForwardOptions {
   /// Not applied to attention that cannot be replayed (ResFormer; routers with weights per token or
   /// per dimension), nor if hooks are registered.
   bool recompute_blocks = false;
+  /// Keeps what layers read of each other, so that a fork of the pass can edit its weights over
+  /// depth. Passes whose own hooks do need no option.
+  bool keeps_sources = false;
   /// Cache of the preceding tokens; `ids` continue that sequence. Inference only.
   KeyValueCache* cache = nullptr;
   /// Number of padding tokens at the start of each sequence, [batch]; empty: none. No other token

@@ -177,6 +177,9 @@ class HyperConnections final : public ResidualStream {
   }
 
   at::Tensor streams() const override { return streams_; }
+  void replace_streams(const at::Tensor& streams) override {
+    streams_ = workspace_ != nullptr ? streams_.copy_(streams) : streams;
+  }
 
   void replace(const at::Tensor& value) override {
     const at::Tensor change = (value - this->value()).div(static_cast<double>(rate_)).unsqueeze(2);
@@ -188,7 +191,6 @@ class HyperConnections final : public ResidualStream {
     trace_ = carry_trace(crossing, trace_);
   }
 
- protected:
   at::Tensor value_trace() const override { return trace_.sum(2); }
 
  private:
@@ -286,6 +288,12 @@ class ManifoldHyperConnections final : public ResidualStream {
 
   at::Tensor value() const override { return next().input; }
   at::Tensor streams() const override { return at::stack(streams_, 2); }
+  void replace_streams(const at::Tensor& streams) override {
+    for (std::size_t i = 0; i < streams_.size(); ++i) {
+      streams_[i] = streams.select(2, static_cast<std::int64_t>(i)).contiguous();
+    }
+    next_ = {};
+  }
 
   void replace(const at::Tensor& value) override {
     const at::Tensor change = value - next().input;
@@ -299,7 +307,6 @@ class ManifoldHyperConnections final : public ResidualStream {
     trace_ = carry_trace(crossing, trace_);
   }
 
- protected:
   at::Tensor value_trace() const override {
     return at::matmul(next().pre.to(trace_.scalar_type()).unsqueeze(-2), trace_).squeeze(-2);
   }

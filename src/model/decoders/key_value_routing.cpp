@@ -60,6 +60,11 @@ class DepthAttention final : public KeyValueRouting {
   }
 
   bool reads_queries() const override { return true; }
+  bool reads_mixed_values() const override { return true; }
+  void replace_values(int layer, const at::Tensor& values) override {
+    const auto kept = layers_.find(layer);
+    if (kept != layers_.end()) kept->second.values = values;
+  }
 
   at::Tensor weights(int layer, const at::Tensor& x) const override {
     const std::int64_t heads = config_.num_key_value_heads;

@@ -43,6 +43,14 @@ class KeyValueRouting {
   /// @param x  as for mix()
   virtual at::Tensor weights(int layer, const at::Tensor& x) const = 0;
 
+  /// Returns true if keys are mixed with the same weights as values.
+  virtual bool routes_keys() const { return false; }
+  /// Replaces the values that the last mix() returned where later layers read them.
+  virtual void replace_values([[maybe_unused]] int layer,
+                              [[maybe_unused]] const at::Tensor& values) {}
+  /// Returns true if later layers read the mixed values of a layer rather than its own.
+  virtual bool reads_mixed_values() const { return false; }
+
   /// Transfers what the layers from `next_layer` on need to another device. Inference only.
   virtual void cross(Crossing& crossing, int next_layer) = 0;
 

@@ -77,6 +77,7 @@ class LimeRouter final : public KeyValueRouting {
   KeysAndValues mix(int layer, const KeysAndValues& own, const at::Tensor& x,
                     const at::Tensor& queries) override;
   at::Tensor weights(int layer, const at::Tensor& x) const override;
+  bool routes_keys() const override { return true; }
   void cross(Crossing& crossing, int next_layer) override;
   bool can_replay() const override;
   std::unique_ptr<KeyValueRouting> replay() const override;

@@ -188,7 +188,6 @@ class AttentionResiduals final : public ResidualStream {
     carry(next_);
   }
 
- protected:
   at::Tensor value_trace() const override { return next().trace; }
 
  private:
@@ -314,7 +313,6 @@ class DynamicDenseConnections final : public ResidualStream {
     }
   }
 
- protected:
   at::Tensor value_trace() const override { return ways_.back().trace; }
 
  private:

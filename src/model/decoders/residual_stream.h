@@ -70,6 +70,9 @@ class ResidualStream {
   /// Replaces value() with another tensor, whose memory it may overwrite.
   virtual void replace(const at::Tensor& value) = 0;
 
+  /// Replaces streams(), which must be defined.
+  virtual void replace_streams([[maybe_unused]] const at::Tensor& streams) {}
+
   /// Transfers what the layers from `next_layer` on need to another device. Call between blocks.
   virtual void cross(Crossing& crossing, int next_layer) = 0;
 
@@ -90,12 +93,11 @@ class ResidualStream {
   /// and those of all streams in the new one.
   std::vector<at::Tensor> take_stream_weights() { return std::exchange(stream_weights_, {}); }
 
-  /// Returns the traces of the inputs read since the last call and, `with_value`, of value().
-  std::vector<at::Tensor> take_traces(bool with_value) {
-    std::vector<at::Tensor> traces = std::exchange(traces_, {});
-    if (with_value) traces.push_back(value_trace());
-    return traces;
-  }
+  /// Returns the traces of the inputs read since the last take_traces(), which may be replaced.
+  std::vector<at::Tensor>& traces() { return traces_; }
+  std::vector<at::Tensor> take_traces() { return std::exchange(traces_, {}); }
+  /// Returns the trace of value().
+  virtual at::Tensor value_trace() const = 0;
 
  protected:
   ResidualStream(const ResidualStream&) = default;
@@ -112,7 +114,6 @@ class ResidualStream {
     trace.select(2, next_source_++).fill_(1.0);
     return trace;
   }
-  virtual at::Tensor value_trace() const = 0;
   /// Transfers a trace, undefined if there is none, and continues on its device.
   at::Tensor carry_trace(Crossing& crossing, const at::Tensor& trace) {
     if (!trace.defined()) return {};
@@ -161,8 +162,9 @@ class PlainStream : public ResidualStream {
     trace_ = carry_trace(crossing, trace_);
   }
 
- protected:
   at::Tensor value_trace() const override { return trace_; }
+
+ protected:
   at::Tensor trace_;
 
  private:

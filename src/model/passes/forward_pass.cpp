@@ -26,10 +26,8 @@ void ForwardPass::begin(const at::Tensor& ids) {
   if (options_.hooks != nullptr) options_.hooks->begin(ids, seen);
   for (int layer = 0; layer < model_.config.num_hidden_layers; ++layer) {
     if (wants(HookKind::kStreamWeights, layer)) stream_->record_stream_weights();
-    if (!wants(HookKind::kDepthWeights, layer)) continue;
-    stream_->trace_sources(2 * model_.config.num_hidden_layers + 1,
-                           model_.weights.embedding.options());
   }
+  begin_sources();
   begin_rotation(seen);
   begin_stream(ids, seen);
 }
@@ -73,6 +71,7 @@ void ForwardPass::begin_stream(const at::Tensor& ids, std::int64_t seen) {
   if (spec.learned_position_offset) {
     x = scale_and_shift(x, {}, learned_positions(seen));
   }
+  keep_source(x);
   stream_->begin(x);
 }
 
@@ -102,6 +101,10 @@ void ForwardPass::depart(DeviceLink& link) {
   }
   stream_->cross(crossing, next_layer_);
   if (routing_ != nullptr) routing_->cross(crossing, next_layer_);
+  for (at::Tensor& source : sources_) source = crossing.carry(source);
+  for (KeysAndValues& source : key_value_sources_) {
+    source = {crossing.carry(source.keys), crossing.carry(source.values)};
+  }
 }
 
 void ForwardPass::arrive() {
@@ -118,9 +121,14 @@ std::unique_ptr<ForwardPass> ForwardPass::fork(const HookSet* hooks) const {
   pass->angles_ = angles_;
   pass->stream_ = stream_->clone();
   if (routing_ != nullptr) pass->routing_ = routing_->clone();
+  pass->keeps_sources_ = keeps_sources_;
   DeviceLink link(model_.weights.embedding.device(), model_.weights.embedding.device());
   pass->depart(link);
   pass->arrive();
+  // They are never written to.
+  pass->sources_ = sources_;
+  pass->key_value_sources_ = key_value_sources_;
+  pass->check_sources();
   return pass;
 }
 
@@ -129,6 +137,7 @@ ForwardResult ForwardPass::end() {
   ForwardResult result;
   result.hidden = stream_->value();
   if (options_.stop_after_layer) return result;
+  if (final_input_.defined()) result.hidden = final_input_;
   const bool has_targets = options_.targets.defined();
   if (options_.logits == LogitsFor::kNone && !has_targets &&
       !wants(HookKind::kFinalNormalized, 0)) {
@@ -154,7 +163,7 @@ void ForwardPass::block(int layer) {
   hook_stream(HookKind::kResidPre, layer);
   const LayerWeights& weights = model_.weights.layers[layer];
   const bool is_parallel = model_.config.spec.parallel_residual;
-  const at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
+  at::Tensor x = stream_->branch_input(layer, Branch::kAttention);
   at::Tensor beside;
   if (is_parallel) beside = stream_->branch_input(layer, Branch::kFeedForward);
   if (is_parallel && in_place_) {
@@ -162,22 +171,30 @@ void ForwardPass::block(int layer) {
     copy_in_place(own, beside);
     beside = own;
   }
+  x = edited_input(layer, Branch::kAttention, x);
   add_to_stream(hook(HookKind::kAttnOut, layer, branch(&ForwardPass::self_attention, layer, x)),
                 weights.attention_norm);
   hook_stream(HookKind::kResidMid, layer);
   if (!is_parallel) beside = stream_->branch_input(layer, Branch::kFeedForward);
+  beside = edited_input(layer, Branch::kFeedForward, beside);
   add_to_stream(hook(HookKind::kMlpOut, layer, branch(&ForwardPass::mlp, layer, beside)),
                 weights.output_norm);
   stream_->end_block(layer);
+  hook_streams(layer);
   hook_stream(HookKind::kResidPost, layer);
   if (stream_->is_traced()) show_depth_weights(layer);
-  show_streams(layer);
+  show_stream_weights(layer);
 }
 
-void ForwardPass::show_streams(int layer) {
-  if (num_streams(model_.config) == 0) return;
-  if (wants(HookKind::kStreams, layer)) show(HookKind::kStreams, layer, stream_->streams());
-  if (!stream_->records_stream_weights()) return;
+void ForwardPass::hook_streams(int layer) {
+  if (num_streams(model_.config) == 0 || !wants(HookKind::kStreams, layer)) return;
+  const at::Tensor streams = stream_->streams();
+  const at::Tensor result = hook(HookKind::kStreams, layer, streams);
+  if (!result.is_same(streams)) stream_->replace_streams(result);
+}
+
+void ForwardPass::show_stream_weights(int layer) {
+  if (num_streams(model_.config) == 0 || !stream_->records_stream_weights()) return;
   const std::vector<at::Tensor> weights = stream_->take_stream_weights();
   if (!wants(HookKind::kStreamWeights, layer)) return;
   const at::Tensor like = stream_->value();
@@ -188,20 +205,8 @@ void ForwardPass::show_streams(int layer) {
   show(HookKind::kStreamWeights, layer, at::cat(of_tokens, 2));
 }
 
-void ForwardPass::show_depth_weights(int layer) {
-  const ModelConfig& config = model_.config;
-  const bool is_last = layer + 1 == config.num_hidden_layers;
-  std::vector<at::Tensor> traces = stream_->take_traces(is_last);
-  if (!wants(HookKind::kDepthWeights, layer)) return;
-  const at::Tensor like = stream_->value();
-  for (at::Tensor& trace : traces) {
-    trace = trace.expand({like.size(0), like.size(1), -1})
-                .narrow(2, 0, num_depth_sources(config, layer));
-  }
-  show(HookKind::kDepthWeights, layer, at::stack(traces, 2));
-}
-
 void ForwardPass::add_to_stream(const at::Tensor& output, const NormWeights& weights) {
+  keep_source(output);
   stream_->add(output);
   const DecoderSpec& spec = model_.config.spec;
   if (spec.norm_placement != NormPlacement::kAfterSum) return;
@@ -260,16 +265,11 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   const at::Tensor v = has_values ? by_head(projections[2]) : routing_->shared_values();
   KeysAndValues read{hook_owned(HookKind::kK, layer, by_head(projections[1])),
                      hook(HookKind::kV, layer, v)};
+  if (keeps_sources_) key_value_sources_.push_back({kept(read.keys), kept(read.values)});
   if (routing_ != nullptr) read = mixed(layer, q, read, normalized);
-  if (wants(HookKind::kRoute, layer)) {
-    at::Tensor route;
-    if (routing_ != nullptr) {
-      route = routing_->weights(layer, normalized);
-    } else {
-      route = at::zeros({x.size(0), x.size(1), v.size(2), layer + 1}, x.options());
-      route.select(3, layer).fill_(1.0);
-    }
-    show(HookKind::kRoute, layer, route);
+  if (wants(HookKind::kRoute, layer)) read = edited_route(layer, read, normalized);
+  if (keeps_sources_ && routing_ != nullptr && routing_->reads_mixed_values()) {
+    key_value_sources_.back().values = kept(read.values);
   }
   read.keys = hook_owned(HookKind::kRoutedK, layer, read.keys);
   read.values = hook(HookKind::kRoutedV, layer, read.values);
@@ -280,7 +280,8 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
 std::vector<at::Tensor> ForwardPass::project_attention(int layer,
                                                        const at::Tensor& normalized) const {
   const LayerWeights& weights = model_.weights.layers[layer];
-  const ResidualStream::KeyValueInputs others = stream_->key_value_inputs();
+  const ResidualStream::KeyValueInputs others =
+      edited_inputs_.keys.defined() ? edited_inputs_ : stream_->key_value_inputs();
   if (!others.keys.defined()) {
     std::vector<const LinearWeights*> parts = {&weights.q, &weights.k};
     if (weights.v.weight.defined()) parts.push_back(&weights.v);
@@ -292,8 +293,11 @@ std::vector<at::Tensor> ForwardPass::project_attention(int layer,
   };
   // Each norm overwrites the result of the one before it.
   std::vector<at::Tensor> projections = {product(normalized, weights.q)};
-  projections.push_back(product(norm(others.keys, weights.key_input_norm), weights.k));
-  projections.push_back(product(norm(others.values, weights.value_input_norm), weights.v));
+  const auto input = [&](const at::Tensor& x, const NormWeights& own) {
+    return norm(x, own.weight.defined() ? own : weights.input_norm);
+  };
+  projections.push_back(product(input(others.keys, weights.key_input_norm), weights.k));
+  projections.push_back(product(input(others.values, weights.value_input_norm), weights.v));
   return projections;
 }
 

@@ -67,8 +67,26 @@ class ForwardPass {
   void show(HookKind kind, int layer, const at::Tensor& weights) const;
   /// Runs the hooks of the weights of depth, after the block.
   void show_depth_weights(int layer);
-  /// Runs the hooks of the parallel streams and their weights, after the block.
-  void show_streams(int layer);
+  /// Runs the hooks of the parallel streams, which they may replace, and of their weights.
+  void hook_streams(int layer);
+  void show_stream_weights(int layer);
+
+  /// Returns true if a hook replaces weights over depth.
+  bool edits_sources() const;
+  /// Records what the hooks of weights over depth need.
+  void begin_sources();
+  /// @throws InvalidArgument  if hooks replace weights of sources that were not kept.
+  void check_sources() const;
+  /// Returns a tensor that the pass will not overwrite.
+  at::Tensor kept(const at::Tensor& x) const;
+  /// Keeps the embedding, or the output of attention or MLP.
+  void keep_source(const at::Tensor& output);
+  /// Returns the input of a branch with the weights over depth that hooks return.
+  at::Tensor edited_input(int layer, Branch branch, const at::Tensor& x);
+  /// Does the same with the input of the final norm; returns its weights.
+  at::Tensor edited_final_trace();
+  /// Returns keys and values mixed with the weights that hooks return.
+  KeysAndValues edited_route(int layer, const KeysAndValues& read, const at::Tensor& normalized);
 
   /// Runs the hooks of a point on the residual stream, which they may replace.
   void hook_stream(HookKind kind, int layer);
@@ -133,7 +151,12 @@ class ForwardPass {
   std::optional<Crossing> crossing_;  // between depart() and arrive()
   std::vector<RotaryAngles> angles_;  // of DecoderSpec::ropes
   std::unique_ptr<ResidualStream> stream_;
-  std::unique_ptr<KeyValueRouting> routing_;                // null for LLaMA
+  std::unique_ptr<KeyValueRouting> routing_;  // null for LLaMA
+  bool keeps_sources_ = false;
+  std::vector<at::Tensor> sources_;               // the embedding, outputs of attention and MLP
+  std::vector<KeysAndValues> key_value_sources_;  // that later layers read, by layer
+  ResidualStream::KeyValueInputs edited_inputs_;  // of the current attention, else undefined
+  at::Tensor final_input_;                        // edited input of the final norm, else undefined
   std::vector<at::Tensor> router_logits_, expert_indices_;  // of the load balancing loss
   std::shared_ptr<ForwardPass> replay_;  // recomputes branches; lives as long as the graph
 };

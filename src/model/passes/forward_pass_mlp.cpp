@@ -59,13 +59,13 @@ ExpertChoice ForwardPass::choose_experts_of(int layer, const at::Tensor& normali
     expert_indices_.push_back(choice.indices);
   }
   const std::vector<std::int64_t> shape = {normalized.size(0), normalized.size(1), -1};
-  if (wants(HookKind::kExpertWeights, layer)) {
-    choice.weights =
-        hook(HookKind::kExpertWeights, layer, choice.weights.view(shape)).flatten(0, 1);
-  }
   if (wants(HookKind::kExpertIndices, layer)) {
     const auto type = product.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
     show(HookKind::kExpertIndices, layer, choice.indices.view(shape).to(type));
+  }
+  if (wants(HookKind::kExpertWeights, layer)) {
+    choice.weights =
+        hook(HookKind::kExpertWeights, layer, choice.weights.view(shape)).flatten(0, 1);
   }
   return choice;
 }

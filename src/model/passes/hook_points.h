@@ -21,7 +21,7 @@ struct ModelConfig;
 ///   q, rot_q, z                                           [batch, seq, num_heads, head_dim]
 ///   k, v, routed_k, routed_v, rot_k                       [batch, seq, kv_heads, head_dim]
 ///   route                                                 [batch, seq, kv_heads, sources]
-///   depth_weights                                         [batch, seq, reads, sources]
+///   depth_weights, also of attn, mlp and final            [batch, seq, reads, sources]
 ///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
 ///   profile                                               [batch, seq, num_heads, 6]
 ///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
@@ -30,14 +30,18 @@ struct ModelConfig;
 ///   router_logits                                         [batch, seq, experts]
 ///   expert_weights, expert_indices                        [batch, seq, experts per token]
 ///
-/// route is KeyValueRouting::weights(); without a routing a head reads its own layer. depth_weights
-/// are the coefficients of the sources (the embedding, then the outputs of attention and MLP per
-/// layer, num_depth_sources()) in what the layer reads of the residual stream (depth_reads()):
-/// exact, because streams mix linearly. Both are functions of activations and cannot be replaced.
+/// route is KeyValueRouting::weights(); without a routing a head reads its own layer. If it is
+/// replaced, the layer mixes its keys and values with the new weights; keys of LIMe only.
+///
+/// depth_weights are the coefficients of the sources (the embedding, then the outputs of attention
+/// and MLP per layer, num_depth_sources()) in what the layer reads of the residual stream
+/// (depth_reads()): exact, because streams mix linearly. They are replaced by part: attention's
+/// reads, the MLP's and that of the final norm. The part then reads the sum with the new weights;
+/// the stream itself stays as it is. The weights of the whole layer are read only.
 ///
 /// Only Hyper-Connections and mHC have the streams, after the block, and their weights: of
 /// attention and MLP, for each stream the weight with which the part reads it, that of the part's
-/// output in it, and those of all streams in the new one. Both are read only.
+/// output in it, and those of all streams in the new one. The weights are read only.
 ///
 /// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
@@ -46,16 +50,18 @@ struct ModelConfig;
 ///
 /// Mixtures of experts have the last three in place of pre, pre_linear and post. Selection and
 /// weights follow from the logits, also from replaced ones; experts are in the order of descending
-/// logits. expert_indices are whole numbers in float32 (float64 if the pass is), exact.
+/// logits, and one with a logit of -inf is not selected. expert_indices are whole numbers in
+/// float32 (float64 if the pass is), exact.
 enum class HookKind : std::uint8_t {
-  kEmbed,     ///< token embedding, scaled; before learned positions
-  kResidPre,  ///< input of the block
-  kQ,         ///< output of W_Q, before norm and rotation
-  kK,         ///< output of W_K, before router, norm and rotation
-  kV,         ///< output of W_V, before the router; `values`
-  kRoute,     ///< weights of the layers in k and v; read only
-  kRoutedK,   ///< mixed by the router; LLaMA: equals k
-  kRoutedV,   ///< what attention reads; `routed_values`
+  kEmbed,             ///< token embedding, scaled; before learned positions
+  kResidPre,          ///< input of the block
+  kAttnDepthWeights,  ///< of what attention reads
+  kQ,                 ///< output of W_Q, before norm and rotation
+  kK,                 ///< output of W_K, before router, norm and rotation
+  kV,                 ///< output of W_V, before the router; `values`
+  kRoute,             ///< weights of the layers in k and v
+  kRoutedK,           ///< mixed by the router; LLaMA: equals k
+  kRoutedV,           ///< what attention reads; `routed_values`
   kRotQ,
   kRotK,
   kAttnScores,   ///< scaled and masked, before softmax
@@ -64,19 +70,21 @@ enum class HookKind : std::uint8_t {
   kZ,            ///< before W_O
   kAttnOut,
   kResidMid,
-  kRouterLogits,   ///< of a mixture of experts, before softmax and selection
-  kExpertWeights,  ///< of the selected experts in their sum
-  kExpertIndices,  ///< their numbers, from 0; read only
-  kMlpPre,         ///< the gate (plain: up), before the activation
-  kMlpPreLinear,   ///< the up projection
-  kMlpPost,        ///< activation(gate) * up
+  kMlpDepthWeights,  ///< of what the MLP reads
+  kRouterLogits,     ///< of a mixture of experts, before softmax and selection
+  kExpertIndices,    ///< numbers of the selected experts, from 0; read only
+  kExpertWeights,    ///< of the selected experts in their sum
+  kMlpPre,           ///< the gate (plain: up), before the activation
+  kMlpPreLinear,     ///< the up projection
+  kMlpPost,          ///< activation(gate) * up
   kMlpOut,
-  kResidPost,        ///< before any final norm; `hidden`
-  kDepthWeights,     ///< see above; read only
-  kStreams,          ///< see above; read only
-  kStreamWeights,    ///< likewise
-  kFinalNormalized,  ///< before weight and bias
-  kLogitLens,        ///< computed of resid_post by a capture, no hook
+  kStreams,            ///< see above
+  kResidPost,          ///< before any final norm; `hidden`
+  kDepthWeights,       ///< see above; read only
+  kStreamWeights,      ///< likewise
+  kFinalDepthWeights,  ///< of what the final norm reads
+  kFinalNormalized,    ///< before weight and bias
+  kLogitLens,          ///< computed of resid_post by a capture, no hook
 };
 
 /// What hooks may do with a kind of activation.
@@ -97,10 +105,11 @@ struct HookKindInfo {
 inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kEmbed, "hook_embed"},
     {HookKind::kResidPre, "blocks.{}.hook_resid_pre"},
+    {HookKind::kAttnDepthWeights, "blocks.{}.attn.hook_depth_weights"},
     {HookKind::kQ, "blocks.{}.attn.hook_q"},
     {HookKind::kK, "blocks.{}.attn.hook_k"},
     {HookKind::kV, "blocks.{}.attn.hook_v"},
-    {HookKind::kRoute, "blocks.{}.attn.hook_route", HookUse::kReadOnly},
+    {HookKind::kRoute, "blocks.{}.attn.hook_route"},
     {HookKind::kRoutedK, "blocks.{}.attn.hook_routed_k"},
     {HookKind::kRoutedV, "blocks.{}.attn.hook_routed_v"},
     {HookKind::kRotQ, "blocks.{}.attn.hook_rot_q"},
@@ -111,17 +120,19 @@ inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kZ, "blocks.{}.attn.hook_z"},
     {HookKind::kAttnOut, "blocks.{}.hook_attn_out"},
     {HookKind::kResidMid, "blocks.{}.hook_resid_mid"},
+    {HookKind::kMlpDepthWeights, "blocks.{}.mlp.hook_depth_weights"},
     {HookKind::kRouterLogits, "blocks.{}.mlp.hook_router_logits"},
-    {HookKind::kExpertWeights, "blocks.{}.mlp.hook_expert_weights"},
     {HookKind::kExpertIndices, "blocks.{}.mlp.hook_expert_indices", HookUse::kReadOnly},
+    {HookKind::kExpertWeights, "blocks.{}.mlp.hook_expert_weights"},
     {HookKind::kMlpPre, "blocks.{}.mlp.hook_pre"},
     {HookKind::kMlpPreLinear, "blocks.{}.mlp.hook_pre_linear"},
     {HookKind::kMlpPost, "blocks.{}.mlp.hook_post"},
     {HookKind::kMlpOut, "blocks.{}.hook_mlp_out"},
+    {HookKind::kStreams, "blocks.{}.hook_streams"},
     {HookKind::kResidPost, "blocks.{}.hook_resid_post"},
     {HookKind::kDepthWeights, "blocks.{}.hook_depth_weights", HookUse::kReadOnly},
-    {HookKind::kStreams, "blocks.{}.hook_streams", HookUse::kReadOnly},
     {HookKind::kStreamWeights, "blocks.{}.hook_stream_weights", HookUse::kReadOnly},
+    {HookKind::kFinalDepthWeights, "ln_final.hook_depth_weights"},
     {HookKind::kFinalNormalized, "ln_final.hook_normalized"},
     {HookKind::kLogitLens, "blocks.{}.hook_logit_lens", HookUse::kComputedLater},
 });
@@ -138,6 +149,8 @@ static_assert([] {
 inline constexpr int kNumHookKinds = static_cast<int>(std::ranges::count_if(
     kHookKinds, [](const HookKindInfo& info) { return info.use != HookUse::kComputedLater; }));
 
+static_assert(kNumHookKinds <= 32, "HookSet has a bit per kind");
+
 constexpr const HookKindInfo& hook_kind_info(HookKind kind) {
   return kHookKinds[static_cast<std::size_t>(kind)];
 }
@@ -153,6 +166,12 @@ struct HookPoint {
 /// Returns true if the kind occurs once per layer, false if once per model.
 constexpr bool is_per_layer(HookKind kind) {
   return hook_kind_info(kind).name.find("{}") != std::string_view::npos;
+}
+
+/// Returns true for the weights over depth of one part, which kDepthWeights contains.
+constexpr bool is_part_of_depth_weights(HookKind kind) {
+  return kind == HookKind::kAttnDepthWeights || kind == HookKind::kMlpDepthWeights ||
+         kind == HookKind::kFinalDepthWeights;
 }
 
 /// Returns true if a pass of the model reaches the point: a plain MLP has no pre_linear, a mixture

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 #include "core/errors.h"
@@ -13,6 +14,7 @@ struct HookSet::Listeners {
   struct Listener {
     std::uint64_t id;
     HookEditor editor;
+    bool is_reader = false;
   };
 
   void remove(const HookPoint& point, std::uint64_t id) {
@@ -50,19 +52,30 @@ void check_replacement(const HookPoint& point, const at::Tensor& before, const a
 HookSet::HookSet() : listeners_(std::make_shared<Listeners>()), wanted_(&listeners_->wanted) {}
 
 ScopedHook HookSet::read(const HookPoint& point, HookReader reader) {
-  return edit(point, [callback = std::move(reader)](const HookPoint& place, const at::Tensor& x) {
+  const auto run = [callback = std::move(reader)](const HookPoint& place, const at::Tensor& x) {
     callback(place, x);
     return at::Tensor();
-  });
+  };
+  return add(point, run, true);
 }
 
 ScopedHook HookSet::edit(const HookPoint& point, HookEditor editor) {
+  return add(point, std::move(editor), false);
+}
+
+bool HookSet::edits(HookKind kind, int layer) const {
+  const auto found = listeners_->by_point.find({kind, layer});
+  return found != listeners_->by_point.end() &&
+         !std::ranges::all_of(found->second, &Listeners::Listener::is_reader);
+}
+
+ScopedHook HookSet::add(const HookPoint& point, HookEditor editor, bool is_reader) {
   throw_if(point.layer < 0, "hooks: a layer must be >= 0, got {}", point.layer);
   const auto index = static_cast<std::size_t>(point.layer);
   if (wanted_->size() <= index) wanted_->resize(index + 1, 0);
   (*wanted_)[index] |= 1U << static_cast<unsigned>(point.kind);
   const std::uint64_t id = listeners_->next_id++;
-  listeners_->by_point[point].push_back({id, std::move(editor)});
+  listeners_->by_point[point].push_back({id, std::move(editor), is_reader});
   return ScopedHook([weak = std::weak_ptr<Listeners>(listeners_), point, id] {
     if (const auto listeners = weak.lock()) listeners->remove(point, id);
   });

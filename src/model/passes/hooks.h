@@ -63,12 +63,17 @@ class HookSet {
     return index < wanted_->size() && ((*wanted_)[index] >> static_cast<unsigned>(kind) & 1U) != 0;
   }
 
+  /// Returns true if the point has a hook that may replace the activation.
+  bool edits(HookKind kind, int layer) const;
+
   /// Calls the hooks of a point. @return the activation, or its replacement by an editor.
   /// @throws InvalidArgument  if a replacement has another shape, dtype or device.
   at::Tensor run(HookKind kind, int layer, const at::Tensor& activation) const;
 
  private:
   struct Listeners;
+
+  ScopedHook add(const HookPoint& point, HookEditor editor, bool is_reader);
 
   std::function<void(const at::Tensor&, std::int64_t)> begin_;
   std::shared_ptr<Listeners> listeners_;

@@ -121,6 +121,7 @@ inline constexpr Text kBy{"by", "weights of the fractions: `values` or `scales`"
 
 // Experts.
 inline constexpr Integer kExpert{"expert", "expert of a router, from 0"};
+inline constexpr Numbers kExperts{"experts", "selected experts, by descending logits"};
 inline constexpr Integer kOtherExpert{"other_expert",
                                       "expert that the same token selected, from 0"};
 
@@ -287,6 +288,16 @@ inline constexpr Measured kAttribution{"attribution", "attribution_low", "attrib
                                        "nats"};
 inline constexpr Number kAttributionError{"attribution_error", "`attribution` minus `effect`",
                                           "nats"};
+inline constexpr Integer kLaterLayer{"later_layer", "layer whose output changes"};
+inline constexpr Measured kChange{
+    "change", "change_low", "change_high",
+    "change of what `later_layer` writes to the residual stream, relative to its norm, mean over "
+    "tokens"};
+inline constexpr Number kMass{"mass", "routing weight, load or energy of a component", "fraction"};
+inline constexpr Measured kAgreement{"agreement", "agreement_low", "agreement_high",
+                                     "rank correlation of `mass` with `effect`"};
+inline constexpr Number kRescued{
+    "rescued", "effect of the ablation of all streams that one stream alone prevents", "fraction"};
 inline constexpr Measured kLogitDifference{
     "logit_difference", "logit_difference_low", "logit_difference_high",
     "logit of the next token minus the largest other one, mean over tokens"};
