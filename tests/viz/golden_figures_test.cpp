@@ -57,6 +57,11 @@ std::vector<GoldenFigure> golden_figures() {
       {"blimp-table", {sample_blimp()}, {.kind = "blimp-table"}},
       {"loss", {sample_training("LLaMA"), sample_training("LIMe")}, {.log_y = true}},
       {"cost", {sample_cost()}},
+      {"experts", {sample_experts()}, {.layer_base = 1}},
+      {"experts-tokens", {sample_experts()}, {.kind = "experts-tokens"}},
+      {"mass-effect", {sample_experts()}, {.kind = "mass-effect"}},
+      {"sweep-depth", {sample_depth_sweep()}},
+      {"sweep-later", {sample_depth_sweep()}, {.kind = "sweep-later"}},
       // lime-metrics series of the run in docs/series.md: layers 0 and 3, two measurements.
       {"series",
        {read_figure_source(golden_file("results/series.json"))},

@@ -94,6 +94,70 @@ FigureSource sample_router(int layers, int heads) {
   return with_arrays(router_elements(layers, heads));
 }
 
+FigureSource sample_experts() {
+  FigureSource source = begun("experts");
+  auto& rows = source.results.rows;
+  const std::array<std::string, 5> words = {"the", " cat", " sat", " on", " it"};
+  for (int layer = 0; layer < 3; ++layer) {
+    std::vector<double> load;
+    for (int expert = 0; expert < 4; ++expert) load.push_back((1.0 + (expert + layer) % 4) / 10.0);
+    rows.push_back(
+        matrix_row("experts", "load", {{col::kLabel, "MoE"}, {col::kLayer, layer}}, {4}, load));
+    for (int token = 0; token < 5; ++token) {
+      rows.push_back({{col::kLabel, "MoE"},
+                      {col::kLayer, layer},
+                      {col::kKind, "token"},
+                      {col::kSequence, 0},
+                      {col::kPosition, token},
+                      {col::kToken, 10 + token},
+                      {col::kText, words[static_cast<std::size_t>(token)]},
+                      {col::kExpert, (token * (layer + 1)) % 4}});
+    }
+    for (int expert = 0; expert < 4; ++expert) {
+      const double effect = 0.1 * layer - 0.05 * expert;
+      rows.push_back({{col::kLabel, "MoE"},
+                      {col::kLayer, layer},
+                      {col::kKind, "effect"},
+                      {col::kExpert, expert},
+                      {col::kMass, load[static_cast<std::size_t>(expert)]},
+                      {col::kEffect, effect},
+                      {col::kEffect.low, effect - 0.03},
+                      {col::kEffect.high, effect + 0.02}});
+    }
+  }
+  return source;
+}
+
+FigureSource sample_depth_sweep() {
+  FigureSource source = begun("sweep");
+  auto& rows = source.results.rows;
+  for (int layer = 0; layer < 2; ++layer) {
+    for (const std::string read : {"attn", "mlp"}) {
+      const int sources = 2 * layer + (read == "mlp" ? 2 : 1);
+      for (int s = 0; s < sources; ++s) {
+        const double effect = 0.4 / (1.0 + s) - 0.1 * layer;
+        rows.push_back({{col::kLabel, "LLaMA"},
+                        {col::kPart, "depth-weight"},
+                        {col::kLayer, layer},
+                        {col::kRead, read},
+                        {col::kSource, s},
+                        {col::kEffect, effect},
+                        {col::kEffect.low, effect - 0.05},
+                        {col::kEffect.high, effect + 0.05}});
+      }
+    }
+    for (int later = layer + 1; later < 3; ++later) {
+      rows.push_back({{col::kLabel, "LLaMA"},
+                      {col::kKind, "later"},
+                      {col::kPart, "layer"},
+                      {col::kLayer, layer},
+                      {col::kLaterLayer, later},
+                      {col::kChange, 0.5 / (later - layer)}});
+    }
+  }
+  return source;
+}
+
 FigureSource sample_weighted_router(int layers) {
   FigureSource source = router_elements(layers, 2);
   std::vector<ResultRow> more;

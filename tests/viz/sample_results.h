@@ -41,6 +41,11 @@ FigureSource sample_choices(int layers = 4);
 /// Returns entropy and drift of two layers over three steps, for three sites: 12 panels.
 FigureSource sample_series();
 FigureSource sample_cost();
+/// Returns loads of four experts in three layers, the experts of five tokens, and effects of
+/// theirs.
+FigureSource sample_experts();
+/// Returns effects of the depth weights of a plain decoder of two layers.
+FigureSource sample_depth_sweep();
 /// Returns summaries of two models' heads.
 FigureSource sample_attention_heads(int layers = 6, int heads = 4);
 /// Returns one sequence of six tokens: a head that attends to the first token and one that attends

@@ -2,7 +2,9 @@
 #include "analysis/router/router_analysis.h"
 
 #include <iterator>
+#include <map>
 
+#include "analysis/effects/effects.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/router/router_report.h"
 #include "analysis/router/routers.h"
@@ -39,6 +41,8 @@ struct RouterJob {
   std::optional<CaptureReader> capture;
   bool has_cancellation = false;     ///< the capture has token rows of the values of all layers
   std::optional<ModelConfig> plain;  ///< config of a decoder without a routing
+  std::optional<SweepEffects> effects;
+  std::uint64_t seed = 0;
 };
 
 Weighted weighted_by(const Routers& routers, const std::string& name, const HeadScales& scales) {
@@ -205,6 +209,66 @@ AnalysisInput routers_input(const Checkpoint& checkpoint, const std::string& lab
   return {checkpoint.path().string(), label, {config}, hash.hex_digest()};
 }
 
+/// Returns the mass of every source in a layer: its share of the weight, by weighting.
+std::map<std::string, std::vector<ComponentMass>> masses_of(std::span<const UnitResult> units,
+                                                            std::span<const ResultRow> keys,
+                                                            bool of_reads) {
+  std::map<std::string, std::vector<ComponentMass>> masses;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const std::int64_t layer = keys[i].integer(col::kLayer);
+    for (const ResultRow& row : units[i].rows) {
+      std::vector<ComponentMass>& own = masses[row.text(col::kWeighting)];
+      if (of_reads && row.text(col::kKind) == "source_map") {
+        ResultRow key = {{col::kLayer, layer}, {col::kSource, row.integer(col::kSource)}};
+        if (row.text(col::kRead) != "kv") key.set(col::kRead, row.text(col::kRead));
+        own.push_back({std::move(key), row.number(col::kShare)});
+      } else if (!of_reads && row.text(col::kKind) == "mean_map") {
+        const std::vector<double>& weights = array_in(row, col::kWeight).values;
+        for (std::size_t source = 0; source < weights.size(); ++source) {
+          own.push_back({{{col::kLayer, layer}, {col::kSource, source}}, weights[source]});
+        }
+      }
+    }
+  }
+  std::erase_if(masses, [](const auto& entry) {
+    return entry.second.empty() || entry.first.find(" - ") != std::string::npos;
+  });
+  return masses;
+}
+
+/// Reads the effects of the sweep, whose rows are computed after all units.
+void open_effects(const std::shared_ptr<RouterJob>& job, const Checkpoint& checkpoint,
+                  Analysis& analysis) {
+  const fs::path& path = job->options.effects;
+  if (path.empty()) return;
+  job->effects.emplace(path, "depth-weights", std::vector<std::string>{"route", "depth-weight"});
+  job->effects->check_model(checkpoint.sha256(), checkpoint.path().string());
+  analysis.inputs.push_back(job->effects->input());
+  if (job->capture) {
+    const std::string warning = job->effects->warning_on_text(job->capture->info().input_sha256);
+    if (!warning.empty()) analysis.warnings.push_back(warning);
+  }
+  std::vector<ResultRow> keys;
+  for (const Unit& unit : analysis.units) keys.push_back(unit.key);
+  const std::string part = job->effects->has_part("depth-weight") ? "depth-weight" : "route";
+  const bool of_reads = part == "depth-weight" || !source_site(checkpoint.config()).empty();
+  analysis.more_rows = [job, keys, part, of_reads](std::span<const UnitResult> units) {
+    std::vector<ResultRow> rows;
+    for (const auto& [weighting, components] : masses_of(units, keys, of_reads)) {
+      std::ranges::move(effect_rows(*job->effects, part,
+                                    {{col::kLabel, job->label}, {col::kWeighting, weighting}},
+                                    components, {.resamples = 2000, .seed = job->seed}),
+                        std::back_inserter(rows));
+    }
+    return rows;
+  };
+  analysis.present = [present = analysis.present](Report& report,
+                                                  std::span<const UnitResult> units) {
+    present(report, units);
+    add_effect_sections(report, "routing weight");
+  };
+}
+
 /// Prepares the description of weights that only a capture contains.
 Analysis prepare_sources(const std::shared_ptr<RouterJob>& job, const Checkpoint& checkpoint,
                          std::uint64_t seed) {
@@ -227,6 +291,7 @@ Analysis prepare_sources(const std::shared_ptr<RouterJob>& job, const Checkpoint
   analysis.present = [job, config](Report& report, auto) {
     fill_source_report(report, job->label, config);
   };
+  open_effects(job, checkpoint, analysis);
   return analysis;
 }
 
@@ -255,6 +320,9 @@ void RouterAnalysisOptions::describe(OptionList& list) {
   list.add("label", label, "name in tables and results; default: the folder name");
   list.add("initial", initial,
            "checkpoint folder at initialisation, to measure the distance from it");
+  list.add("effects", effects,
+           "results of lime-capture sweep --over depth-weights of this checkpoint: routing weight "
+           "and effect of each source, and whether they agree");
   list.add("detail", detail, "level of detail: layers, heads, or every signed weight");
   list.add("max_sequences", max_sequences,
            "use only the first N sequences of the capture for the cancellation index");
@@ -272,6 +340,7 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& 
   job->options = options;
   job->label = options.label.empty() ? checkpoint_label(options.checkpoint) : options.label;
   const Checkpoint checkpoint = Checkpoint::open(options.checkpoint);
+  job->seed = run.seed;
   if (!source_site(checkpoint.config()).empty()) return prepare_sources(job, checkpoint, run.seed);
   if (checkpoint.config().routing == DepthRouting::kNone) job->plain = checkpoint.config();
   job->routers = routers_of(checkpoint);
@@ -298,6 +367,7 @@ Analysis prepare_router(const RouterAnalysisOptions& options, const RunOptions& 
   analysis.present = [notes = notes_of(*job, checkpoint)](Report& report, auto) {
     fill_router_report(report, notes);
   };
+  open_effects(job, checkpoint, analysis);
   return analysis;
 }
 

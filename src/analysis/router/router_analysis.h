@@ -22,6 +22,8 @@ struct RouterAnalysisOptions {
   std::string label;  ///< in tables and results; empty: the folder's name
   std::optional<std::filesystem::path> initial;
   RouterDetail detail = RouterDetail::kHeads;
+  /// Of lime-capture sweep --over depth-weights or routes of this checkpoint; empty: none.
+  std::filesystem::path effects;
   std::optional<std::int64_t> max_sequences;
 
   void describe_inputs(OptionList& list);

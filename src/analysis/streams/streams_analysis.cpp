@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analysis/effects/effects.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/row_summaries.h"
 #include "checkpoint/families/key_reader.h"
@@ -21,6 +22,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 struct StreamsShared {
   StreamsOptions options;  ///< with the seed of the interval
   std::vector<ChosenCapture> captures;
+  std::optional<SweepEffects> effects;
 };
 
 /// Returns the number of streams in config.json: of our decoders, deepseek_v4 and gemma3n; 0 if it
@@ -266,6 +268,40 @@ void set_bytes(Unit& unit, const StreamsShared& shared, const LayerPlace& place)
   unit.bytes_per_thread = longest_sequence(capture.reader, capture.num_sequences) * width * 8;
 }
 
+void open_effects(StreamsShared& shared, Analysis& analysis) {
+  const std::filesystem::path& path = shared.options.effects;
+  if (path.empty()) return;
+  throw_if(shared.captures.size() != 1, OptionName("effects"),
+           "belongs to one model, got {} captures; run the command for each",
+           shared.captures.size());
+  const ChosenCapture& capture = shared.captures.front();
+  throw_if(capture.parts.front().site != kStreamsSite, OptionName("effects"),
+           "needs the energies of the streams, which {} lacks; capture again with --sites {}",
+           quoted_path(capture.reader), kStreamsSite);
+  shared.effects.emplace(path, "streams", std::vector<std::string>{"stream"});
+  shared.effects->check_model(capture.reader.info().checkpoint_sha256,
+                              capture.reader.path().string());
+  analysis.inputs.push_back(shared.effects->input());
+  const std::string warning = shared.effects->warning_on_text(capture.reader.info().input_sha256);
+  if (!warning.empty()) analysis.warnings.push_back(warning);
+}
+
+/// Returns the energy of every stream beside the effect of its removal.
+std::vector<ResultRow> rows_of_effects(const StreamsShared& shared,
+                                       std::span<const UnitResult> units) {
+  const ChosenCapture& capture = shared.captures.front();
+  const std::vector<int>& layers = capture.parts.front().layers;
+  std::vector<ComponentMass> energies;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    for (const ResultRow* const row : rows_with(units[i].rows, {{col::kKind, "stream"}})) {
+      energies.push_back({{{col::kLayer, layers[i]}, {col::kStream, row->integer(col::kStream)}},
+                          row->number(col::kMean)});
+    }
+  }
+  return effect_rows(*shared.effects, "stream", {{col::kLabel, capture.label}}, energies,
+                     shared.options.summary);
+}
+
 Results table_of(Results results) {
   std::erase_if(results.rows, [](const ResultRow& row) {
     const std::string& kind = row.text(col::kKind);
@@ -312,6 +348,9 @@ void StreamsOptions::describe(OptionList& list) {
   captures.describe_layers(list);
   captures.describe_skip_tokens(list);
   captures.describe_max_sequences(list);
+  list.add("effects", effects,
+           "results of lime-capture sweep --over streams of the same model: energy and effect of "
+           "each stream, and whether they agree");
   summary.describe(list);
 }
 
@@ -336,7 +375,16 @@ Analysis prepare_streams(const StreamsOptions& options, const RunOptions& run) {
     };
   });
   analysis.threads = UnitThreads::kInside;
-  analysis.present = [shared](Report& report, auto) { fill_report(report, *shared); };
+  open_effects(*shared, analysis);
+  if (shared->effects) {
+    analysis.more_rows = [shared](std::span<const UnitResult> units) {
+      return rows_of_effects(*shared, units);
+    };
+  }
+  analysis.present = [shared](Report& report, auto) {
+    fill_report(report, *shared);
+    if (shared->effects) add_effect_sections(report, "energy");
+  };
   return analysis;
 }
 

@@ -10,7 +10,8 @@ inline constexpr const char* kStreamsSite = "hook_streams";
 inline constexpr const char* kStreamWeightsSite = "hook_stream_weights";
 
 struct StreamsOptions {
-  CaptureSetOptions captures;  ///< its sites are not described
+  CaptureSetOptions captures;     ///< its sites are not described
+  std::filesystem::path effects;  ///< of lime-capture sweep --over streams; empty: none
   SummaryOptions summary;
 
   void describe_inputs(OptionList& list) { captures.describe_inputs(list); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/expert_figures.h"
 
+#include <map>
 #include <set>
 
 #include "viz/recipes/figure_parts.h"
@@ -10,6 +11,9 @@ namespace {
 
 /// Most layers with a panel of their own, unless they are requested.
 constexpr std::size_t kMaxExpertPanels = 6;
+/// Most tokens whose experts are written into the cells.
+constexpr std::size_t kMaxNumberedTokens = 48;
+constexpr int kMaxTokenIds = 1 << 30;
 
 FigureRows expert_rows_of_kind(FigureSources sources, const FigureOptions& options,
                                const std::string& kind, const std::string& remedy) {
@@ -120,6 +124,44 @@ Figure expert_pairs_figure(FigureSources sources, const FigureOptions& options) 
   figure.colour_label = "fraction of the expert's tokens";
   figure.panel_aspect = 1.0;
   lay_out(figure, options, 0, 3);
+  return figure;
+}
+
+Figure expert_tokens_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_of_layers(
+      expert_rows_of_kind(sources, options, "token", "run lime-metrics experts with --sequence"),
+      options);
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  Figure figure;
+  for (const std::string& label : labels) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, label}});
+    std::map<int, std::string> tokens;  // texts by position
+    for (const FigureRow& row : own) {
+      const std::string& text = row.text(col::kText);
+      tokens[row.index(col::kPosition, kMaxTokens)] =
+          text.empty() ? std::to_string(row.index(col::kToken, kMaxTokenIds)) : text;
+    }
+    std::vector<int> positions;
+    std::vector<std::string> texts;
+    for (const auto& [position, text] : tokens) {
+      positions.push_back(position);
+      texts.push_back(text);
+    }
+    RowsSide layers = rows_side("layer", own, col::kLayer, options.layer_base);
+    layers.side.is_downward = true;
+    FigurePanel panel =
+        map_of_rows(own, {{.numbers = positions}, col::kPosition}, layers, col::kExpert);
+    auto& map = std::get<HeatmapPanel>(panel.content);
+    map.shows_numbers = positions.size() <= kMaxNumberedTokens;
+    map.decimals = 0;
+    panel.x = token_axis("token", texts, positions);
+    if (labels.size() > 1) panel.title = label;
+    figure.panels.push_back(std::move(panel));
+  }
+  figure.colour_label = "expert with the largest weight";
+  figure.is_wide = true;
+  figure.columns = options.columns > 0 ? options.columns : 1;
+  figure.panel_aspect = 0.3;
   return figure;
 }
 

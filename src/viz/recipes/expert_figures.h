@@ -10,5 +10,6 @@ namespace lime {
 Figure experts_figure(FigureSources sources, const FigureOptions& options);
 Figure expert_groups_figure(FigureSources sources, const FigureOptions& options);
 Figure expert_pairs_figure(FigureSources sources, const FigureOptions& options);
+Figure expert_tokens_figure(FigureSources sources, const FigureOptions& options);
 
 }  // namespace lime

@@ -145,9 +145,11 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options, 
 /// crossed out where the interval of the effect contains 0.
 FigurePanel effect_map(const FigureRows& rows, const Column& across, const Column& measure,
                        int layer_base) {
-  const bool is_layer = across == col::kSource;
+  // Sources of the residual stream count the embedding, then attention and MLP of each layer.
+  const bool is_output = rows.front().has(col::kRead);
+  const bool is_layer = across == col::kSource && !is_output;
   RowsSide x = rows_side(is_layer ? "source layer" : std::string(across.name), rows, across,
-                         across == col::kPosition ? 0 : layer_base, kMaxTokens);
+                         is_layer || across == col::kHead ? layer_base : 0, kMaxTokens);
   RowsSide y = rows_side("layer", rows, col::kLayer, layer_base);
   // Layer 0 has no routes.
   const int first = std::ranges::min(distinct_values(
@@ -235,7 +237,9 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
 
 Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_where(rows_of(sources, options), [](const FigureRow& row) {
-    return row.has(col::kEffect) && row.has(col::kLayer);
+    // Of streams, those that are removed alone.
+    const std::string& part = row.text(col::kPart);
+    return row.has(col::kEffect) && row.has(col::kLayer) && part != "rescue" && part != "streams";
   });
   throw_if<NothingToShow>(
       rows.empty(), "figure: the results contain no component; run lime-capture sweep --over");
@@ -243,17 +247,18 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
   Figure figure;
   std::string omitted;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
-  for (const std::string& label : labels) {
-    const FigureRows own = rows_with(rows, {{col::kLabel, label}});
+  for (const auto& [label, read] : distinct_texts(rows, col::kLabel, col::kRead)) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kRead, read}});
     Column across = {};
-    for (const Column& column :
-         std::initializer_list<Column>{col::kSource, col::kPosition, col::kHead}) {
+    for (const Column& column : std::initializer_list<Column>{
+             col::kSource, col::kPosition, col::kHead, col::kExpert, col::kStream}) {
       if (across.is_none() && own.front().has(column)) across = column;
     }
     figure.panels.push_back(across.is_none()
                                 ? effect_curves(own, options, omitted)
                                 : effect_map(own, across, {measure}, options.layer_base));
-    figure.panels.back().title = labels.size() > 1 ? label : "";
+    figure.panels.back().title =
+        joined_parts({labels.size() > 1 ? label : "", read.empty() ? "" : "read by " + read});
   }
   const bool has_maps = std::holds_alternative<HeatmapPanel>(figure.panels.front().content);
   if (has_maps) figure.colour_label = measure_name(measure) + " (nats per token)";
@@ -265,6 +270,29 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
                 : has_crosses ? "crossed out: the interval contains 0"
                               : "";
   add_note(figure, omitted);
+  lay_out(figure, options, 0, 3);
+  return figure;
+}
+
+Figure later_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows =
+      rows_where(rows_with(rows_of(sources, options), {{col::kKind, "later"}}),
+                 [](const FigureRow& row) { return row.text(col::kPart) == "layer"; });
+  throw_if<NothingToShow>(
+      rows.empty(),
+      "figure: the results contain no changes of later layers; run lime-capture "
+      "sweep --over layers --later");
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  Figure figure;
+  for (const std::string& label : labels) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, label}});
+    figure.panels.push_back(map_of_rows(
+        own, rows_side("later layer", own, col::kLaterLayer, options.layer_base),
+        rows_side("layer removed", own, col::kLayer, options.layer_base), col::kChange));
+    if (labels.size() > 1) figure.panels.back().title = label;
+  }
+  figure.colour_label = "change of what the later layer writes, relative to its norm";
+  figure.panel_aspect = 1.0;
   lay_out(figure, options, 0, 3);
   return figure;
 }

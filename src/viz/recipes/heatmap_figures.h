@@ -9,6 +9,7 @@ namespace lime {
 
 Figure similarity_figure(FigureSources sources, const FigureOptions& options);
 Figure sweep_figure(FigureSources sources, const FigureOptions& options);
+Figure later_figure(FigureSources sources, const FigureOptions& options);
 Figure tokens_figure(FigureSources sources, const FigureOptions& options);
 
 }  // namespace lime

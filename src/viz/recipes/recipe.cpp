@@ -10,6 +10,7 @@
 #include "viz/recipes/collapse_figure.h"
 #include "viz/recipes/cost_figure.h"
 #include "viz/recipes/counterfactual_figures.h"
+#include "viz/recipes/effect_figure.h"
 #include "viz/recipes/embedding_figure.h"
 #include "viz/recipes/expert_figures.h"
 #include "viz/recipes/figure_row.h"
@@ -319,6 +320,9 @@ const std::vector<Recipe>& all_recipes() {
       recipe("experts-coactivation", {"experts"},
              "experts that are selected together, a panel per layer", expert_pairs_figure,
              {"layer"}),
+      recipe("experts-tokens", {"experts"},
+             "expert with the largest weight of each token of a sequence, per layer",
+             expert_tokens_figure, {"layer"}),
       recipe("streams", {"streams"}, "energy of the residual streams of each layer",
              streams_figure),
       recipe("streams-layers", {"streams"},
@@ -362,9 +366,14 @@ const std::vector<Recipe>& all_recipes() {
              "buffered layers that one query reads from each key through the routers",
              attention_routed_figure, {"layer", "head"}),
       recipe("sweep", {"sweep"},
-             "effect of interventions on the loss: heatmaps of heads, routes and positions, curves "
-             "of layers",
+             "effect of interventions on the loss: heatmaps of heads, routes, positions, experts "
+             "and streams, curves of layers",
              sweep_figure, {"measure"}),
+      recipe("sweep-later", {"sweep"},
+             "how much removing each layer changes what every later layer writes", later_figure),
+      recipe("mass-effect", {"router", "experts", "streams"},
+             "effect of removing each source, expert or stream over the mass that it receives",
+             mass_effect_figure),
       recipe("series", {"series"}, "measurements over training steps, a curve per layer",
              series_figure, {"layer", "measure"}),
       recipe("loss", {"training"}, "loss over steps, tokens or FLOPs", loss_figure, {"over"}),
