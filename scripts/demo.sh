@@ -1,22 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the dependencies, builds the programs that it runs, and analyses the four checkpoints in data/. Generates arithmetic
-# expressions, captures activations, compares the entropy of values and hidden states per layer, and
-# plots the figures of the paper. Then measures separability and minimal pairs on English sentences.
-# Writes to out/. A second run takes seconds.
+# Installs the dependencies, builds the programs that it runs, and analyses the four checkpoints in data/. Captures
+# activations of arithmetic expressions, compares the entropy of values and hidden states per layer, and plots the
+# figures of the paper. Then measures separability and minimal pairs on English sentences. Writes to out/. A second run
+# takes seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh
-scripts/build.sh lime-capture lime-metrics lime-train  # what the first results need
+scripts/build.sh lime-capture lime-metrics  # what the first results need
+scripts/build.sh lime-figure >/dev/null &   # while the results are computed; not the explorer, which is not run here
+build_of_figure=$!
+trap 'kill "$build_of_figure" 2>/dev/null || true' EXIT
 
 bin=build/release/bin
 out=out
 mkdir -p "$out"
 rm -rf "$out"/*.h5 "$out"/*.shards
 
-echo "1. Generate arithmetic expressions that are not in the training data of either model: $out/expressions.txt"
-"$bin/lime-train" generate --task aet --operands 3,4 --count 2000 --seed 2026 -o "$out/expressions.txt"
+echo "1. Arithmetic expressions that are not in the training data of either model: $out/expressions.txt"
+cp data/expressions.txt "$out/expressions.txt"
 head -n 2 "$out/expressions.txt" | sed 's/^/   /'
 
 echo
@@ -33,8 +36,6 @@ echo
 "$bin/lime-metrics" entropy "$out/aet-llama.h5" "$out/aet-lime.h5" --label LLaMA,LIMe \
   --layer all --site values,hidden \
   -o "$out/entropy.json" -o "$out/entropy.csv" -o "$out/entropy.tex"
-
-scripts/build.sh lime-figure  # not the explorer, which this script does not run
 
 echo
 echo "4. Plot the figures of these two checkpoints"
@@ -64,6 +65,8 @@ measure counterfactual counterfactual.json "$out/aet-lime.h5" --against "$out/ae
 "$bin/lime-capture" sweep --checkpoint data/aet-lime --lines "$out/expressions.txt" --max-sequences 100 \
   --over routes --score-after '=' --label LIMe -o "$out/routes.json" --quiet
 measure cost cost.json data/aet-llama data/aet-lime "${both[@]}"
+wait "$build_of_figure"
+trap - EXIT
 rm -rf "$out/figures"
 "$bin/lime-figure" all "$out"/{compared,separability,small-numbers,large-numbers}.json \
   "$out"/{similarity,router,counterfactual,pairs,cost}.json data/aet-llama data/aet-lime \
@@ -104,6 +107,8 @@ $out/figures as PDF and PNG; "$bin/lime-figure --show-provenance FIGURE" prints 
 The same in LIMe Explorer, whose start page answers three questions from these files:
   scripts/build.sh lime-explorer
   $bin/lime-explorer data/aet-llama data/aet-lime $out/aet-llama.h5 $out/aet-lime.h5
+The programs that train, generate text and evaluate benchmarks:
+  scripts/build.sh lime-train lime-generate lime-eval
 Your own checkpoint in two commands:
   $bin/lime-capture --checkpoint DIR --text FILE -o mine.h5
   $bin/lime-metrics entropy mine.h5
