@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The programs on Debian 12, built from this folder for any x86-64 CPU with AVX2.
+# The programs on Debian 12, built from this folder for any x86-64 CPU.
 #   docker build -t lime .
 #   docker run --rm -v "$PWD:/work" lime lime-metrics entropy capture.h5
 # The explorer needs a display; docs/install.md shows how to give it one.
