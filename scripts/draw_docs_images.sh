@@ -120,6 +120,7 @@ draw counterfactual-gap "$out/counterfactual.json" --kind counterfactual-gap --l
 draw blimp "$out/agreement.json" --by task
 draw blimp-table "$out/agreement.json" --kind blimp-table --by task
 draw loss data/aet-llama data/aet-lime --log-y
+draw operands data/aet-llama data/aet-lime --kind operands
 draw cost "$out/cost.json"
 draw lens "$out/lens.json" --measure loss,kl_to_final --columns 2 --size acl-page --layer-base 1
 draw correlates-entropy "$out/raw.json" --layer-base 1

@@ -125,6 +125,16 @@ class LogLine {
                           "{}: must be an object with 'event', got {:.40}", where_, text);
   }
 
+  /// Returns the objects of an array; none if `key` is absent or something else.
+  std::vector<LogLine> objects(const std::string& key) const {
+    std::vector<LogLine> objects;
+    if (!has(key) || !json_.at(key).is_array()) return objects;
+    for (const Json& item : json_.at(key)) {
+      if (item.is_object()) objects.push_back(LogLine(where_, item));
+    }
+    return objects;
+  }
+
   bool has(const std::string& key) const { return json_.contains(key); }
 
   std::string text(const std::string& key) const {  // "" if absent
@@ -141,6 +151,8 @@ class LogLine {
   }
 
  private:
+  LogLine(std::string where, Json json) : where_(std::move(where)), json_(std::move(json)) {}
+
   FormatError unfit(const std::string& key, const char* requested) const {
     return {"{}: '{}' must be {}, got {:.40}", where_, key, requested,
             has(key) ? json_.at(key).dump() : "none"};
@@ -178,6 +190,35 @@ ResultRow loss_row(const LogLine& line, const std::string& kind, const std::stri
                    {col::kLoss, line.number("loss")}};
   if (parameters) row.set(col::kFlops, 6.0 * *parameters * tokens.at(step));
   return row;
+}
+
+/// Returns the 95% interval of a fraction of `total`: Wilson (1927), J. Am. Stat. Assoc. 22,
+/// 209-212.
+std::pair<double, double> wilson_interval(double fraction, double total) {
+  constexpr double kZ = 1.959963984540054;
+  const double spread = kZ * kZ / total;
+  const double middle = fraction + spread / 2.0;
+  const double half = kZ * std::sqrt(fraction * (1.0 - fraction) / total + spread / total / 4.0);
+  return {std::max(0.0, (middle - half) / (1.0 + spread)),
+          std::min(1.0, (middle + half) / (1.0 + spread))};
+}
+
+/// Returns a row per number of operands; none for tasks without operands.
+std::vector<ResultRow> accuracy_rows(const LogLine& line, const std::string& label) {
+  std::vector<ResultRow> rows;
+  for (const LogLine& part : line.objects("result")) {
+    if (!part.has("operands")) continue;
+    const double accuracy = part.number("accuracy");
+    const auto [low, high] = wilson_interval(accuracy, std::max(1.0, part.number("count")));
+    rows.push_back({{col::kKind, "evaluation"},
+                    {col::kLabel, label},
+                    {col::kStep, line.number("step")},
+                    {kOperands, part.number("operands")},
+                    {col::kMean, accuracy},
+                    {col::kCiLow, low},
+                    {col::kCiHigh, high}});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -231,6 +272,7 @@ Results read_training_log(const std::filesystem::path& path) {
   const std::string label = label_of(path);
   TokenCount tokens;
   std::optional<double> parameters;
+  std::vector<ResultRow> accuracies;  // of the last evaluation
   for (const LogLine& line : lines) {
     const std::string event = line.text("event");
     if (event == "start") {
@@ -249,7 +291,9 @@ Results read_training_log(const std::filesystem::path& path) {
     if (event == "validation") {
       results.rows.push_back(loss_row(line, "validation", label, tokens, parameters));
     }
+    if (event == "evaluation") accuracies = accuracy_rows(line, label);
   }
+  results.rows.insert(results.rows.end(), accuracies.begin(), accuracies.end());
   return results;
 }
 

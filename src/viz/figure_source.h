@@ -41,7 +41,8 @@ using FigureSources = std::span<const FigureSource>;
 ///
 /// A training log becomes results of metric "training": rows with `kind` (train, validation),
 /// `label` (the folder's name), `step`, `tokens` (targets so far), `flops` (6 N tokens, Kaplan et
-/// al. 2020, arXiv:2001.08361) and `loss` (nats per token).
+/// al. 2020, arXiv:2001.08361) and `loss` (nats per token), and rows of `kind` evaluation with
+/// `operands`, the accuracy in `mean`, and its Wilson interval in `ci_low` and `ci_high`.
 /// @throws IoError
 /// @throws FormatError  if it is none of these; names file and line.
 FigureSource read_figure_source(const std::filesystem::path& path);
@@ -52,6 +53,9 @@ std::vector<std::filesystem::path> figure_files(const std::filesystem::path& pat
 
 /// Returns the path of the embeddings that belong to the results in `path`.
 std::filesystem::path embeddings_beside(const std::filesystem::path& path);
+
+/// Number of operands of the expressions of an evaluation, in the rows of a training log.
+inline constexpr NumberColumn kOperands{"operands", "operands of an arithmetic expression"};
 
 Results read_training_log(const std::filesystem::path& path);
 

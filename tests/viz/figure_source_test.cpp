@@ -50,6 +50,32 @@ TEST_F(FigureSourceTest, ATrainingLogCountsTokensAcrossARestart) {
   EXPECT_EQ(source.results.provenance["created_utc"], "2026-11-21T05:00:00Z");
 }
 
+TEST_F(FigureSourceTest, ReadsTheLastAccuracyPerNumberOfOperands) {
+  std::filesystem::create_directories(folder_ / "lime");
+  write_text(folder_ / "lime/training_log.jsonl",
+             R"({"event":"start"}
+{"event":"evaluation","step":10,"result":[{"operands":3,"accuracy":0.1,"count":100}]}
+{"event":"evaluation","step":20,"result":[{"operands":3,"accuracy":0.5,"count":100},
+)");
+  EXPECT_THAT(refusal(folder_ / "lime"), HasSubstr("line 3"));
+  write_text(
+      folder_ / "lime/training_log.jsonl",
+      R"({"event":"evaluation","step":10,"result":[{"operands":3,"accuracy":0.1,"count":100}]}
+{"event":"evaluation","step":20,"result":[{"operands":3,"accuracy":0.5,"count":100}, 7, {"other":1}]}
+{"event":"evaluation","result":{"accuracy":0.5}}
+{"event":"validation","step":20,"loss":1.0}
+{"event":"evaluation","step":20,"result":[{"operands":3,"accuracy":0.5,"count":100}, 7, {"other":1}]}
+)");
+  const std::vector<ResultRow> rows = read_figure_source(folder_ / "lime").results.rows;
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].cell(col::kKind), "evaluation");
+  EXPECT_EQ(rows[1].cell(kOperands), 3.0);
+  EXPECT_EQ(rows[1].cell(col::kMean), 0.5);
+  // Of Wilson's equation (4): (0.5 + z^2/200 -+ z sqrt(0.25/100 + z^2/40000)) / (1 + z^2/100).
+  EXPECT_NEAR(rows[1].number(col::kCiLow), 0.40383, 1e-5);
+  EXPECT_NEAR(rows[1].number(col::kCiHigh), 0.59617, 1e-5);
+}
+
 TEST_F(FigureSourceTest, NamesTheLineOfALogThatIsBroken) {
   write_text(folder_ / "training_log.jsonl", "{\"event\":\"start\"}\nnothing\n");
   EXPECT_THAT(refusal(folder_ / "training_log.jsonl"), HasSubstr("line 2"));

@@ -72,6 +72,28 @@ TEST(LayerFiguresTest, TheNoteOfGeometryNamesTheMeasuresThatHaveBands) {
             "site: hidden; bands: 95% intervals of anisotropy (mean cosine), curvature (degrees)");
 }
 
+TEST(LayerFiguresTest, OperandsHaveACurvePerModelWithIntervals) {
+  const std::vector<FigureSource> sources = {testing::sample_training("LLaMA"),
+                                             testing::sample_training("LIMe")};
+  const Figure figure = make_figure(sources, {.kind = "operands"});
+  ASSERT_EQ(figure.panels.size(), 1U);
+  const std::vector<Curve>& curves = std::get<CurvePanel>(figure.panels[0].content).curves;
+  ASSERT_EQ(curves.size(), 2U);
+  EXPECT_THAT(curves[0].x, ::testing::ElementsAre(4.0, 5.0, 6.0));
+  EXPECT_EQ(curves[1].label, "LIMe");
+  EXPECT_EQ(curves[1].spread, Curve::Spread::kBars);
+  EXPECT_DOUBLE_EQ(curves[1].high[2], curves[1].y[2] + 0.02);
+}
+
+TEST(LayerFiguresTest, OperandsNeedAnEvaluation) {
+  FigureSource source = testing::sample_training("LLaMA");
+  std::erase_if(source.results.rows, [](const ResultRow& row) { return row.has(kOperands); });
+  EXPECT_EQ(testing::figure_refusal({source}, {.kind = "operands"}),
+            "figure: the training log contains no accuracy per number of operands; use a finished "
+            "run of lime-train --task aet");
+  EXPECT_EQ(make_figure(std::vector<FigureSource>{source}, {}).name, "loss");
+}
+
 TEST(LayerFiguresTest, EntropyHasAPanelPerSiteAndOrder) {
   FigureSource source = sample_entropy(3);
   for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {

@@ -292,7 +292,9 @@ Figure separability_figure(FigureSources sources, const FigureOptions& options) 
 }
 
 Figure loss_figure(FigureSources sources, const FigureOptions& options) {
-  const FigureRows rows = rows_of(sources, options);
+  const FigureRows rows = rows_where(rows_of(sources, options),
+                                     [](const FigureRow& row) { return row.has(col::kLoss); });
+  throw_if<NothingToShow>(rows.empty(), "figure: the training log contains no loss");
   const auto axis = static_cast<std::size_t>(options.over);
   const Column column = kAxisColumns[axis];
   if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(column); })) {
@@ -330,6 +332,27 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
                            .y = {.label = "loss (nats per token)"},
                            .content = std::move(curves)});
   if (has_validation) figure.note = "bold: validation; pale: training, per batch";
+  return figure;
+}
+
+Figure operands_figure(FigureSources sources, const FigureOptions& options) {
+  const FigureRows rows = rows_where(rows_of(sources, options),
+                                     [](const FigureRow& row) { return row.has(kOperands); });
+  throw_if<NothingToShow>(rows.empty(),
+                          "figure: the training log contains no accuracy per number of operands; "
+                          "use a finished run of lime-train --task aet");
+  CurvePanel curves;
+  const std::vector<std::string> labels = distinct(rows, col::kLabel);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, labels[i]}});
+    curves.curves.push_back(layer_curve(own, {.spread = Curve::Spread::kBars, .over = kOperands}, 0,
+                                        labels[i], model_style(i)));
+  }
+  Figure figure;
+  figure.panels.push_back({.x = {.label = "operands", .whole_numbers = true},
+                           .y = {.label = "expressions solved (fraction)"},
+                           .content = std::move(curves)});
+  figure.note = "bars: 95% intervals over the expressions";
   return figure;
 }
 

@@ -11,6 +11,8 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options);
 Figure entropy_figure(FigureSources sources, const FigureOptions& options);
 Figure geometry_figure(FigureSources sources, const FigureOptions& options);
 Figure loss_figure(FigureSources sources, const FigureOptions& options);
+/// Draws the accuracy of arithmetic models over the number of operands.
+Figure operands_figure(FigureSources sources, const FigureOptions& options);
 Figure separability_figure(FigureSources sources, const FigureOptions& options);
 Figure series_figure(FigureSources sources, const FigureOptions& options);
 

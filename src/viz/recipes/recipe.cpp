@@ -377,6 +377,8 @@ const std::vector<Recipe>& all_recipes() {
       recipe("series", {"series"}, "measurements over training steps, a curve per layer",
              series_figure, {"layer", "measure"}),
       recipe("loss", {"training"}, "loss over steps, tokens or FLOPs", loss_figure, {"over"}),
+      recipe("operands", {"training"}, "accuracy of arithmetic models over the number of operands",
+             operands_figure),
       recipe("cost", {"cost"}, "the efficiency table: parameters, operations, cache", cost_table),
       recipe("comparison", {"entropy", "separability", "geometry", "blimp"},
              "differences between models over layers, with stars where significant",
