@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "checkpoint/tokenizer.h"
+#include "core/files/atomic_file.h"
 #include "core/files/input_file.h"
 #include "core/program/program.h"
 #include "core/program/terminal.h"
@@ -19,37 +20,46 @@ namespace {
 struct GaugeCommand {
   std::filesystem::path checkpoint;
   GaugeRequest request;
+  bool list = false;  ///< only report which transforms are exact
   std::filesystem::path output;
   std::filesystem::path text;
   std::int64_t proof_tokens = 64;
   int threads = 0;
   bool quiet = false;
 
-  void describe(OptionList& list) {
+  void describe(OptionList& options) {
     std::string meanings = "what changes";
     for (const Gauge* gauge : all_gauges()) {
       meanings += fmt::format("; {}: {}", gauge->name, gauge->description);
     }
-    OptionField& transform = list.add("transform", request.transform, meanings);
+    OptionField& transform = options.add("transform", request.transform, meanings);
     for (const Gauge* gauge : all_gauges()) transform.choices.emplace_back(gauge->name);
-    list.add("strength", request.strength,
-             fmt::format("size of the change, > 0 and at most {}; factors are exp(S z) with z "
-                         "standard normal; default: 1",
-                         kMaxGaugeStrength));
-    list.add("seed", request.seed, "seed of the factors, rotations and permutations");
-    list.add("output", output, "folder of the new checkpoint, which must not exist");
-    list.group("Proof");
-    list.add("text", text, "text whose first tokens are compared; default: random tokens");
-    list.add("proof_tokens", proof_tokens,
-             "number of tokens whose logits are compared, >= 1 and at most the model's positions");
-    list.group("Program");
-    list.add("threads", threads, "number of threads; 0: all CPUs");
-    list.add("quiet", quiet, "print errors only");
+    options.add("strength", request.strength,
+                fmt::format("size of the change, > 0 and at most {}; factors are exp(S z) with z "
+                            "standard normal; default: 1",
+                            kMaxGaugeStrength));
+    options.add("seed", request.seed, "seed of the factors, rotations and permutations");
+    options.add("list", list,
+                "report which transforms are exact for the checkpoint and why others are not, as "
+                "JSON with --output FILE.json, and write no checkpoint");
+    options.add("output", output, "folder of the new checkpoint, which must not exist");
+    options.group("Proof");
+    options.add("text", text, "text whose first tokens are compared; default: random tokens");
+    options.add(
+        "proof_tokens", proof_tokens,
+        "number of tokens whose logits are compared, >= 1 and at most the model's positions");
+    options.group("Program");
+    options.add("threads", threads, "number of threads; 0: all CPUs");
+    options.add("quiet", quiet, "print errors only");
   }
   void validate() const {
-    throw_if(request.transform.empty(), OptionName("transform"), "is missing");
-    request.validate();
-    throw_if(output.empty(), OptionName("output"), "is missing");
+    throw_if(list && !request.transform.empty(), OptionName("transform"),
+             "is not applied with --list; omit one of them");
+    if (!list) {
+      throw_if(request.transform.empty(), OptionName("transform"), "is missing");
+      request.validate();
+      throw_if(output.empty(), OptionName("output"), "is missing");
+    }
     check_option(proof_tokens >= 1, "proof_tokens", ">= 1", proof_tokens);
     check_threads(threads);
   }
@@ -68,10 +78,32 @@ std::vector<std::int32_t> ids_of(const GaugeCommand& command, const Checkpoint& 
   return ids;
 }
 
+/// Prints which transforms are exact, or writes it to a file.
+int list_gauges(const GaugeCommand& command, const ModelConfig& config) {
+  Json all = Json::array();
+  for (const Gauge* gauge : all_gauges()) {
+    const std::string reason = gauge->refusal(config);
+    if (command.output.empty()) {
+      fmt::print("{:<22}{}\n", gauge->name,
+                 reason.empty() ? "exact" : fmt::format("not exact: {}", reason));
+    }
+    all.push_back({{"name", gauge->name},
+                   {"description", gauge->description},
+                   {"has_strength", gauge->has_strength},
+                   {"reason", reason}});
+  }
+  if (!command.output.empty()) {
+    write_file_atomically(command.output, dump_json(all, 1) + "\n");
+    if (!command.quiet) fmt::print("Wrote     {}\n", escaped(command.output.string()));
+  }
+  return kExitDone;
+}
+
 int gauge(const GaugeCommand& command) {
   use_threads(command.threads);
   const Checkpoint checkpoint = Checkpoint::open(command.checkpoint);
   print_warnings(checkpoint.warnings());
+  if (command.list) return list_gauges(command, checkpoint.config());
   const std::int64_t positions = checkpoint.config().max_position_embeddings;
   check_option(command.proof_tokens <= positions, "proof_tokens",
                fmt::format("at most the model's {} positions", positions), command.proof_tokens);
@@ -96,7 +128,8 @@ void add_gauge_command(CommandLine& line) {
   added.add_options(*command);
   added.set_examples(
       "lime-capture gauge models/llama --transform residual-rotation --seed 1 -o rotated\n"
-      "lime-capture gauge models/lime --transform route-scale --strength 0.5 -o scaled");
+      "lime-capture gauge models/lime --transform route-scale --strength 0.5 -o scaled\n"
+      "lime-capture gauge models/lime --list");
   added.on_run([command] { return gauge(*command); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/attention/attention_analysis.h"
+#include "analysis/audit/audit_analysis.h"
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/choices/choices_analysis.h"
 #include "analysis/collapse/collapse_analysis.h"
@@ -266,6 +267,24 @@ void add_metrics(MetricCommands& commands) {
                       "or over models.",
        .progress_unit = "scores",
        .examples = "lime-metrics correlates entropy.json geometry.json --scores scores.csv",
+       .has_samples = false});
+  commands.add(
+      prepare_audit,
+      {.name = "audit",
+       .description =
+           "Which measurements are properties of the model, and which of its coordinates or of the "
+           "text.\n"
+           "Measures a checkpoint and copies of it that compute the same function with other "
+           "weights (lime-capture gauge), or the same checkpoint on texts of other length and "
+           "order. Prints the change of every measurement, in half-widths of its interval. Runs "
+           "lime-capture. Guide: docs/invariance.md.",
+       .progress_unit = "items",
+       .examples = "lime-metrics audit data/lm-lime --text corpus.txt -o audit.json\n"
+                   "lime-metrics audit MODEL --text corpus.txt --layer 0,10,20 --only ' the, of'\n"
+                   "lime-metrics audit MODEL --text corpus.txt --transform value-scale "
+                   "--metric entropy-raw,similarity\n"
+                   "lime-metrics audit MODEL --text corpus.txt --over texts --seq-len 512\n"
+                   "lime-figure audit.json -o audit.pdf",
        .has_samples = false});
   commands.add(
       prepare_cost,

@@ -166,6 +166,37 @@ def pattern(weights: Any, tokens: Sequence[str] | None = None, axes: Any = None)
     return axes
 
 
+def audit(results: Results, site: str | None = None, axes: Any = None) -> Any:
+    """Plots results of `lime-metrics audit`: measures that move, by transform or text. Returns the axes.
+
+    Colours are changes in half-widths of the interval, from 0.1 to 100; empty cells do not move. Measures without an
+    interval are omitted. site: default: the first with a measure that moves. Raises ValueError if nothing moves.
+    """
+    from matplotlib.colors import LogNorm
+
+    still = ("invariant by proof", "invariant in fact", "does not depend on the text")
+    changes = [row for row in results.rows if "kind" not in row and row.get("relative_change") is not None]
+    moving = [row for row in changes if row["verdict"] not in still and row.get("half_widths") is not None]
+    site = site or (moving[0]["site"] if moving else None)
+    moving = [row for row in moving if row["site"] == site]
+    if not moving:
+        raise ValueError(f"plots: the results of {results.metric} have no measure of site {site} that moves")
+    variants = list(dict.fromkeys(row["label"] for row in changes))
+    measures = list(dict.fromkeys((row["quantity"], row["measure"]) for row in moving))
+    values = np.full((len(measures), len(variants)), np.nan)
+    for row in moving:
+        at = measures.index((row["quantity"], row["measure"])), variants.index(row["label"])
+        values[at] = np.clip(_number(row["half_widths"]), 0.1, 100)
+    with style():
+        axes = axes or _axes()
+        image = axes.imshow(values, aspect="auto", norm=LogNorm(0.1, 100))
+        axes.figure.colorbar(image, ax=axes, label="change (half-widths)")
+        axes.set_xticks(range(len(variants)), variants, rotation=90)
+        axes.set_yticks(range(len(measures)), [f"{quantity}: {measure}" for quantity, measure in measures])
+        axes.set_title(site)
+    return axes
+
+
 #: Column of the horizontal axis, and of the values, of results that are maps over layers.
 _MAPS = {"similarity": ("other_layer", "cka_debiased"), "router": ("source_layer", "weight"), "sweep": ("head", "effect")}
 

@@ -166,6 +166,31 @@ def test_heatmaps_of_files_are_those_of_objects(programs, plain, tmp_path):
             plots.heatmap(lt.Results(tmp_path / "entropy.json"))
 
 
+def test_audits_are_plotted_from_files(tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    from lime_toolkit import plots
+
+    def row(label, measure, half_widths, verdict):
+        return {"label": label, "quantity": "geometry", "site": "values", "measure": measure, "relative_change": 0.5,
+                "half_widths": half_widths, "verdict": verdict}
+
+    rows = [
+        {"label": "original", "kind": "value", "site": "values", "measure": "rank", "mean": 1.0},
+        row("value-scale", "rank", 200.0, "matter of coordinates"),
+        row("value-scale", "curvature", 0.0, "invariant in fact"),
+        row("value-rotation", "rank", 0.0, "invariant by proof"),
+        row("value-rotation", "curvature", 3.0, "matter of coordinates"),
+    ]
+    content = {"schema": "lime-results/3", "metric": "audit", "inputs": [], "options": {}, "provenance": {}, "rows": rows}
+    (tmp_path / "audit.json").write_text(json.dumps(content))
+    axes = plots.audit(lt.Results(tmp_path / "audit.json"))
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["value-scale", "value-rotation"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["geometry: rank", "geometry: curvature"]
+    assert axes.images[0].get_array().filled(-1).tolist() == [[100.0, -1.0], [-1.0, 3.0]]
+    with pytest.raises(ValueError, match="no measure of site keys that moves"):
+        plots.audit(lt.Results(tmp_path / "audit.json"), "keys")
+
+
 def test_embeddings_are_plotted_from_objects():
     pytest.importorskip("matplotlib").use("agg")
     from lime_toolkit import plots

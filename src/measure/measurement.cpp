@@ -35,6 +35,7 @@ std::vector<ReservedOption> with_run_options(std::vector<ReservedOption> options
                                    {"site", "pass --sites to lime-capture"},
                                    {"max_sequences", "pass --max-sequences to lime-capture"},
                                    {"device", "pass --device to lime-capture"},
+                                   {"match_length", "pass --seq-len to lime-capture"},
                                    {"skip_massive", kAfterPasses},
                                    {"skip_dims", kAfterPasses}});
   return options;

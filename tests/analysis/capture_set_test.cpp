@@ -67,6 +67,41 @@ TEST(CaptureSetOptionsTest, ACaptureTakenForALabelIsNamed) {
                                   "' was read as a label, put the captures before --label");
 }
 
+TEST(OpenCapturesTest, MatchesTheLengthsOfSequences) {
+  const TemporaryFolder folder;
+  write_capture(folder / "x.h5", example_capture());  // sequences of 5, 8 and 3 tokens
+  CaptureSetOptions options;
+  options.captures = {folder / "x.h5"};
+  options.match_length = MatchedLength::automatic();
+  const std::vector<ChosenCapture> matched = open_captures(options);
+  const CaptureReader& reader = matched.front().reader;
+  EXPECT_THAT(reader.offsets(), ElementsAre(0, 3, 6, 9));
+  EXPECT_THAT(reader.rows().position, ElementsAre(0, 1, 2, 0, 1, 2, 0, 1, 2));
+  const CaptureReader whole(folder / "x.h5");
+  EXPECT_EQ(reader.read_sequence("hidden", 0, 1), whole.read_rows("hidden", 0, 5, 3));
+  EXPECT_THAT(matched.front().notes, ElementsAre("x: the first 3 tokens of every sequence"));
+
+  options.match_length = MatchedLength(4);
+  EXPECT_EQ(refusal(options), "match_length: sequence 2 of '" + (folder / "x.h5").string() +
+                                  "' has 3 tokens, expected at least 4; pass a smaller number, or "
+                                  "auto");
+  options.max_sequences = 2;
+  EXPECT_THAT(open_captures(options).front().reader.offsets(), ElementsAre(0, 4, 8, 11));
+  options.skip_tokens = 1;
+  EXPECT_THAT(open_captures(options).front().reader.rows().position,
+              ElementsAre(1, 2, 3, 4, 1, 2, 3, 4, 1, 2));
+}
+
+TEST(MatchedLengthTest, ReadsANumberOrAuto) {
+  EXPECT_TRUE(OptionCodec<MatchedLength>::parse("auto", "match_length").is_automatic());
+  EXPECT_EQ(OptionCodec<MatchedLength>::parse("64", "match_length").tokens(), 64);
+  const auto refused = [](const char* text) {
+    return testing::refusal_of([&] { OptionCodec<MatchedLength>::parse(text, "match_length"); });
+  };
+  EXPECT_EQ(refused("1"), "match_length: must be >= 2, or auto, got 1");
+  EXPECT_EQ(refused("x"), "match_length: expected a whole number or auto, got 'x'");
+}
+
 TEST(OpenCapturesTest, SaysHowToFinishACaptureThatWasBegun) {
   const TemporaryFolder folder;
   write_capture(folder / "k.h5", example_capture());

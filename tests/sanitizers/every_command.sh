@@ -123,6 +123,8 @@ measure lens lens lens-llama.h5 lens-lime.h5 --label LLaMA LIMe --skip-tokens 1 
   for layer in 0 1 2 3; do echo "LLaMA,$layer,0.$((5 + layer))" && echo "LIMe,$layer,0.$((9 - layer))"; done
 } >scores.csv
 measure correlates correlates entropy.json --scores scores.csv
+measure audit audit "${models[1]}" --text expressions.txt --seq-len 16 --max-sequences 6 --layer 0,1 \
+  --transform route-scale --metric entropy-raw,collapse,router
 measure series series llama.h5 llama-2.h5 --steps 1,2 --model m m --site hidden --jackknife 5
 measure choices choices answers-llama.jsonl answers-lime.jsonl --label LLaMA LIMe \
   --preset corrected "${compare[@]}"

@@ -145,6 +145,7 @@ void AttentionOptions::describe(OptionList& list) {
   list.add("checkpoint", checkpoint,
            "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
   captures.describe_max_sequences(list);
+  captures.describe_match_length(list);
   list.add("skip_queries", skip_queries,
            "queries at the start of each sequence that summaries omit, >= 0; the first query can "
            "attend only to itself");

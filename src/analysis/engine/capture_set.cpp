@@ -99,6 +99,21 @@ std::string paper_site(const CaptureReader& reader) {
       quoted(reader.path()), kPaperSite, join_words(reader.sites()));
 }
 
+void match_lengths(std::vector<ChosenCapture>& captures, const MatchedLength& matched) {
+  std::int64_t length = matched.tokens();
+  if (matched.is_automatic()) {
+    length = std::numeric_limits<std::int64_t>::max();
+    for (const ChosenCapture& capture : captures) {
+      length = std::min(length, shortest_sequence(capture.reader, capture.num_sequences));
+    }
+  }
+  for (ChosenCapture& capture : captures) {
+    match_length(capture.reader, capture.num_sequences, length);
+    capture.notes.push_back(
+        fmt::format("{}: the first {} tokens of every sequence", capture.label, length));
+  }
+}
+
 std::vector<ChosenCapture::Part> select_parts(CaptureReader& reader,
                                               const CaptureSetOptions& options) {
   const std::vector<std::string> requested =
@@ -164,6 +179,13 @@ void CaptureSetOptions::describe_skip_tokens(OptionList& list) {
   list.add("skip_tokens", skip_tokens,
            "omit the first N tokens of every sequence; the first token often has by far the "
            "largest norm");
+  describe_match_length(list);
+}
+
+void CaptureSetOptions::describe_match_length(OptionList& list) {
+  list.add("match_length", match_length,
+           "use only the first N tokens of every sequence, after those that are omitted; auto: as "
+           "many as the shortest sequence of all captures has");
 }
 
 void CaptureSetOptions::validate() const {
@@ -262,6 +284,9 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) 
         captures.emplace_back(ChosenCapture{labels[i], open_capture(options.captures[i])});
     capture.reader.skip_tokens(options.skip_tokens);
     capture.num_sequences = num_sequences_used(capture.reader, options.max_sequences);
+  }
+  if (options.match_length) match_lengths(captures, *options.match_length);
+  for (ChosenCapture& capture : captures) {
     capture.identity = identity_of(capture.reader, capture.num_sequences);
   }
   return captures;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "analysis/engine/matched_length.h"
 #include "analysis/engine/skipped_dimensions.h"
 #include "checkpoint/tokenizer.h"
 #include "core/layer_selection.h"
@@ -18,6 +19,8 @@ struct CaptureSetOptions {
   std::vector<std::string> site;  ///< empty: all but attention patterns
   /// Tokens omitted at the beginning of every sequence, >= 0; of analyses with describe_skip().
   std::int64_t skip_tokens = 0;
+  /// Tokens to which all sequences are cut, after skip_tokens; unset: all. Of the same analyses.
+  std::optional<MatchedLength> match_length;
   /// Rows of at least this multiple of a layer's median norm are omitted, > 1; unset: none.
   std::optional<double> skip_massive;
   SkippedDimensions skip_dims;  ///< dimensions omitted; none by default
@@ -26,7 +29,10 @@ struct CaptureSetOptions {
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   void describe_skip(OptionList& list);
-  /// Describes only `skip_tokens`, for metrics that are no functions of whole rows.
+  /// Describes only `match_length`.
+  void describe_match_length(OptionList& list);
+  /// Describes only `skip_tokens` and `match_length`, for metrics that are no functions of whole
+  /// rows.
   void describe_skip_tokens(OptionList& list);
   /// Describes only `skip_massive` and `skip_dims`.
   void describe_skip_outliers(OptionList& list);

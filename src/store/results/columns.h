@@ -133,7 +133,7 @@ inline constexpr Integer kSourceStream{"source_stream", "stream that it is mixed
 inline constexpr Integer kSequence{"sequence", "index of the sequence"};
 inline constexpr Integer kPosition{"position", "position of the token in its sequence"};
 inline constexpr Integer kToken{"token", "token id"};
-inline constexpr Text kText{"text", "text of the token"};
+inline constexpr Text kText{"text", "text of the token; audit: why a measurement is undefined"};
 inline constexpr Number kNorm{"norm", "Euclidean norm of the token's row"};
 inline constexpr Number kRelativeNorm{"relative_norm",
                                       "norm / median norm of the sequence in the layer; far above "
@@ -305,7 +305,8 @@ inline constexpr Measured kLogitEffect{"logit_effect", "logit_effect_low", "logi
                                        "`logit_difference` minus that of the original model"};
 
 // Collapse.
-inline constexpr Text kVerdict{"verdict", "causes that are present, or `none`"};
+inline constexpr Text kVerdict{
+    "verdict", "causes that are present, or `none`; audit: what the changes say of the measure"};
 inline constexpr Text kSentence{"sentence", "kind `range`: what is in these layers"};
 inline constexpr Integer kLastLayer{"last_layer", "kind `range`: last layer; `layer` is the first"};
 inline constexpr Integer kSequences{"sequences", "number of sequences"};
@@ -383,6 +384,14 @@ inline constexpr Text kReference{"reference",
 inline constexpr Text kTurn{"turn", "`maximum`, `minimum` or `bend`"};
 inline constexpr Number kStepLow{"step_low", "last step before the turn that clearly differs"};
 inline constexpr Number kStepHigh{"step_high", "first step after the turn that clearly differs"};
+
+// Audit.
+inline constexpr Number kHalfWidths{"half_widths",
+                                    "largest change over layers and heads, divided by half of the "
+                                    "width of the interval"};
+inline constexpr Number kRelativeChange{
+    "relative_change", "largest change over layers and heads, relative to `baseline_mean`"};
+inline constexpr Text kProof{"proof", "why the measure cannot change; absent without a proof"};
 
 // Training log, as figures read it.
 inline constexpr Number kStep{"step", "optimiser step"};

@@ -139,6 +139,10 @@ std::string preset_of(const FigureRow& row, const Json& options) {
   if (skipped.is_number_integer() && skipped > 0) {
     preset += fmt::format(" without the first {}", skipped.get<std::int64_t>());
   }
+  const Json length = option("match_length");
+  if (length.is_number_integer()) {
+    preset += fmt::format(" of {} tokens", length.get<std::int64_t>());
+  }
   const std::string over = row.text(col::kOver);
   return over.empty() || over == "sequences" ? preset : preset + " of " + over;
 }

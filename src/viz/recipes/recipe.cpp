@@ -7,6 +7,7 @@
 #include "core/program/suggest.h"
 #include "viz/recipes/accuracy_figures.h"
 #include "viz/recipes/attention_figures.h"
+#include "viz/recipes/audit_figure.h"
 #include "viz/recipes/collapse_figure.h"
 #include "viz/recipes/cost_figure.h"
 #include "viz/recipes/counterfactual_figures.h"
@@ -374,6 +375,10 @@ const std::vector<Recipe>& all_recipes() {
       recipe("mass-effect", {"router", "experts", "streams"},
              "effect of removing each source, expert or stream over the mass that it receives",
              mass_effect_figure),
+      recipe("audit", {"audit"},
+             "measures that change with the coordinates of the weights, or with the text, as "
+             "heatmaps per site",
+             audit_figure),
       recipe("series", {"series"}, "measurements over training steps, a curve per layer",
              series_figure, {"layer", "measure"}),
       recipe("loss", {"training"}, "loss over steps, tokens or FLOPs", loss_figure, {"over"}),

@@ -12,7 +12,7 @@
 namespace lime {
 namespace {
 
-constexpr std::array kSkipping = {"skip_tokens", "skip_massive", "skip_dims"};
+constexpr std::array kSkipping = {"skip_tokens", "match_length", "skip_massive", "skip_dims"};
 
 Json option_of(const FigureSource& source, const char* name) {
   const auto found = source.results.options.find(name);
@@ -33,7 +33,11 @@ std::string omitted_by(const FigureSource& source) {
   if (option_of(source, "skip_massive").is_number()) add("massive tokens");
   const Json dims = option_of(source, "skip_dims");
   if (dims.is_string() && dims != "0" && dims != "") add("outlier dimensions");
-  return text;
+  const Json length = option_of(source, "match_length");
+  if (!length.is_number_integer() && !length.is_string()) return text;
+  if (!text.empty()) text += ", ";
+  if (length.is_string()) return text + "equal lengths";
+  return text + fmt::format("{} tokens each", length.get<std::int64_t>());
 }
 
 }  // namespace

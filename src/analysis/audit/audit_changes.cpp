@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/audit/audit_changes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "analysis/audit/audit_measurements.h"
+#include "analysis/audit/audit_proofs.h"
+
+namespace lime {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Values below it in magnitude, most of them fractions, are compared as if they were it.
+constexpr double kSmallest = 1e-3;
+
+using ValuesByPlace = std::unordered_map<ResultRow, const ResultRow*, ResultRowHash>;
+
+/// Returns what a value is of: its row without the variant and the numbers.
+ResultRow place_of(const ResultRow& value) {
+  ResultRow place = value;
+  for (const Column& column : {Column(col::kLabel), Column(col::kMean), Column(col::kCiLow),
+                               Column(col::kCiHigh), Column(col::kVerdict)}) {
+    place.erase(column);
+  }
+  return place;
+}
+
+/// Change of one measure of a site over all places.
+struct MeasureChange {
+  double relative = 0.0;
+  double half_widths = std::numeric_limits<double>::quiet_NaN();
+  const ResultRow* before = nullptr;  ///< where the change is largest
+  const ResultRow* after = nullptr;
+  double num_places = 0.0;
+  double num_texts = 0.0;  ///< places whose text differs
+};
+
+void add_number(const ResultRow& before, const ResultRow& after, double rounding,
+                MeasureChange& change) {
+  const double value = before.number(col::kMean);
+  const double difference = std::abs(after.number(col::kMean) - value);
+  const double relative = difference / std::max(std::abs(value), kSmallest);
+  double half_widths = std::numeric_limits<double>::quiet_NaN();
+  if (before.has(col::kCiLow)) {
+    const double half = (before.number(col::kCiHigh) - before.number(col::kCiLow)) / 2.0;
+    if (relative <= rounding) half_widths = 0.0;
+    if (relative > rounding && half > 0.0) half_widths = difference / half;
+  }
+  const bool is_larger = std::isnan(half_widths)
+                             ? std::isnan(change.half_widths) && relative > change.relative
+                             : !(half_widths <= change.half_widths);
+  if (is_larger || change.before == nullptr) {
+    change.before = &before;
+    change.after = &after;
+  }
+  change.relative = std::max(change.relative, relative);
+  if (!std::isnan(half_widths)) {
+    change.half_widths =
+        std::isnan(change.half_widths) ? half_widths : std::max(change.half_widths, half_widths);
+  }
+}
+
+void add_place(const ResultRow& before, const ResultRow* after, double rounding,
+               MeasureChange& change) {
+  ++change.num_places;
+  if (after == nullptr) {
+    change.relative = kInfinity;
+    change.half_widths = kInfinity;
+    change.before = &before;
+    change.after = nullptr;
+  } else if (before.has(col::kVerdict)) {
+    if (before.text(col::kVerdict) != after->text(col::kVerdict)) ++change.num_texts;
+    change.relative = std::max(change.relative, change.num_texts / change.num_places);
+  } else {
+    add_number(before, *after, rounding, change);
+  }
+}
+
+std::string_view verdict_of(const MeasureChange& change, double rounding, bool has_proof,
+                            AuditOver over) {
+  const bool is_equal = change.relative <= rounding;
+  if (over == AuditOver::kTexts) {
+    if (is_equal) return audit_verdict::kConstant;
+    return change.half_widths > 0.0 && change.half_widths <= 1.0 ? audit_verdict::kWithin
+                                                                 : audit_verdict::kText;
+  }
+  if (is_equal) return has_proof ? audit_verdict::kByProof : audit_verdict::kInFact;
+  return has_proof ? audit_verdict::kContradiction : audit_verdict::kCoordinates;
+}
+
+/// A measure of a site, and its values in the reference.
+struct MeasureOfSite {
+  std::string quantity;
+  std::string site;
+  std::string measure;
+  std::vector<const ResultRow*> values = {};
+};
+
+std::vector<MeasureOfSite> measures_of(std::span<const ResultRow* const> values,
+                                       const std::string& reference) {
+  std::vector<MeasureOfSite> measures;
+  std::unordered_map<std::string, std::size_t> places;
+  for (const ResultRow* const value : values) {
+    if (value->text(col::kLabel) != reference) continue;
+    MeasureOfSite measure{value->text(col::kQuantity), value->text(col::kSite),
+                          value->text(col::kMeasure)};
+    const std::string key = measure.quantity + '\n' + measure.site + '\n' + measure.measure;
+    const auto [found, is_new] = places.try_emplace(key, measures.size());
+    if (is_new) measures.push_back(std::move(measure));
+    measures[found->second].values.push_back(value);
+  }
+  return measures;
+}
+
+ResultRow change_row(const MeasureOfSite& measure, const std::string& variant,
+                     const ValuesByPlace& values, AuditOver over) {
+  const double rounding = rounding_of(measure.quantity);
+  MeasureChange change;
+  for (const ResultRow* const before : measure.values) {
+    const auto found = values.find(place_of(*before));
+    add_place(*before, found == values.end() ? nullptr : found->second, rounding, change);
+  }
+  const std::string proof =
+      over == AuditOver::kTexts
+          ? ""
+          : proof_of(variant, {measure.quantity, measure.site, measure.measure});
+  ResultRow row{{col::kLabel, variant},
+                {col::kQuantity, measure.quantity},
+                {col::kSite, measure.site},
+                {col::kMeasure, measure.measure}};
+  if (change.before != nullptr && !change.before->has(col::kVerdict)) {
+    if (change.before->has(col::kLayer)) {
+      row.set(col::kLayer, change.before->integer(col::kLayer));
+    }
+    row.set(col::kBaselineMean, change.before->number(col::kMean));
+    if (change.after != nullptr) row.set(col::kMean, change.after->number(col::kMean));
+  }
+  row.set(col::kRelativeChange, change.relative);
+  row.set(col::kVerdict, verdict_of(change, rounding, !proof.empty(), over));
+  // Where the interval of what moves is a point, the change is relative only.
+  const bool has_interval =
+      !std::isnan(change.half_widths) && (change.half_widths > 0.0 || is_still(row));
+  if (has_interval) row.set(col::kHalfWidths, change.half_widths);
+  if (!proof.empty()) row.set(col::kProof, proof);
+  return row;
+}
+
+std::string number_text(double value) {
+  if (!std::isfinite(value)) return "undefined";
+  return value >= 10.0 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
+}
+
+}  // namespace
+
+std::vector<ResultRow> change_rows(std::span<const ResultRow* const> values, AuditOver over) {
+  if (values.empty()) return {};
+  const std::string reference = values.front()->text(col::kLabel);
+  std::vector<std::string> variants;
+  std::unordered_map<std::string, ValuesByPlace> by_variant;
+  for (const ResultRow* const value : values) {
+    const std::string& variant = value->text(col::kLabel);
+    const auto [found, is_new] = by_variant.try_emplace(variant);
+    if (is_new && variant != reference) variants.push_back(variant);
+    found->second.emplace(place_of(*value), value);
+  }
+  std::vector<ResultRow> rows;
+  const std::vector<MeasureOfSite> measures = measures_of(values, reference);
+  for (const std::string& variant : variants) {
+    for (const MeasureOfSite& measure : measures) {
+      rows.push_back(change_row(measure, variant, by_variant.at(variant), over));
+    }
+  }
+  return rows;
+}
+
+std::string change_text(const ResultRow& row) {
+  const std::string& verdict = row.text(col::kVerdict);
+  if (verdict == audit_verdict::kByProof) return "=";
+  if (is_still(row)) return "~";
+  const std::string mark = verdict == audit_verdict::kContradiction ? "!" : "";
+  if (row.has(col::kHalfWidths)) return mark + number_text(row.number(col::kHalfWidths));
+  const std::string percent = number_text(100.0 * row.number(col::kRelativeChange));
+  return mark + (percent == "undefined" ? percent : percent + " %");
+}
+
+}  // namespace lime

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/audit/audit_measurements.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/attention/attention_analysis.h"
+#include "analysis/attention/attention_patterns.h"
+#include "analysis/collapse/collapse_analysis.h"
+#include "analysis/engine/stored_results.h"
+#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/experts/experts_analysis.h"
+#include "analysis/experts/routed_layer.h"
+#include "analysis/geometry/geometry_analysis.h"
+#include "analysis/lens/lens_analysis.h"
+#include "analysis/router/router_analysis.h"
+#include "analysis/separability/separability_analysis.h"
+#include "analysis/similarity/similarity_analysis.h"
+#include "analysis/streams/streams_analysis.h"
+#include "analysis/tsne/tsne_analysis.h"
+
+namespace lime {
+namespace {
+
+constexpr std::int64_t kResamples = 1000;
+constexpr std::int64_t kBlocks = 5;
+constexpr std::int64_t kTsnePoints = 300;
+constexpr double kTsnePerplexity = 20.0;
+
+CaptureSetOptions capture_options(const std::filesystem::path& capture, const AuditVariant& variant,
+                                  std::vector<std::string> site) {
+  CaptureSetOptions options;
+  options.captures = {capture};
+  options.label = {variant.name};
+  options.site = std::move(site);
+  return options;
+}
+
+std::vector<std::string> representations(const CaptureReader& capture) {
+  std::vector<std::string> sites = capture.sites();
+  std::erase_if(sites, [](const std::string& site) { return !is_representation(site); });
+  return sites;
+}
+
+CaptureSetOptions captures_of(const AuditVariant& variant) {
+  return capture_options(variant.capture, variant, representations(CaptureReader(variant.capture)));
+}
+
+template <EntropyPreset kPreset>
+Analysis entropy_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  EntropyAnalysisOptions options;
+  options.captures = captures_of(variant);
+  options.entropy.preset = kPreset;
+  options.summary.resamples = kResamples;
+  return prepare_entropy(options, run);
+}
+
+Analysis geometry_with(const CaptureSetOptions& captures, std::vector<GeometryGroup> groups,
+                       const RunOptions& run) {
+  GeometryAnalysisOptions options;
+  options.captures = captures;
+  options.measure = std::move(groups);
+  options.ranks = RankScope::kSequences;
+  options.dimension.num_neighbors = 10;
+  options.summary.resamples = kResamples;
+  options.jackknife = kBlocks;
+  return prepare_geometry(options, run);
+}
+
+Analysis geometry_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  return geometry_with(captures_of(variant),
+                       {GeometryGroup::kRank, GeometryGroup::kSimilarity, GeometryGroup::kCurvature,
+                        GeometryGroup::kMassive, GeometryGroup::kFirstToken},
+                       run);
+}
+
+Analysis dimension_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  return geometry_with(captures_of(variant), {GeometryGroup::kDimension}, run);
+}
+
+Analysis power_law_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  return geometry_with(captures_of(variant), {GeometryGroup::kPowerLaw}, run);
+}
+
+Analysis views_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  const CaptureReader capture(variant.views);
+  return geometry_with(capture_options(variant.views, variant, representations(capture)),
+                       {GeometryGroup::kViews}, run);
+}
+
+Analysis similarity_with(const AuditVariant& variant, std::vector<SimilarityGroup> groups,
+                         const RunOptions& run) {
+  SimilarityAnalysisOptions options;
+  options.captures = captures_of(variant);
+  options.maps = SimilarityMaps::kWithin;
+  options.measure = std::move(groups);
+  options.jackknife = kBlocks;
+  return prepare_similarity(options, run);
+}
+
+Analysis similarity_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  return similarity_with(
+      variant, {SimilarityGroup::kCka, SimilarityGroup::kProcrustes, SimilarityGroup::kChange},
+      run);
+}
+
+Analysis neighbors_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  return similarity_with(variant, {SimilarityGroup::kNeighbors}, run);
+}
+
+Analysis collapse_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  CollapseAnalysisOptions options;
+  options.captures = captures_of(variant);
+  return prepare_collapse(options, run);
+}
+
+Analysis separability_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  SeparabilityOptions options;
+  options.captures =
+      capture_options(variant.words, variant, representations(CaptureReader(variant.words)));
+  return prepare_separability(options, run);
+}
+
+Analysis tsne_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  const CaptureReader capture(variant.capture);
+  TsneAnalysisOptions options;
+  options.captures = captures_of(variant);
+  options.max_points = std::min(kTsnePoints, capture.num_rows());
+  options.tsne.perplexity = kTsnePerplexity;
+  return prepare_tsne(options, run);
+}
+
+Analysis attention_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  AttentionOptions options;
+  options.captures = capture_options(variant.capture, variant, {});
+  options.summary.resamples = kResamples;
+  return prepare_attention(options, run);
+}
+
+Analysis lens_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  LensOptions options;
+  options.captures = capture_options(variant.capture, variant, {});
+  options.summary.resamples = kResamples;
+  return prepare_lens(options, run);
+}
+
+Analysis router_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  RouterAnalysisOptions options;
+  options.checkpoint = variant.checkpoint;
+  options.capture = variant.capture;
+  options.label = variant.name;
+  return prepare_router(options, run);
+}
+
+Analysis experts_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  ExpertsOptions options;
+  options.captures = capture_options(variant.capture, variant, {});
+  options.summary.resamples = kResamples;
+  options.jackknife = kBlocks;
+  return prepare_experts(options, run);
+}
+
+Analysis streams_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
+  StreamsOptions options;
+  options.captures = capture_options(variant.capture, variant, {});
+  options.summary.resamples = kResamples;
+  return prepare_streams(options, run);
+}
+
+bool has_site(const AuditVariant& variant, const std::string& site) {
+  const CaptureReader capture(variant.capture);
+  return std::ranges::find(capture.sites(), site) != capture.sites().end();
+}
+
+bool has_attention(const AuditVariant& variant) { return has_site(variant, kProfileSite); }
+bool has_lens(const AuditVariant& variant) { return has_site(variant, kLensSite); }
+bool has_experts(const AuditVariant& variant) { return has_site(variant, kRouterLogitsSite); }
+bool has_streams(const AuditVariant& variant) { return has_site(variant, kStreamsSite); }
+bool has_router(const AuditVariant& variant) {
+  return !CaptureReader(variant.capture).router_layers().empty();
+}
+bool has_words(const AuditVariant& variant) { return !variant.words.empty(); }
+bool has_views(const AuditVariant& variant) { return !variant.views.empty(); }
+
+/// Columns that say what of a model a value is of.
+const std::vector<Column>& place_columns() {
+  static const std::vector<Column> kColumns = {
+      col::kSite,   col::kLayer,        col::kOtherLayer,  col::kScale,
+      col::kHead,   col::kSource,       col::kSourceLayer, col::kSourceHead,
+      col::kStream, col::kSourceStream, col::kExpert,      col::kOtherExpert};
+  return kColumns;
+}
+
+/// Returns the name of what is measured if it is no site; null if it is.
+const char* site_of(AuditMetric metric) {
+  if (metric == AuditMetric::kRouter) return "weights";
+  if (metric == AuditMetric::kExperts) return "experts";
+  if (metric == AuditMetric::kStreams) return "streams";
+  return nullptr;
+}
+
+/// Erases columns that rows of every weighting of a router repeat, except for one of them.
+void keep_once(ResultRow& row) {
+  if (!row.has(col::kWeighting)) return;
+  if (row.text(col::kWeighting) != "none") {
+    for (const Column& column : {col::kDistanceOwn, col::kOthersRatio, col::kDistanceInitial}) {
+      row.erase(column);
+    }
+  }
+  if (row.text(col::kWeighting) != "values") row.erase(col::kCancellation);
+}
+
+}  // namespace
+
+const std::vector<AuditMeasurement>& audit_measurements() {
+  // An accuracy changes by whole rows, one of which may be on the boundary between two classes, and
+  // a set of neighbours by whole neighbours, two of which may be equally distant.
+  constexpr double kOfAccuracies = 2e-2;
+  constexpr double kOfNeighbors = 1e-2;
+  // Gradient descent amplifies rounding, and ends at another embedding of much the same quality.
+  constexpr double kOfTsne = 0.1;
+  static const std::vector<AuditMeasurement> kAll = {
+      {AuditMetric::kEntropyLimeCode, 1e-3, entropy_of<EntropyPreset::kLimeCode>},
+      {AuditMetric::kEntropyRaw, 1e-3, entropy_of<EntropyPreset::kRaw>},
+      {AuditMetric::kEntropySeqVcr, 1e-3, entropy_of<EntropyPreset::kSeqVcr>},
+      {AuditMetric::kEntropyLayerByLayer, 1e-3, entropy_of<EntropyPreset::kLayerByLayer>},
+      {AuditMetric::kEntropyMatrixEntropy, 1e-3, entropy_of<EntropyPreset::kMatrixEntropy>},
+      {AuditMetric::kGeometry, 1e-3, geometry_of},
+      {AuditMetric::kDimension, 1e-3, dimension_of},
+      {AuditMetric::kPowerLaw, 1e-3, power_law_of},
+      {AuditMetric::kViews, 1e-3, views_of, has_views},
+      {AuditMetric::kSimilarity, 1e-3, similarity_of},
+      {AuditMetric::kNeighbors, kOfNeighbors, neighbors_of},
+      {AuditMetric::kCollapse, 1e-3, collapse_of},
+      {AuditMetric::kSeparability, kOfAccuracies, separability_of, has_words, {"separability"}},
+      {AuditMetric::kTsne, kOfTsne, tsne_of, nullptr, {"kl_divergence", "trustworthiness"}},
+      {AuditMetric::kAttention, 1e-3, attention_of, has_attention},
+      {AuditMetric::kLens, 1e-3, lens_of, has_lens},
+      {AuditMetric::kRouter, 1e-3, router_of, has_router},
+      {AuditMetric::kExperts, 1e-3, experts_of, has_experts},
+      {AuditMetric::kStreams, 1e-3, streams_of, has_streams},
+  };
+  return kAll;
+}
+
+double rounding_of(std::string_view name) {
+  for (const AuditMeasurement& measurement : audit_measurements()) {
+    if (enum_name(measurement.metric) == name) return measurement.rounding;
+  }
+  throw FormatError("audit: unknown measurement '{}'", name);
+}
+
+std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row) {
+  ResultRow place{{col::kKind, kAuditedValue}};
+  ResultRow plain = row;
+  for (const Column& column : place_columns()) {
+    if (row.has(column)) place.set_cell(column.name, row.cell(column));
+    plain.erase(column);
+  }
+  const std::string kind = row.text(col::kKind);
+  constexpr std::array<std::string_view, 6> kKinds = {"",       "layer", "head",
+                                                      "stream", "load",  "group"};
+  if (std::ranges::find(kKinds, kind) == kKinds.end()) return {};
+  if (const char* const site = site_of(measurement.metric)) place.set(col::kSite, site);
+  keep_once(plain);
+  // The name of the measurement has them.
+  for (const Column& column :
+       {Column(col::kKind), Column(col::kAlpha), Column(col::kPreset), Column(col::kOtherLabel),
+        Column(col::kMethod), Column(col::kLabels)}) {
+    plain.erase(column);
+  }
+  const std::string of = kind.empty() || kind == "layer" ? "" : " per " + kind;
+  std::vector<ResultRow> rows;
+  std::string metric(enum_name(measurement.metric));
+  if (metric.starts_with("entropy-")) metric = "entropy";
+  for (const Measurement& found : measurements_of(plain, metric)) {
+    const std::string base = found.name.substr(0, found.name.find(','));
+    const bool is_wanted =
+        measurement.quantities.empty() ||
+        std::ranges::find(measurement.quantities, base) != measurement.quantities.end();
+    if (!is_wanted) continue;
+    ResultRow& value = rows.emplace_back(place);
+    value.set(col::kMeasure, base + of + found.name.substr(base.size()));
+    value.set(col::kMean, found.value);
+    if (std::isfinite(found.low) && std::isfinite(found.high)) {
+      value.set(col::kCiLow, found.low).set(col::kCiHigh, found.high);
+    }
+  }
+  if (row.has(col::kVerdict) && kind.empty()) {
+    rows.emplace_back(place)
+        .set(col::kMeasure, kVerdictMeasure)
+        .set(col::kVerdict, row.text(col::kVerdict));
+  }
+  return rows;
+}
+
+}  // namespace lime

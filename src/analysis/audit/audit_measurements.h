@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/audit/audit_variants.h"
+
+namespace lime {
+
+/// Kinds of the rows of an audit: values of each variant, and (without a kind) their changes.
+inline constexpr const char* kAuditedValue = "value";
+
+/// Measure of rows whose value is a text, the verdict of a collapse analysis.
+inline constexpr const char* kVerdictMeasure = "verdict";
+
+/// One of the measurements of an audit.
+struct AuditMeasurement {
+  AuditMetric metric;
+  /// Relative change that rounding may cause.
+  double rounding = 1e-3;
+  /// Prepares it for a variant.
+  Analysis (*prepare)(const AuditVariant& variant, const AuditOptions& options,
+                      const RunOptions& run);
+  /// Returns whether the variant has what it measures. Empty: always.
+  bool (*applies)(const AuditVariant& variant) = nullptr;
+  /// Quantities to report; empty: all.
+  std::vector<std::string_view> quantities = {};
+};
+
+const std::vector<AuditMeasurement>& audit_measurements();
+
+/// Returns the rounding of the measurement called `name`.
+double rounding_of(std::string_view name);
+
+/// Returns a row of kind kAuditedValue per measured number in a row of results: its place (site,
+/// layer, head, ...), `measure`, `mean` and the ends of its interval. Measures of single heads,
+/// streams and experts are called "... per head".
+std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row);
+
+}  // namespace lime
