@@ -56,7 +56,7 @@ ModelConfig config_called(const std::string& name) {
 
 TEST(RoutingSweepGoldenTest, EffectsEqualPyTorchWithHooks) {
   const Json golden = read_json_file(golden_file("effects.json"));
-  EXPECT_GT(golden["entries"].size(), 20U);
+  int changed = 0;
   for (const Json& entry : golden["entries"]) {
     const auto model = golden_file("model/" + entry["model"].get<std::string>());
     const Decoder decoder = load_decoder(Checkpoint::open(model), in_double());
@@ -71,8 +71,10 @@ TEST(RoutingSweepGoldenTest, EffectsEqualPyTorchWithHooks) {
       if (entry["attribution"].is_null()) continue;
       EXPECT_NEAR(result.attribution(1, s), entry["attribution"][i].get<double>(), 1e-9);
     }
-    EXPECT_GT((result.loss.row(1) - result.loss.row(0)).norm(), 1e-6);
+    // No token selects one of the experts.
+    changed += (result.loss.row(1) - result.loss.row(0)).norm() > 1e-6 ? 1 : 0;
   }
+  EXPECT_GT(changed, 20);
 }
 
 /// Where the weights over depth do not depend on the streams, an output that no later part reads is
