@@ -155,6 +155,43 @@ bool has_tokenizer(const fs::path& folder) {
          (has("vocab.json") && has("merges.txt"));
 }
 
+/// Names of folders that say nothing of the model in them.
+constexpr std::array<std::string_view, 6> kPlainNames = {"hf",   "huggingface", "final",
+                                                         "best", "last",        "latest"};
+/// Names of folders that contain those of many models.
+constexpr std::array<std::string_view, 8> kContainers = {"models", "checkpoints", "runs", "out",
+                                                         "output", "outputs",     "tmp",  "home"};
+
+/// Returns the name of the model in its config.json, without the organisation; empty if there is
+/// none that says more than the folder.
+std::string name_in_config(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder / kConfigFile, ignored)) return "";
+  try {
+    const Json config = read_json_file(folder / kConfigFile);
+    const auto found = config.find("_name_or_path");
+    if (found == config.end() || !found->is_string()) return "";
+    const std::string name = fs::path(found->get<std::string>()).filename().string();
+    return std::ranges::count(kPlainNames, name) == 0 ? name : "";
+  } catch (const std::exception&) {  // a name is no reason to refuse what is unreadable
+    return "";
+  }
+}
+
+/// Returns the name of the folder of a model: where it says nothing, that of its parent or config.
+std::string folder_label(const fs::path& folder) {
+  const std::string own = folder.filename().string();
+  if (std::ranges::count(kPlainNames, own) == 0) return own;
+  fs::path parent = folder.parent_path();
+  while (std::ranges::count(kPlainNames, parent.filename().string()) > 0) {
+    parent = parent.parent_path();
+  }
+  const std::string above = parent.filename().string();
+  if (!above.empty() && std::ranges::count(kContainers, above) == 0) return above;
+  const std::string configured = name_in_config(folder);
+  return configured.empty() ? own : configured;
+}
+
 }  // namespace
 
 CheckpointFiles find_checkpoint(const fs::path& folder) {
@@ -188,7 +225,7 @@ std::string checkpoint_label(const fs::path& folder, bool with_revision) {
   if (is_gguf_file(whole)) return whole.stem().string();
   const bool is_snapshot = whole.parent_path().filename() == "snapshots";
   std::string name = (is_snapshot ? whole.parent_path().parent_path() : whole).filename().string();
-  if (!name.starts_with(kCachedModel)) return whole.filename().string();
+  if (!name.starts_with(kCachedModel)) return folder_label(whole);
   name.erase(0, kCachedModel.size());
   if (const std::size_t dashes = name.find("--"); dashes != name.npos) name.replace(dashes, 2, "/");
   if (!is_snapshot || !with_revision) return name;

@@ -39,7 +39,8 @@ CheckpointFiles find_checkpoint(const std::filesystem::path& folder);
 bool seems_checkpoint(const std::filesystem::path& folder);
 
 /// Returns the name of a checkpoint: the last component of `folder`, or ORG/NAME in a Hub cache.
-/// That of a GGUF file has no extension.
+/// A folder whose name says nothing, as "hf" or "final", has the name of the folder above it, or
+/// that in its config.json. That of a GGUF file has no extension.
 /// @param with_revision  append `@COMMIT`, seven digits, to the name of a snapshot.
 std::string checkpoint_label(const std::filesystem::path& folder, bool with_revision = false);
 

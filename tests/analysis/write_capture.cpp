@@ -42,6 +42,7 @@ void write_capture(const std::filesystem::path& path, const SmallCapture& captur
   plan.info.class_names = capture.class_names;
   plan.info.config = capture.config;
   plan.info.extra = capture.extra;
+  plan.info.command = capture.command;
   plan.router = capture.router;
   for (const auto& [site, layer, rows] : capture.activations) {
     plan.activations.push_back(

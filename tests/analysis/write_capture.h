@@ -34,6 +34,7 @@ struct SmallCapture {
   std::int32_t first_token = 0;           ///< rows have the ids first_token, first_token + 1, ...
   std::vector<std::int32_t> tokens = {};  ///< ids per row, if not these
   Json extra = Json::object();            ///< see CaptureInfo
+  std::string command = {};               ///< that made it
 };
 
 /// Writes `capture` to `path` in the format of lime-capture, statistics included.

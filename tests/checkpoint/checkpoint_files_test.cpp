@@ -76,6 +76,18 @@ TEST_F(CheckpointFilesTest, FindsTheTokenizerOfTheReleasedTraining) {
               HasSubstr("/final' must contain tokenizer.json, tokenizer.model, or vocab.json"));
 }
 
+TEST_F(CheckpointFilesTest, NamesAModelAfterTheFolderAboveOneThatSaysNothing) {
+  for (const char* const folder : {"lime-300m/hf", "lime-300m/final/hf", "out/hf", "runs/final"}) {
+    fs::create_directories(file(folder));
+  }
+  EXPECT_EQ(checkpoint_label(file("lime-300m/hf")), "lime-300m");
+  EXPECT_EQ(checkpoint_label(file("lime-300m/final/hf/")), "lime-300m");
+  EXPECT_EQ(checkpoint_label(file("lime-300m")), "lime-300m");
+  EXPECT_EQ(checkpoint_label(file("runs/final")), "final") << "nothing says more";
+  std::ofstream(file("out/hf") / "config.json") << R"({"_name_or_path": "org/SmolLM2-135M"})";
+  EXPECT_EQ(checkpoint_label(file("out/hf")), "SmolLM2-135M");
+}
+
 TEST_F(CheckpointFilesTest, ReadsTheSnapshotOfACache) {
   const fs::path root = file("models--org--name");
   fs::create_directories(root / "snapshots/abc");

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,6 +59,18 @@ FigureSource collapse_results(const std::vector<double>& ratios) {
 
 const Curve& first_curve(const Figure& figure, std::size_t panel) {
   return std::get<CurvePanel>(figure.panels.at(panel).content).curves.front();
+}
+
+TEST(CollapseFigureTest, DrawsEveryNameOfTheSharedLegendInItsOwnColour) {
+  const Figure figure =
+      make_figure(std::vector<FigureSource>{collapse_results({60, 65, 1, 1})}, {});
+  std::map<std::size_t, std::string> names;
+  for (const FigurePanel& panel : figure.panels) {
+    for (const Curve& curve : std::get<CurvePanel>(panel.content).curves) {
+      EXPECT_EQ(names.try_emplace(curve.style.colour, curve.label).first->second, curve.label);
+    }
+  }
+  EXPECT_EQ(names.size(), 8U);
 }
 
 TEST(CollapseFigureTest, MarksTheCliffAndNamesItsCause) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "viz/figure_refusal.h"
+#include "viz/recipes/model_colours.h"
 #include "viz/recipes/recipe.h"
 #include "viz/sample_results.h"
 
@@ -53,8 +54,36 @@ FigureOptions all_changed() {
           .y_limits = {-1.0, 1e-9},
           .log_x = true,
           .log_y = true,
+          .colors = {2, 1},
           .columns = 3,
           .mixed_texts = true};
+}
+
+TEST(FigureOptionsTest, ColoursModelsInTheOrderOfTheLegend) {
+  FigureOptions options;
+  const Figure usual = make_figure(std::vector{sample_entropy()}, options);
+  const auto styles = [](const Figure& figure) {
+    std::vector<SeriesStyle> found;
+    for (const Curve& curve : std::get<CurvePanel>(figure.panels.front().content).curves) {
+      found.push_back(curve.style);
+    }
+    return found;
+  };
+  const std::size_t num_models = colours_in_order(usual.panels).size();
+  ASSERT_GE(num_models, 2U);
+  options.colors.assign(num_models, 5);
+  options.colors.front() = 3;
+  options.colors.back() = 3;
+  const std::vector<SeriesStyle> given =
+      styles(make_figure(std::vector{sample_entropy()}, options));
+  EXPECT_EQ(given.front().colour, 2U);
+  EXPECT_EQ(given.back().colour, 2U);
+  EXPECT_EQ(given.front().pattern, LinePattern::kSolid);
+  EXPECT_NE(given.back().pattern, LinePattern::kSolid) << "models of one colour differ in dashes";
+  EXPECT_THAT(figure_refusal({sample_entropy()}, {.colors = {8}}),
+              HasSubstr("colors: must be from 1 to 7, got 8"));
+  EXPECT_THAT(figure_refusal({sample_entropy()}, {.colors = {1}}),
+              HasSubstr("expected a colour for each of "));
 }
 
 TEST(FigureOptionsTest, EveryOptionIsReadBySomeFigure) {

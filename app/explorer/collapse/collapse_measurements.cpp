@@ -288,7 +288,9 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
   options.mixed_texts = true;
   if (kind == CollapseMeasurements::Kind::kGeometry) options.measure = {measure};
   FigureOrMessage figure_or_message = figureOrMessage(sources, options);
-  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace);
+  if (figure_or_message.figure) {
+    figure_or_message.colours = colourModels(figure_or_message.figure->panels, workspace);
+  }
   return figure_or_message;
 }
 

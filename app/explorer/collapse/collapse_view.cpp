@@ -287,6 +287,7 @@ void CollapseView::drawCurves() {
                                 : figure_or_message.nothing.isEmpty() ? problems.join(u'\n')
                                                                       : figure_or_message.nothing;
   }
+  colours_ = figure_or_message.colours;
   const std::vector<std::int64_t> steps = this->steps();
   animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
   const int frame = animation_->frame();
@@ -429,7 +430,7 @@ QStringList CollapseView::commandLines() const {
   QStringList draw{"lime-figure", results, "--mixed-texts"};
   if (compares()) draw += {"--kind", "comparison"};
   if (!is_entropy) draw << "--measure" << toQString(measureName());
-  lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
+  lines << shellLine(draw << colours_ << layerBaseOption() << "-o" << metric + u".pdf"_s);
   return compares() ? lines : verdictCommand() + lines;
 }
 

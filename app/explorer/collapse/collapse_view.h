@@ -108,6 +108,7 @@ class CollapseView : public View {
   FigurePane* curves_;
   LayerDetail* detail_;
   std::optional<Extreme> extreme_;  ///< the sequence whose spectrum is drawn
+  QStringList colours_;             ///< options of lime-figure
   int marked_ = 0;                  ///< document of markedCapture(); others: the first one
 };
 

@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "core/files/input_file.h"
 #include "core/json.h"
+#include "explorer/models/sentence_reader.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
@@ -81,11 +82,22 @@ Document openCheckpoint(const fs::path& folder) {
   return document;
 }
 
+/// Returns the name of a capture: that of its file, or where that says nothing of its checkpoint or
+/// else its folder.
+QString captureLabel(const fs::path& path, const CaptureInfo& info) {
+  const std::string stem = capture_stem(path);
+  if (stem != "capture") return shownText(stem);
+  const fs::path checkpoint = checkpointOf(info.command);
+  if (!checkpoint.empty()) return shownText(checkpoint_label(checkpoint));
+  const std::string folder = path.parent_path().filename().string();
+  return shownText(folder.empty() ? stem : folder);
+}
+
 Document openCapture(const fs::path& path) {
   auto capture = std::make_shared<const CaptureReader>(path);
   const CaptureInfo& info = capture->info();
   Document document{
-      .kind = DocumentKind::kCapture, .path = path, .label = shownText(capture_stem(path))};
+      .kind = DocumentKind::kCapture, .path = path, .label = captureLabel(path, info)};
   document.outline = {
       {u"rows"_s,
        u"%1 (%2)"_s.arg(count(capture->num_rows())).arg(toQString(enum_name(info.rows)))},

@@ -6,6 +6,7 @@
 #include "explorer/models/workspace.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"
+#include "viz/recipes/model_colours.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer {
@@ -13,8 +14,9 @@ namespace lime::explorer {
 /// A figure, or the message in its place.
 struct FigureOrMessage {
   std::optional<Figure> figure = {};
-  QString message = {};  ///< why it cannot be drawn; empty with a figure or nothing to show
-  QString nothing = {};  ///< why there is nothing to show; empty if there are no results
+  QString message = {};      ///< why it cannot be drawn; empty with a figure or nothing to show
+  QString nothing = {};      ///< why there is nothing to show; empty if there are no results
+  QStringList colours = {};  ///< options of lime-figure for the same colours
 };
 
 /// Draws `sources` with make_figure(), and returns every Error that it throws as the message. No
@@ -34,39 +36,49 @@ inline FigureOrMessage figureOrMessage(std::span<const FigureSource> sources,
 
 /// Models have colours that lines on white and on black can have: not the last, yellow.
 inline constexpr int kModelColours = 6;
-inline constexpr std::array kModelPatterns = {LinePattern::kSolid, LinePattern::kDashed,
-                                              LinePattern::kDashDotted};
-
 /// Returns the class number of the model with this number of Workspace::colourOf().
 inline std::size_t modelColour(int number) {
   return static_cast<std::size_t>(number % kModelColours);
 }
 
 /// Gives curves the colours of their models, if all of them are of models: they are named "MODEL",
-/// "MODEL (DOCUMENT)" or "MODEL, CONTROL". Curves of one colour differ in their dashes.
-inline void colourModels(std::span<FigurePanel> panels, const Workspace& workspace) {
-  std::vector<std::tuple<Curve*, int, LinePattern>> coloured;
+/// "MODEL (DOCUMENT)" or "MODEL, CONTROL". Models of one colour differ in their dashes.
+/// @return the options of lime-figure that do so; empty if the colours are the usual ones
+inline QStringList colourModels(std::span<FigurePanel> panels, const Workspace& workspace) {
+  std::vector<std::pair<Curve*, std::size_t>> coloured;
+  const std::vector<std::size_t> usual = colours_in_order(panels);
+  std::vector<std::size_t> ours(usual.size());
   for (FigurePanel& panel : panels) {
     auto* const curves = std::get_if<CurvePanel>(&panel.content);
-    std::array<std::size_t, kModelColours> counts = {};
     for (std::size_t i = 0; curves != nullptr && i < curves->curves.size(); ++i) {
       Curve& curve = curves->curves[i];
       if (curve.style.colour == kMutedColour) continue;
-      const QString label = toQString(curve.label).section(u", "_s, 0, 0);
-      int colour = workspace.colourOf(label);
-      if (colour < 0) colour = workspace.colourOf(label.section(u" ("_s, 0, 0));
-      if (colour < 0) return;
-      LinePattern pattern = curve.style.pattern;
-      if (pattern == LinePattern::kSolid) {
-        pattern = kModelPatterns[counts[modelColour(colour)]++ % kModelPatterns.size()];
-      }
-      coloured.emplace_back(&curve, colour, pattern);
+      const QString label = toQString(curve.label);
+      int number = workspace.colourOf(label);
+      if (number < 0) number = workspace.colourOf(label.section(u", "_s, 0, 0));
+      if (number < 0) number = workspace.colourOf(label.section(u" ("_s, 0, 0));
+      if (number < 0) return {};
+      coloured.emplace_back(&curve, modelColour(number));
+      const auto place = std::ranges::find(usual, curve.style.colour) - usual.begin();
+      ours[static_cast<std::size_t>(place)] = modelColour(number);
     }
   }
-  for (const auto& [curve, colour, pattern] : coloured) {
-    curve->style.colour = modelColour(colour);
-    curve->style.pattern = pattern;
+  for (FigurePanel& panel : panels) {
+    auto* const curves = std::get_if<CurvePanel>(&panel.content);
+    if (curves == nullptr) continue;
+    std::vector<std::size_t> models;
+    for (std::size_t i = 0; i < curves->curves.size(); ++i) models.push_back(i);
+    for (const auto& [curve, colour] : coloured) {
+      const bool is_here =
+          curve >= curves->curves.data() && curve < curves->curves.data() + curves->curves.size();
+      if (is_here) curve->style.colour = colour;
+    }
+    dash_equal_colours(panel, models);
   }
+  if (coloured.empty() || ours == usual) return {};
+  QStringList numbers;
+  for (const std::size_t colour : ours) numbers << QString::number(colour + 1);
+  return {u"--colors"_s, numbers.join(u',')};
 }
 
 /// Returns the curve under the pointer, nullptr where there is none. @param figure  may be null

@@ -37,17 +37,34 @@ std::filesystem::path watchedFile(const Document& document) {
   return document.path;
 }
 
-/// Returns the absolute paths that `path`, as the file `from` contains it, may mean.
+/// Returns the absolute path that `path`, as the file `from` contains it, means: the first that
+/// exists, or all possible ones. A capture may lie in a folder of the one it was made in.
 QStringList pathsOf(const std::filesystem::path& path, const std::filesystem::path& from) {
   if (path.empty()) return {};
-  const auto paths = possiblePaths(path, from);
-  return {toQString(paths[0]), toQString(paths[1])};
+  const auto near = possiblePaths(path, from);
+  std::vector<std::filesystem::path> paths(near.begin(), near.end());
+  if (path.is_relative()) {
+    for (std::filesystem::path folder = from.parent_path(); folder.has_relative_path();) {
+      folder = folder.parent_path();
+      paths.push_back((folder / path).lexically_normal());
+    }
+  }
+  QStringList all;
+  for (const std::filesystem::path& candidate : paths) {
+    const QString text = toQString(candidate);
+    if (QFileInfo::exists(text)) return {text};
+    all << text;
+  }
+  return all.mid(0, static_cast<qsizetype>(near.size()));
 }
 
 /// Returns what identifies the model of a checkpoint or capture besides its name.
 QStringList identityOf(const Document& document) {
   QStringList identity = {toQString(document.path), toQString(watchedFile(document))};
   if (document.capture) identity << toQString(document.capture->info().checkpoint_sha256);
+  if (document.capture) {
+    identity += pathsOf(checkpointOf(document.capture->info().command), document.path);
+  }
   identity.removeAll(QString());  // captures may lack it
   return identity;
 }
@@ -118,25 +135,9 @@ void Workspace::add(Document document, const QString& label) {
     setCurrent(known->id);
     return;
   }
-  const bool is_second = std::ranges::any_of(documents_, [&](const Document& item) {
-    return item.kind == DocumentKind::kCheckpoint && item.label == document.label;
-  });
-  if (document.kind == DocumentKind::kCheckpoint && is_second) {
-    document.label = shownText(checkpoint_label(document.path, true));
-  }
-  if (!label.isEmpty()) document.label = label;
+  document.label = label.isEmpty() ? distinctLabel(document) : label;
   document.id = next_id_++;
-  if (document.results) {
-    for (const ResultsInput& input : document.results->results.inputs) {
-      colourModel(QStringList(toQString(input.label)) + pathsOf(input.path, document.path));
-    }
-  } else {
-    QStringList names = QStringList(uniqueLabel(document)) + identityOf(document);
-    if (document.capture) {
-      names += pathsOf(checkpointOf(document.capture->info().command), document.path);
-    }
-    document.colour = colourModel(names);
-  }
+  colour(document);
   const int id = document.id;
   const QString path = toQString(document.path);
   watch(document);
@@ -146,14 +147,48 @@ void Workspace::add(Document document, const QString& label) {
   setCurrent(id);
 }
 
-int Workspace::colourModel(const QStringList& names) {
-  const auto known =
-      std::ranges::find_if(names, [&](const QString& name) { return colours_.contains(name); });
-  const int colour = known == names.end() ? num_models_++ : colours_.value(*known);
-  for (const QString& name : names) {
-    if (!colours_.contains(name)) colours_.insert(name, colour);
+QString Workspace::distinctLabel(const Document& document) const {
+  const auto isTaken = [&](const QString& label) {
+    return std::ranges::any_of(documents_, [&](const Document& other) {
+      return other.kind == document.kind && other.label == label;
+    });
+  };
+  if (!isTaken(document.label)) return document.label;
+  if (document.kind == DocumentKind::kCheckpoint) {
+    const QString revision = shownText(checkpoint_label(document.path, true));
+    if (!isTaken(revision)) return revision;
   }
-  return colour;
+  QString longer = document.label;
+  for (auto folder = document.path.parent_path(); folder.has_filename();
+       folder = folder.parent_path()) {
+    const QString name = shownText(folder.filename().string());
+    if (!longer.startsWith(name + u'/')) longer = name + u'/' + longer;
+    if (!isTaken(longer)) return longer;
+  }
+  return document.label;
+}
+
+void Workspace::joinNames(const QString& label, QStringList identity) {
+  const auto isKnown = [this](const QString& name) { return colours_.knows(name); };
+  if (!colours_.knows(label) || std::ranges::none_of(identity, isKnown)) identity << label;
+  colours_.join(identity);
+}
+
+void Workspace::colour(Document& document) {
+  if (document.results) {
+    for (const ResultsInput& input : document.results->results.inputs) {
+      joinNames(toQString(input.label), pathsOf(input.path, document.path));
+    }
+  } else {
+    joinNames(uniqueLabel(document), identityOf(document));
+    document.colour = colours_.of(toQString(document.path));
+  }
+  for (Document& other : documents_) {
+    const int known = other.results ? -1 : colours_.of(toQString(other.path));
+    if (known == other.colour) continue;
+    other.colour = known;
+    if (other.id != document.id) Q_EMIT documentChanged(other.id);
+  }
 }
 
 void Workspace::close(int id) {
@@ -219,10 +254,7 @@ void Workspace::rename(int id, const QString& label) {
   const auto renamed = std::ranges::find(documents_, id, &Document::id);
   if (renamed == documents_.end() || label.isEmpty() || renamed->label == label) return;
   renamed->label = label;
-  if (!renamed->results) {
-    // The model keeps its colour, unless another one has the name.
-    renamed->colour = colourModel(QStringList(uniqueLabel(*renamed)) + identityOf(*renamed));
-  }
+  if (!renamed->results) colour(*renamed);
   Q_EMIT documentChanged(id);
 }
 

@@ -5,6 +5,7 @@
 #include <QHash>
 
 #include "explorer/models/document.h"
+#include "explorer/models/model_colours.h"
 #include "explorer/models/selection.h"
 
 class QFileSystemWatcher;
@@ -59,8 +60,9 @@ class Workspace : public QObject {
   /// Lists the documents of a kind that are shown, as opened.
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
   /// Returns the number of the colour that a model has in every view; -1 if no document names it.
-  int colourOf(const QString& model) const { return colours_.value(model, -1); }
-  /// Returns the label, numbered where an earlier document of the kind has the same one: "a (2)".
+  int colourOf(const QString& model) const { return colours_.of(model); }
+  /// Returns the label, numbered where an earlier document of the kind has the same one, as after
+  /// renaming: "a (2)".
   QString uniqueLabel(const Document& document) const;
   bool isOpen(const std::shared_ptr<const CaptureReader>& capture) const;
   OpenInputs openInputs() const;
@@ -108,9 +110,14 @@ class Workspace : public QObject {
   void add(Document document, const QString& label);
   /// Watches the file of a document as it is now.
   void watch(const Document& document);
-  /// Returns the colour of the model that has these names, paths and checksums: that of the first
-  /// that is known, else the next one. All of them keep it, regardless of the order of opening.
-  int colourModel(const QStringList& names);
+  /// Tells the colours what a document names: its own model, or those that results were measured
+  /// on. Documents whose colour changes with it are notified.
+  void colour(Document& document);
+  /// Joins the names of a model. @param label  joined too, unless the others are known and it is
+  /// that of another model
+  void joinNames(const QString& label, QStringList identity);
+  /// Returns a label that no other document of this kind has, if folders of the path make one.
+  QString distinctLabel(const Document& document) const;
   void checkOnDisk();
   void remember(const QString& path);
 
@@ -124,8 +131,7 @@ class Workspace : public QObject {
   QTimer* check_;
   std::vector<Document> documents_;
   QHash<int, Stamp> stamps_;
-  QHash<QString, int> colours_;  ///< of models, by their names, paths and checksums
-  int num_models_ = 0;
+  ModelColours colours_;  ///< by labels, paths and checksums
   int next_id_ = 1;
   int current_ = 0;
   Selection selection_;

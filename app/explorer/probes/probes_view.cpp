@@ -280,7 +280,10 @@ void ProbesView::drawCurves() {
                                 : figure_or_message.nothing.isEmpty()   ? problems().join(u'\n')
                                                                         : figure_or_message.nothing;
   }
-  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace());
+  colours_.clear();
+  if (figure_or_message.figure) {
+    colours_ = colourModels(figure_or_message.figure->panels, workspace());
+  }
   curves_->show(std::move(figure_or_message.figure), figure_or_message.message,
                 of_pairs ? u"Accuracy on minimal pairs, by layer: %1"_s.arg(taskTitle(task_))
                          : u"Accuracy of word classification, by layer"_s);
@@ -434,7 +437,7 @@ QStringList ProbesView::commandLines() const {
   QStringList draw{"lime-figure"};
   draw << results << "--site" << toQString(site()) << "--mixed-texts";
   if (!task_.empty()) draw << QStringList{"--by", "task"};
-  return lines << shellLine(draw << layerBaseOption() << "-o" << metric + u".pdf"_s);
+  return lines << shellLine(draw << colours_ << layerBaseOption() << "-o" << metric + u".pdf"_s);
 }
 
 void ProbesView::restored() {

@@ -64,6 +64,7 @@ class ProbesView : public View {
   QComboBox* numbers_;
   QLabel* problems_;
   FigurePane* curves_;
+  QStringList colours_;  ///< options of lime-figure
   TaskTable* tasks_;
   ConfusionPane* confusion_;
   PredictionList* predictions_;

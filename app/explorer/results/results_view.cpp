@@ -217,7 +217,10 @@ void ResultsView::draw() {
     }
   }
   setNote(*problems_, left_out);
-  if (figure_or_message.figure) colourModels(figure_or_message.figure->panels, workspace());
+  colours_.clear();
+  if (figure_or_message.figure) {
+    colours_ = colourModels(figure_or_message.figure->panels, workspace());
+  }
   pane_->show(std::move(figure_or_message.figure), figure_or_message.message);
   Q_EMIT figureChanged();
 }
@@ -253,7 +256,8 @@ QStringList ResultsView::commandLines() const {
   for (const std::string& label : shown.label) draw << toQString(label);
   if (!shown.site.empty()) draw << "--site";
   for (const std::string& site : shown.site) draw << toQString(site);
-  return {shellLine(draw << layerBaseOption() << "-o" << kind_->currentText() + u".pdf"_s)};
+  return {
+      shellLine(draw << colours_ << layerBaseOption() << "-o" << kind_->currentText() + u".pdf"_s)};
 }
 
 }  // namespace lime::explorer

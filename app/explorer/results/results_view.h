@@ -70,6 +70,7 @@ class ResultsView : public View {
   QLabel* problems_;
   FigurePane* pane_;
   std::vector<int> drawn_;  ///< documents of the figure
+  QStringList colours_;     ///< options of lime-figure
 };
 
 }  // namespace lime::explorer

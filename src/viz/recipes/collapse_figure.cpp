@@ -21,8 +21,19 @@ struct CauseCurve {
   Column low;
   Column high;
   std::string name;
-  /// What is without a cause has the colour of that cause.
   SeriesStyle style;
+};
+
+/// Numbers of styles, which the legend of all panels shares: a cause, and what is without it,
+/// differ.
+enum CauseStyle : std::size_t {
+  kTokens,
+  kDimensions,
+  kCommon,
+  kEqual,
+  kWithoutTokens,
+  kWithoutDimensions,
+  kWithoutBoth
 };
 
 /// All rows: grey.
@@ -114,13 +125,13 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
       if (own.empty()) continue;
       const std::string title =
           joined_parts({labels.size() > 1 ? label : "", sites.size() > 1 ? site : ""});
-      figure.panels.push_back(
-          cause_panel(own,
-                      {measured_curve(col::kMassiveShare, "massive tokens", model_style(0)),
-                       measured_curve(col::kDimensionShare, "outlier dimensions", model_style(1)),
-                       measured_curve(col::kCommonShare, "common direction", model_style(2)),
-                       measured_curve(col::kIntraclass, "equal tokens", model_style(3))},
-                      "share", options.layer_base));
+      figure.panels.push_back(cause_panel(
+          own,
+          {measured_curve(col::kMassiveShare, "massive tokens", model_style(kTokens)),
+           measured_curve(col::kDimensionShare, "outlier dimensions", model_style(kDimensions)),
+           measured_curve(col::kCommonShare, "common direction", model_style(kCommon)),
+           measured_curve(col::kIntraclass, "equal tokens", model_style(kEqual))},
+          "share", options.layer_base));
       FigurePanel& shares = figure.panels.back();
       shares.y.min = 0.0;
       shares.y.max = 1.0;
@@ -128,13 +139,17 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
       figure.panels.push_back(cause_panel(
           own,
           {{col::kParticipation, {}, {}, "all", style_of_all()},
-           {col::kParticipationWithoutTokens, {}, {}, "without massive tokens", model_style(0)},
+           {col::kParticipationWithoutTokens,
+            {},
+            {},
+            "without massive tokens",
+            model_style(kWithoutTokens)},
            {col::kParticipationWithoutDimensions,
             {},
             {},
             "without outlier dimensions",
-            model_style(1)},
-           {col::kParticipationRest, {}, {}, "without both", model_style(4)}},
+            model_style(kWithoutDimensions)},
+           {col::kParticipationRest, {}, {}, "without both", model_style(kWithoutBoth)}},
           "participation ratio", options.layer_base));
       figure.panels.back().y.logarithmic = true;
       add_note(
@@ -143,11 +158,12 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
               {title,
                mark_cliff(own, options.layer_base,
                           std::get<CurvePanel>(figure.panels.back().content).curves.front())}));
-      figure.panels.push_back(cause_panel(
-          own,
-          {measured_curve(col::kSequenceEntropy, "all", style_of_all()),
-           measured_curve(col::kSequenceEntropyWithout, "without massive tokens", model_style(0))},
-          "entropy (nats)", options.layer_base));
+      figure.panels.push_back(
+          cause_panel(own,
+                      {measured_curve(col::kSequenceEntropy, "all", style_of_all()),
+                       measured_curve(col::kSequenceEntropyWithout, "without massive tokens",
+                                      model_style(kWithoutTokens))},
+                      "entropy (nats)", options.layer_base));
       for (std::size_t i = figure.panels.size() - 3; i < figure.panels.size(); ++i) {
         figure.panels[i].title = title;
       }

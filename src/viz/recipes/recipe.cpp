@@ -18,6 +18,7 @@
 #include "viz/recipes/heatmap_figures.h"
 #include "viz/recipes/influence_figure.h"
 #include "viz/recipes/layer_figures.h"
+#include "viz/recipes/model_colours.h"
 #include "viz/recipes/repeated_labels.h"
 #include "viz/recipes/router_figures.h"
 #include "viz/recipes/stream_figures.h"
@@ -118,8 +119,9 @@ void check_kind(const std::string& kind) {
                                       : fmt::format("did you mean '{}'?", close));
 }
 
-constexpr std::array kCommonOptions = {"kind",     "site",  "label", "layer_base", "x_limits",
-                                       "y_limits", "log_x", "log_y", "columns",    "mixed_texts"};
+constexpr std::array kCommonOptions = {"kind",     "site",        "label", "layer_base",
+                                       "x_limits", "y_limits",    "log_x", "log_y",
+                                       "columns",  "mixed_texts", "colors"};
 
 bool reads(const Recipe& recipe, const std::string& option) {
   return contains(kCommonOptions, option) || contains(recipe.options, option);
@@ -196,6 +198,10 @@ void FigureOptions::describe(OptionList& list) {
   list.add("y_limits", y_limits, "limits of the y axis");
   list.add("log_x", log_x, "logarithmic x axis");
   list.add("log_y", log_y, "logarithmic y axis");
+  list.add(
+      "colors", colors,
+      "colours of the models in the order of the legend, numbers from 1 to 7, e.g. 3,1; models "
+      "of one colour differ in their dashes");
   list.add("columns", columns, "number of panel columns, up to 100; 0: automatic");
   list.add("mixed_texts", mixed_texts, "allow results of different texts in one figure");
 }
@@ -206,6 +212,10 @@ void FigureOptions::validate() const {
   constexpr int kMaxColumns = 100;
   throw_if(columns < 0 || columns > kMaxColumns, OptionName("columns"),
            "must be from 0 to {}, got {}", kMaxColumns, columns);
+  for (const int colour : colors) {
+    throw_if(colour < 1 || colour > kMaxColours, OptionName("colors"),
+             "must be from 1 to {}, got {}", kMaxColours, colour);
+  }
   check_limits(x_limits, "x_limits");
   check_limits(y_limits, "y_limits");
 }
@@ -270,6 +280,7 @@ Figure make_figure(FigureSources sources, const FigureOptions& options) {
   sources = distinct_sources;
   Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   apply_axis_options(figure, options);
+  if (!options.colors.empty()) recolour(figure, options.colors);
   figure.keeps_columns = options.columns > 0;
   return figure;
 }

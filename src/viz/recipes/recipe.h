@@ -48,6 +48,8 @@ struct FigureOptions {
   std::vector<double> y_limits = {};
   bool log_x = false;
   bool log_y = false;
+  /// Colours of the models in the order of the legend, from 1; empty: 1, 2, 3, ...
+  std::vector<int> colors = {};
   int columns = 0;  ///< panels per row; 0: automatic
   bool mixed_texts = false;
 

@@ -3,6 +3,7 @@
 
 #include <QAbstractItemModelTester>
 #include <QSignalSpy>
+#include <algorithm>
 #include <filesystem>
 
 #include "explorer/explorer_fixture.h"
@@ -90,6 +91,64 @@ TEST_F(WorkspaceTest, ResultsOpenedBeforeTheirCaptureHaveItsColour) {
   open({toQString(folder_ / "lime.json"), captureFile("other.h5"), captureFile("run.h5")});
   EXPECT_EQ(workspace_.colourOf("run"), workspace_.colourOf("LIMe"));
   EXPECT_NE(workspace_.colourOf("other"), workspace_.colourOf("LIMe"));
+}
+
+TEST_F(WorkspaceTest, GivesAModelOneColourInWhateverOrderItsFilesAreOpened) {
+  const QString checkpoint = checkpointFolder("model-a");
+  const QString other = checkpointFolder("model-b");
+  std::filesystem::create_directories(folder_ / "out");
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.command = "lime-capture --checkpoint model-a --text t.txt";  // in a folder above
+  lime::testing::write_capture(folder_ / "out/words.h5", capture);
+  Results results;
+  results.metric = "entropy";
+  results.inputs = {{"words.h5", std::string(64, '0'), "LIMe"}};
+  write_results(folder_ / "out/entropy.json", results);
+  std::vector<QString> files = {checkpoint, toQString(folder_ / "out/words.h5"),
+                                toQString(folder_ / "out/entropy.json"), other};
+  std::ranges::sort(files);
+  do {
+    Workspace opened{jobs_};
+    opened.open({files.begin(), files.end()});
+    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+    const int colour = opened.documentAt(toPath(checkpoint))->colour;
+    EXPECT_EQ(opened.documentAt(folder_ / "out/words.h5")->colour, colour);
+    EXPECT_EQ(opened.colourOf("LIMe"), colour);
+    EXPECT_EQ(opened.colourOf("words"), colour);
+    EXPECT_NE(opened.documentAt(toPath(other))->colour, colour);
+  } while (std::ranges::next_permutation(files).found);
+}
+
+TEST_F(WorkspaceTest, AnnouncesAColourThatAnotherFileChanges) {
+  const QString checkpoint = checkpointFolder("model");
+  lime::testing::SmallCapture capture = lime::testing::example_capture();
+  capture.checkpoint_sha256 = std::string(64, 'a');
+  lime::testing::write_capture(folder_ / "x.h5", capture);
+  open({checkpoint, toQString(folder_ / "x.h5")});
+  ASSERT_NE(workspace_.colourOf("x"), workspace_.colourOf("model")) << "nothing connects them yet";
+  QSignalSpy changed(&workspace_, &Workspace::documentChanged);
+  capture.command = "lime-capture --checkpoint " + checkpoint.toStdString();
+  lime::testing::write_capture(folder_ / "y.h5", capture);
+  open({toQString(folder_ / "y.h5")});
+  EXPECT_EQ(workspace_.colourOf("x"), workspace_.colourOf("model"));
+  EXPECT_EQ(workspace_.documents()[1].colour, workspace_.documents()[0].colour);
+  EXPECT_EQ(changed.count(), 1);
+}
+
+TEST_F(WorkspaceTest, NeverGivesTwoCapturesOneName) {
+  for (const char* const folder : {"a/x", "b/x", "c"}) {
+    std::filesystem::create_directories(folder_ / folder);
+  }
+  open({captureFile("a/x/run.h5"), captureFile("b/x/run.h5"), captureFile("c/capture.h5"),
+        checkpointFolder("a/hf"), checkpointFolder("b/final")});
+  QStringList labels;
+  for (const Document& document : workspace_.documents()) labels << document.label;
+  EXPECT_EQ(labels, QStringList({"run", "x/run", "c", "a", "b"}));
+  open({captureFile("a/run.h5")});
+  EXPECT_EQ(workspace_.documents().back().label, "a/run");
+  std::filesystem::create_directories(folder_ / "d/x");
+  open({captureFile("d/x/run.h5")});
+  EXPECT_EQ(workspace_.documents().back().label, "d/x/run");
 }
 
 TEST_F(WorkspaceTest, ColoursCurvesOfModelsAndNoOthers) {
