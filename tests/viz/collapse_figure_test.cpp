@@ -114,7 +114,7 @@ TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
   EXPECT_EQ(marks[0].label, "massive tokens");
   EXPECT_EQ(marks[0].low, 2.5);
   EXPECT_EQ(marks[0].high, 5.5);
-  EXPECT_EQ(marks[1].label, "cliff");
+  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
   EXPECT_EQ(marks[1].low, 2.5);
   EXPECT_TRUE(marks[1].is_line());
   EXPECT_TRUE(collapse_marks(results, "model", "values", 1).empty());

@@ -192,7 +192,7 @@ std::vector<RangeMark> collapse_marks(const Results& results, const std::string&
   }
   if (const std::optional<Cliff> cliff = cliff_of(layers)) {
     const double at = layers[cliff->at].number(col::kLayer) + layer_base - 0.5;
-    marks.push_back({.low = at, .high = at, .label = kCliff});  // a range beside it names the cause
+    marks.push_back({.low = at, .high = at, .label = fmt::format("{}: {}", kCliff, cliff->cause)});
   }
   return marks;
 }

@@ -44,6 +44,19 @@ std::string bands_note(const Figure& figure, FigureSources sources) {
   return fmt::format("{} of {}", note, fmt::join(with, ", "));
 }
 
+/// Ends the bands of entropies at the ceiling: no entropy is above it, but an interval that
+/// resamples sequences of several lengths may be.
+void keep_below_ceiling(const FigureRows& rows, int layer_base, FigurePanel& panel) {
+  for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
+    const FigureRows own = rows_with(rows, {{col::kLabel, curve.label}});
+    const Curve ceiling = layer_curve(own, {.value = col::kCeiling, .low = {}}, layer_base);
+    if (ceiling.x != curve.x) continue;
+    for (std::size_t i = 0; i < curve.high.size(); ++i) {
+      if (curve.y[i] <= ceiling.y[i]) curve.high[i] = std::min(curve.high[i], ceiling.y[i]);
+    }
+  }
+}
+
 /// A layer is a lone peak of a curve that is this many times the largest of the others, and beyond
 /// all intervals.
 constexpr double kPeak = 3.0;
@@ -213,6 +226,7 @@ Figure entropy_figure(FigureSources sources, const FigureOptions& options) {
       const LayerCurves columns{
           .ceiling = col::kCeiling, .ceiling_label = "ceiling", .y_label = axis_label(kind.unit)};
       figure.panels.push_back(layer_panel(part, columns, labels, options));
+      keep_below_ceiling(part, options.layer_base, figure.panels.back());
       figure.panels.back().title =
           joined_parts({sites.size() > 1 ? site : "", distinction_of(kind, kinds)});
     }

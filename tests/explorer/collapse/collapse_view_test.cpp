@@ -432,7 +432,7 @@ TEST_F(CollapseViewTest, ListsTheVerdictsOfTheProgramAndMarksTheirRanges) {
   EXPECT_EQ(marks[0].label, "massive tokens");
   EXPECT_EQ(marks[0].low, 0.5);
   EXPECT_EQ(marks[0].high, 1.5);
-  EXPECT_EQ(marks[1].label, "cliff");
+  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
   EXPECT_TRUE(marks[1].is_line());
   EXPECT_EQ(marks[1].low, 0.5);
   EXPECT_TRUE(view_.commandLines().front().startsWith("lime-metrics collapse "));
