@@ -4,6 +4,7 @@
 #include "core/matrix.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/selection.h"
+#include "explorer/router/written_figure.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"
 
@@ -11,7 +12,8 @@ namespace lime::explorer {
 
 /// Shows how much each part of a decoder reads of earlier outputs, or each layer of the keys and
 /// values of earlier layers: the mean over a capture with the weights of each token, or the weights
-/// of the selected tokens. Uniform reading is the reference.
+/// of the selected tokens. Uniform reading is the reference. A plain transformer reads the sum of
+/// all outputs: for it, the pane shows how much attention and MLP write to it, and what they cause.
 class SourcePane : public FigurePane {
   Q_OBJECT
 
@@ -28,6 +30,11 @@ class SourcePane : public FigurePane {
   void computed();
 
  private:
+  void drawPlain(const Document& document);
+  /// Returns the capture of a plain model: the document, or a shown one of the checkpoint.
+  const Document* captureOf(const Document& document) const;
+  /// Returns the open sweeps over its layers, attention or MLPs.
+  std::vector<FigureSource> sweepsOf(const Document& document) const;
   QString describe(const FigureHit& hit) const;
   /// Returns "attention of layer 2" or, of keys and values, "layer 2".
   QString nameOf(int part, bool is_source) const;
@@ -36,6 +43,7 @@ class SourcePane : public FigurePane {
   Workspace& workspace_;
   CaptureRows rows_;
   JobCache<Key, MatrixD> cache_;
+  JobCache<std::shared_ptr<const CaptureReader>, std::shared_ptr<const WrittenNorms>> norms_;
   MatrixD shares_;
   bool is_depth_ = false;
   int layer_base_ = 0;

@@ -422,7 +422,7 @@ TEST_F(RouterViewTest, ShowsTheSourcesOfACaptureAndOfASelectedToken) {
   EXPECT_EQ(view_.figure()->name, "router-mean");
 }
 
-TEST_F(RouterViewTest, APlainCaptureShowsUniformShares) {
+TEST_F(RouterViewTest, APlainCaptureShowsWhatEachLayerWrites) {
   lime::testing::SmallCapture capture = lime::testing::example_capture();
   capture.config = model_config_to_json(lime::testing::tiny_config("llama", 2));
   lime::testing::write_capture(folder_ / "llama.h5", capture);
@@ -430,19 +430,28 @@ TEST_F(RouterViewTest, APlainCaptureShowsUniformShares) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   auto* const pane = view_.findChild<FigurePane*>("sources of each input");
   EXPECT_EQ(pane->caption(),
-            u"A plain transformer: each part reads the sum of all earlier outputs, 1/n each"_s);
-  const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
-  EXPECT_DOUBLE_EQ(map.values(0, 2), 0.2);
+            u"What attention and MLP write to the residual stream of a plain transformer"_s);
+  ASSERT_TRUE(view_.figure()) << pane->plot().message().toStdString();
+  const auto& norms = std::get<CurvePanel>(view_.figure()->panels.front().content).curves;
+  ASSERT_EQ(norms.size(), 2U);
+  EXPECT_EQ(norms[0].label, "both together");
+  EXPECT_EQ(norms[1].label, "residual stream");
+  const CaptureReader reader(folder_ / "llama.h5");
+  const MatrixF written = reader.read_all("hidden", 1) - reader.read_all("hidden", 0);
+  Eigen::VectorXf sorted = written.rowwise().norm();
+  std::ranges::sort(sorted);
+  EXPECT_DOUBLE_EQ(norms[0].y[1], sorted(sorted.size() / 2));
+  EXPECT_TRUE(std::isnan(norms[0].y[0]));
 }
 
-TEST_F(RouterViewTest, APlainCheckpointShowsUniformSharesWithoutControlsOfWeights) {
+TEST_F(RouterViewTest, APlainCheckpointSaysWhatItNeedsAndHasNoControlsOfWeights) {
   lime::testing::write_tiny_checkpoint(folder_ / "llama");
   open({checkpointFolder(), toQString(folder_ / "llama")});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   workspace_.setCurrent(workspace_.documents()[1].id);
-  EXPECT_EQ(view_.figure()->name, "router-sources");
-  const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
-  EXPECT_DOUBLE_EQ(map.values(0, 0), 1.0 / static_cast<double>(map.values.cols()));
+  EXPECT_FALSE(view_.figure());
+  auto* const pane = view_.findChild<FigurePane*>("sources of each input");
+  EXPECT_TRUE(pane->plot().message().contains("lime-capture sweep --over sublayers"));
   EXPECT_TRUE(view_.commandLines().isEmpty());
   auto* const threshold = view_.findChild<QSlider*>();
   EXPECT_FALSE(threshold->isEnabled());
