@@ -3,6 +3,7 @@
 
 #include "explorer/models/figures.h"
 #include "explorer/probes/prediction_list.h"
+#include "explorer/probes/probe_curves.h"
 #include "explorer/probes/task_table.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
@@ -26,31 +27,6 @@ constexpr double kBandFraction = 0.01;  // of the axis
 ProbeQuestion otherThan(ProbeQuestion question) {
   return question == ProbeQuestion::kSeparability ? ProbeQuestion::kBlimp
                                                   : ProbeQuestion::kSeparability;
-}
-
-/// Draws accuracies over layers, a curve per source: of separability with its controls, of minimal
-/// pairs the mean over tasks, or one task. Nothing where no source has the site and the task.
-/// @param task  of minimal pairs; empty: the mean
-FigureOrMessage probeCurves(std::span<const FigureSource> sources, const std::string& site,
-                            const std::string& task, int layer_base) {
-  FigureOptions options;
-  options.site = {site};
-  options.layer_base = layer_base;
-  options.mixed_texts = true;
-  std::vector<FigureSource> drawn;
-  for (const FigureSource& source : sources) {
-    FigureSource& part = drawn.emplace_back(source);
-    std::erase_if(part.results.rows, [&](const ResultRow& row) {
-      return row.text(col::kSite) != site || (!task.empty() && row.text(col::kTask) != task);
-    });
-    if (part.results.rows.empty()) drawn.pop_back();
-  }
-  if (!task.empty()) options.by = BlimpGroups::kTask;
-  FigureOrMessage figure_or_message = figureOrMessage(drawn, options);
-  if (figure_or_message.figure && !task.empty() && figure_or_message.figure->panels.size() == 1) {
-    figure_or_message.figure->panels.front().title = taskTitle(task).toStdString();
-  }
-  return figure_or_message;
 }
 
 }  // namespace
@@ -424,7 +400,10 @@ QStringList ProbesView::commandLines() const {
       results << path;
     }
   }
-  const bool is_drawn = panes().active() == curves_ && (task_.empty() || results.isEmpty());
+  const Figure* const curves = curves_->plot().figure();
+  const bool is_one_depth = curves != nullptr && curves->panels.size() == 1;
+  const bool is_drawn =
+      panes().active() == curves_ && is_one_depth && (task_.empty() || results.isEmpty());
   if (!captures.isEmpty()) {
     QStringList measure{"lime-metrics", metric};
     measure << captures << "--label" << labels << "--site" << toQString(site());

@@ -146,9 +146,15 @@ void ResultsView::listMetrics() {
   for (const Document* const document : workspace().documentsOf(DocumentKind::kResults)) {
     metrics << toQString(document->results->results.metric);
   }
+  // Embeddings have a view of their own.
+  std::ranges::stable_partition(metrics, [](const QString& metric) { return metric != u"tsne"_s; });
   setNames(*metric_, metrics);
   const Document* const current = workspace().find(workspace().current());
-  if (current != nullptr && current->results) {
+  // One that was made current here, or opened into the open view, is shown.
+  const bool is_new = workspace().current() != current_;
+  current_ = workspace().current();
+  if (is_new && current != nullptr && current->results &&
+      (isVisible() || current->results->results.metric != "tsne")) {
     selectData(*metric_, toQString(current->results->results.metric));
   }
   listFigures();

@@ -69,6 +69,7 @@ class ResultsView : public View {
   CheckMenu* sites_;
   QLabel* problems_;
   FigurePane* pane_;
+  int current_ = 0;         ///< document that was current when metrics were listed
   std::vector<int> drawn_;  ///< documents of the figure
   QStringList colours_;     ///< options of lime-figure
 };
