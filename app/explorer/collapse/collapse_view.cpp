@@ -58,10 +58,12 @@ QString LayerDetail::emptyMessage() const {
 void LayerDetail::draw(const std::optional<Extreme>& extreme, int layer_base) {
   const std::optional<int> layer = measurements_.layer();
   title_->clear();  // links get the colour of the palette with a new text
-  title_->setText(layer ? u"<b>Layer %1</b> (<a href=\"probes\">probes</a>)  spectrum of all rows, "
-                          u"and the sequences of lowest and "
-                          u"highest entropy"_s.arg(*layer + layer_base)
-                        : u"No layer is selected (<a href=\"probes\">probes</a>)"_s);
+  // The link comes first: it stays at its place whatever is selected.
+  title_->setText(u"<a href=\"probes\">probes</a> &nbsp; "_s +
+                  (layer
+                       ? u"<b>Layer %1</b>: spectrum of all rows, and the sequences of lowest and "
+                         u"highest entropy"_s.arg(*layer + layer_base)
+                       : u"No layer is selected"_s));
   std::optional<Figure> figure;
   if (const auto panel = spectrumPanel(measurements_, workspace_, extreme)) {
     figure.emplace();

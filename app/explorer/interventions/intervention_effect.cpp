@@ -2,6 +2,8 @@
 #include "explorer/interventions/intervention_effect.h"
 
 #include <QLocale>
+#include <QSignalBlocker>
+#include <cmath>
 
 #include "explorer/interventions/intervention_figures.h"
 #include "explorer/interventions/line_tokens.h"
@@ -108,6 +110,9 @@ InterventionEffect::InterventionEffect()
   fillWithColumn(*this)->addWidget(makeSplitter(Qt::Vertical, {upper, lower}, {190, 430}));
   entropies_->plot().setDescriber([this](const FigureHit& hit) {
     if (const ResultRow* const route = routeAt(hit)) return describeRoute(*route, layer_base_);
+    if (const ResultRow* const row = partAt(hit)) {
+      return describePart(*row, *partOf(*row), layer_base_);
+    }
     return describeCurvePoint(entropies_->plot().figure(), hit, u"entropy"_s);
   });
   connect(&entropies_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
@@ -115,11 +120,19 @@ InterventionEffect::InterventionEffect()
       Q_EMIT routeSelected(static_cast<int>(route->integer(col::kLayer)),
                            static_cast<int>(route->integer(col::kSource)));
     }
+    if (const ResultRow* const row = partAt(hit)) Q_EMIT partSelected(*partOf(*row));
   });
   connect(tokens_, &LineTokens::status, this, &InterventionEffect::status);
   connect(tokens_, &LineTokens::lineRequested, this, &InterventionEffect::lineRequested);
   connect(editor_, &TextEditor::lineSelected, this, &InterventionEffect::lineRequested);
   connect(site_, &QComboBox::activated, this, &InterventionEffect::siteChanged);
+}
+
+/// Returns the colour of changes of a score: that of tokens with a higher loss, or a lower one.
+QColor InterventionEffect::changeColour(const std::optional<TextScore>& score) const {
+  const bool is_known = score && score->tokens > 0 && score->before != score->after;
+  if (!is_known) return palette().color(QPalette::Text);
+  return lossColour(score->after < score->before, palette());
 }
 
 QLayout* InterventionEffect::makeScores() {
@@ -140,15 +153,13 @@ QLayout* InterventionEffect::makeScores() {
 }
 
 QWidget* InterventionEffect::makeFigures() {
-  site_->setAccessibleName(u"activations of the entropies, or the ablation of every route"_s);
-  site_->addItem(u"values"_s, u"values"_s);
-  site_->addItem(u"routed values"_s, u"routed_values"_s);
-  site_->addItem(u"hidden"_s, u"hidden"_s);
-  site_->addItem(u"loss without each route"_s, kSweepSite);
+  site_->setAccessibleName(u"activations of the entropies, or the ablation of every component"_s);
+  setHasRoutes(true);
   site_->setToolTip(
       u"Matrix-based Renyi entropy of order 1/2 of the text's tokens (Sanchez Giraldo et al. "
       u"2015): outputs of W_V, inputs of attention through the router, or the residual stream. "
-      u"Or the change in loss when each route of the original model is ablated in turn"_s);
+      u"Or the change in loss when each route, part or head of the original model is ablated in "
+      u"turn"_s);
   auto* const bar = new QHBoxLayout;
   bar->setContentsMargins(12, 0, 12, 0);
   bar->addStretch();
@@ -163,6 +174,24 @@ QWidget* InterventionEffect::makeFigures() {
 QStringList InterventionEffect::lines() const {
   const int most = run_bar_->maxLines();
   return most > 0 ? editor_->lines().mid(0, most) : editor_->lines();
+}
+
+void InterventionEffect::setHasRoutes(bool has_routes) {
+  if (has_routes_ == has_routes) return;
+  has_routes_ = has_routes;
+  const QString shown = site();
+  const QSignalBlocker quiet(site_);
+  site_->clear();
+  if (has_routes) {
+    site_->addItem(u"values"_s, u"values"_s);
+    site_->addItem(u"routed values"_s, u"routed_values"_s);
+    site_->addItem(u"hidden"_s, u"hidden"_s);
+    site_->addItem(u"loss without each route"_s, kSweepSite);
+  }
+  site_->addItem(u"loss without attention or MLP"_s, kPartSweepSite);
+  site_->addItem(u"loss without each head"_s, kHeadSweepSite);
+  if (!has_routes) site_->addItem(u"hidden"_s, u"hidden"_s);
+  selectData(*site_, shown);
 }
 
 QString InterventionEffect::site() const { return site_->currentData().toString(); }
@@ -196,15 +225,18 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   showNote(note);
   const std::array<Score, 3> scores = scoresOf(run.score());
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    scores_[i]->setText(u"<span style='color:%1'>%2</span><br><big>%3</big><br>%4"_s.arg(
-        mutedText(palette()).name(), QLatin1String(scores[i].title),
-        QString(scores[i].values).replace(u' ', QChar::Nbsp), scores[i].change));
+    scores_[i]->setText(
+        u"<span style='color:%1'>%2</span><br><big>%3</big><br><span style='color:%5'>%4</span>"_s
+            .arg(mutedText(palette()).name(), QLatin1String(scores[i].title),
+                 QString(scores[i].values).replace(u' ', QChar::Nbsp), scores[i].change,
+                 changeColour(run.score()).name()));
   }
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);
-  editor_->setGenerated(run.originalReading(), run.editedReading());
+  editor_->setGenerated(run.request() ? run.request()->lines.value(run.request()->line) : QString(),
+                        run.originalReading(), run.editedReading());
   tokens_->show(run);
-  sweep_ = run.sweep();
+  sweep_ = run.sweep(sweptOver(site()));
   layer_base_ = preferences.layer_base;
   drawEntropies(run);
 }
@@ -218,14 +250,31 @@ const ResultRow* InterventionEffect::routeAt(const FigureHit& hit) const {
   return site() == kSweepSite && sweep_ ? sweptRouteAt(*sweep_, hit) : nullptr;
 }
 
+const ResultRow* InterventionEffect::partAt(const FigureHit& hit) const {
+  if (!sweep_ || site() == kSweepSite) return nullptr;
+  if (hit.cell) {
+    return sweptPart(*sweep_,
+                     {.part = DecoderPart::kHead, .layer = hit.cell->row, .head = hit.cell->col});
+  }
+  const Curve* const curve = curveAt(entropies_->plot().figure(), hit);
+  const auto part = curve ? find_enum<DecoderPart>(curve->label) : std::nullopt;
+  if (!part) return nullptr;
+  const auto layer = static_cast<int>(std::lround(curve->x[hit.point->index])) - layer_base_;
+  return sweptPart(*sweep_, {.part = *part, .layer = layer});
+}
+
 void InterventionEffect::drawEntropies(const InterventionRun& run) {
-  const bool is_sweep = site() == kSweepSite;
+  const bool is_sweep = !sweptOver(site()).isEmpty();
+  const bool is_routes = site() == kSweepSite;
   std::optional<Figure> figure;
   QString message = run.isRunning() ? u"Measuring ..."_s : u"Entropies per layer of both models."_s;
-  if (is_sweep && (!run.isRunning() || !run.request()->sweeps)) {
+  const QString what = is_routes                  ? u"each route"_s
+                       : site() == kHeadSweepSite ? u"each head"_s
+                                                  : u"attention or MLP of each layer"_s;
+  if (is_sweep && (!run.isRunning() || run.request()->sweep != sweptOver(site()))) {
     message =
-        u"Change in loss when each route of the original model is ablated in turn. Press "
-        u"Run (Ctrl+Return) to compute it."_s;
+        u"Change in loss without %1 of the original model, one after another. Press Run "
+        u"(Ctrl+Return) to compute it."_s.arg(what);
   }
   try {
     if (is_sweep && sweep_) {
@@ -236,11 +285,11 @@ void InterventionEffect::drawEntropies(const InterventionRun& run) {
   } catch (const Error& error) {
     message = toQString(error);
   }
-  const QString caption = is_sweep ? u"Loss without each route"_s : u"Entropy over layers"_s;
+  const QString caption = is_sweep ? u"Loss without %1"_s.arg(what) : u"Entropy over layers"_s;
   entropies_->show(std::move(figure), message, caption,
-                   is_sweep ? u"Red: the loss rises without the route. Crossed out: the 95% "
+                   is_sweep ? u"Red, or above 0: the loss rises without it. Crossed out: the 95% "
                               u"interval contains 0; fewer than 10 lines have no intervals. "
-                              u"Click a cell to select the route"_s
+                              u"Click one to select it"_s
                             : QString());
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/json.h"
 #include "explorer/interventions/line_tokens.h"
+#include "explorer/interventions/part_edits.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
 #include "explorer/models/preferences.h"
@@ -37,6 +38,8 @@ class InterventionEffect : public QWidget {
   /// Returns the lines of the text that are run.
   QStringList lines() const;
   QString site() const;
+  /// Offers the sweep over routes and the entropies of values, or only what every decoder has.
+  void setHasRoutes(bool has_routes);
   /// Returns what the user entered and selected here.
   Json state() const;
   /// Restores what `state` has of it.
@@ -53,14 +56,18 @@ class InterventionEffect : public QWidget {
   void lineRequested(int line);
   void siteChanged();
   void routeSelected(int layer, int source_layer);
+  void partSelected(const lime::explorer::PartEdit& part);
   void status(const QString& text);
 
  private:
   QLayout* makeScores();
+  QColor changeColour(const std::optional<TextScore>& score) const;
   QWidget* makeFigures();
   void drawEntropies(const InterventionRun& run);
   /// Returns the route of a cell of the sweep; null elsewhere.
   const ResultRow* routeAt(const FigureHit& hit) const;
+  /// Returns the row of a part or head of the sweep; null elsewhere.
+  const ResultRow* partAt(const FigureHit& hit) const;
 
   FigurePane* next_;
   FigurePane* entropies_;
@@ -70,7 +77,8 @@ class InterventionEffect : public QWidget {
   std::vector<QLabel*> scores_;
   LineTokens* tokens_;
   QComboBox* site_;
-  std::optional<Results> sweep_;
+  std::shared_ptr<const Results> sweep_;
+  std::optional<bool> has_routes_;
   int layer_base_ = 0;
 };
 

@@ -17,8 +17,6 @@ constexpr int kChildStages = 2;          // the weights, then the text
 constexpr int kListedTokens = 40;        // that each model expects behind every token
 constexpr int kNewTokens = 40;           // of the generated text
 constexpr qsizetype kMaxReadings = 256;  // lines that are kept with what was read of them
-const QString kSites = u"values,routed_values,hidden"_s;
-const std::vector<RouterEdit> kNoEdits;
 
 /// @throws IoError
 std::shared_ptr<QTemporaryDir> newFolder() {
@@ -32,9 +30,9 @@ std::shared_ptr<QTemporaryDir> newFolder() {
 constexpr int kMaxTypedLines = 40;             // in a command line
 constexpr qsizetype kFewestForIntervals = 10;  // lines of a sweep
 
-/// Returns the first words of the command that ablates every route of the model.
-QStringList sweepCommand(qsizetype num_lines) {
-  QStringList words{"sweep", "--over", "routes"};
+/// Returns the first words of the command that ablates every component of the model.
+QStringList sweepCommand(const QString& over, qsizetype num_lines) {
+  QStringList words{"sweep", "--over", over};
   if (num_lines < kFewestForIntervals) words << u"--bootstrap"_s << u"0"_s;
   return words;
 }
@@ -57,6 +55,12 @@ std::vector<Prediction> predictionsOf(const Json& list) {
 }
 
 }  // namespace
+
+QString sweptOver(const QString& site) {
+  if (site == kSweepSite) return u"routes"_s;
+  if (site == kPartSweepSite) return u"sublayers"_s;
+  return site == kHeadSweepSite ? u"heads"_s : QString();
+}
 
 QString visibleToken(const QString& token) {
   QString shown = token;
@@ -128,7 +132,7 @@ void InterventionRun::clear() {
   readings_.clear();
   request_.reset();
   original_.reset();
-  sweep_.reset();
+  sweeps_.clear();
   dropEdited();
   Q_EMIT changed();
 }
@@ -144,13 +148,13 @@ void InterventionRun::start(const InterventionRequest& request) {
   cancel();
   if (!request_ || !request_->isSameText(request)) {
     original_.reset();
-    sweep_.reset();
+    sweeps_.clear();
   }
   dropEdited();
   request_ = request;
   waiting_ = {Step::kReadOriginal,  Step::kReadEdited, Step::kCaptureOriginal,
               Step::kCaptureEdited, Step::kCompare,    Step::kSweep};
-  if (!request.sweeps) std::erase(waiting_, Step::kSweep);
+  if (request.sweep.isEmpty()) std::erase(waiting_, Step::kSweep);
   std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
   num_steps_ = static_cast<int>(waiting_.size());
   next();
@@ -199,12 +203,8 @@ void InterventionRun::jobRemoved(JobId id) {
 QString InterventionRun::nameOf(Step step) {
   constexpr std::array kNames = {"Original: reading the line",   "Edited: reading the line",
                                  "Original: capturing the text", "Edited: capturing the text",
-                                 "Ablating every route",         "Entropies of both models"};
+                                 "Ablating every component",     "Entropies of both models"};
   return QString::fromUtf8(kNames[static_cast<std::size_t>(step)]);
-}
-
-const std::vector<RouterEdit>& InterventionRun::editsOf(Step step) const {
-  return step == Step::kReadEdited || step == Step::kCaptureEdited ? request_->edits : kNoEdits;
 }
 
 QString InterventionRun::stepText() const {
@@ -228,29 +228,29 @@ double InterventionRun::share() const {
   return done / num_steps_;
 }
 
-QByteArray InterventionRun::readingKey(const std::vector<RouterEdit>& edits) const {
-  return QByteArray::fromStdString(request_->checkpoint.string() + '\n' +
-                                   router_edits_to_json(edits).dump() + '\n') +
-         request_->lines[request_->line].toUtf8();
+QByteArray InterventionRun::readingKey(bool is_edited) const {
+  QByteArray key = QByteArray::fromStdString(request_->checkpoint.string() + '\n');
+  if (is_edited && request_->hasEdits()) {
+    key += QByteArray::fromStdString(editsFile({request_->edits, request_->parts}));
+  }
+  return key + request_->lines[request_->line].toUtf8();
 }
 
-const LineReading* InterventionRun::readingOf(const std::vector<RouterEdit>& edits) const {
+const LineReading* InterventionRun::readingOf(bool is_edited) const {
   if (!request_ || request_->line >= request_->lines.size()) return nullptr;
-  const auto found = readings_.constFind(readingKey(edits));
+  const auto found = readings_.constFind(readingKey(is_edited));
   return found == readings_.constEnd() ? nullptr : &*found;
 }
 
-const LineReading* InterventionRun::originalReading() const { return readingOf(kNoEdits); }
-const LineReading* InterventionRun::editedReading() const {
-  return request_ ? readingOf(request_->edits) : nullptr;
-}
+const LineReading* InterventionRun::originalReading() const { return readingOf(false); }
+const LineReading* InterventionRun::editedReading() const { return readingOf(true); }
 
 bool InterventionRun::isKnown(Step step) const {
-  const bool is_edited = step == Step::kReadEdited || step == Step::kCaptureEdited;
-  if (is_edited && request_->edits.empty()) return true;
-  if (isReading(step)) return readingOf(editsOf(step)) != nullptr;
+  const bool is_edited = isEdited(step);
+  if (is_edited && !request_->hasEdits()) return true;
+  if (isReading(step)) return readingOf(is_edited) != nullptr;
   if (step == Step::kCompare) return entropies_.has_value();
-  if (step == Step::kSweep) return sweep_.has_value();
+  if (step == Step::kSweep) return sweeps_.contains(request_->sweep);
   return (is_edited ? edited_ : original_).has_value();
 }
 
@@ -265,7 +265,7 @@ void InterventionRun::next() {
     if (current_ == Step::kCompare) {
       compare();
     } else if (current_ == Step::kSweep) {
-      ablateRoutes();
+      ablateComponents();
     } else if (isReading(current_)) {
       read(current_);
     } else {
@@ -281,9 +281,9 @@ void InterventionRun::next() {
 QStringList InterventionRun::modelArguments(Step step, const QTemporaryDir& folder) const {
   QStringList arguments = {u"--checkpoint"_s, toQString(request_->checkpoint), u"--threads"_s,
                            QString::number(request_->threads)};
-  if (const std::vector<RouterEdit>& edits = editsOf(step); !edits.empty()) {
+  if (isEdited(step) && request_->hasEdits()) {
     arguments << u"--edit"_s << folder.filePath(u"edit.json"_s);
-    write_file_atomically(toPath(arguments.back()), router_edits_to_json(edits).dump(1) + '\n');
+    write_file_atomically(toPath(arguments.back()), editsFile({request_->edits, request_->parts}));
   }
   return arguments;
 }
@@ -302,7 +302,7 @@ void InterventionRun::read(Step step) {
   answer<LineReading>(
       step, programs_.generate, arguments,
       [folder](const QByteArray& output) { return parseReading(output); },
-      [this, key = readingKey(editsOf(step))](LineReading reading) {
+      [this, key = readingKey(isEdited(step))](LineReading reading) {
         if (readings_.size() >= kMaxReadings) readings_.clear();
         readings_.insert(key, std::move(reading));
       });
@@ -332,15 +332,18 @@ QString InterventionRun::writeText(const QTemporaryDir& folder) const {
   return text;
 }
 
-void InterventionRun::ablateRoutes() {
+void InterventionRun::ablateComponents() {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
   const QString output = folder->filePath(u"sweep.json"_s);
   answer<Results>(
       Step::kSweep, programs_.capture,
-      sweepCommand(request_->lines.size()) + modelArguments(Step::kSweep, *folder) +
+      sweepCommand(request_->sweep, request_->lines.size()) +
+          modelArguments(Step::kSweep, *folder) +
           QStringList{u"--lines"_s, writeText(*folder), u"--output"_s, output} + request_->score,
       [folder, output](const QByteArray&) { return read_results(toPath(output)); },
-      [this](Results results) { sweep_ = std::move(results); });
+      [this, over = request_->sweep](Results results) {
+        sweeps_[over] = std::make_shared<const Results>(std::move(results));
+      });
 }
 
 void InterventionRun::capture(Step step) {
@@ -348,8 +351,9 @@ void InterventionRun::capture(Step step) {
   const QString output = folder->filePath(u"capture.h5"_s);
   const QStringList arguments =
       modelArguments(step, *folder) +
-      QStringList{u"--lines"_s,          writeText(*folder), u"--sites"_s, kSites,
-                  u"--log-likelihood"_s, u"--output"_s,      output} +
+      QStringList{
+          u"--lines"_s,          writeText(*folder), u"--sites"_s, request_->sites.join(u','),
+          u"--log-likelihood"_s, u"--output"_s,      output} +
       request_->score;
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.capture, arguments,
@@ -362,7 +366,7 @@ void InterventionRun::capture(Step step) {
 
 void InterventionRun::compare() {
   const Captured before = *original_;
-  const Captured after = request_->edits.empty() ? before : *edited_;
+  const Captured after = request_->hasEdits() ? *edited_ : before;
   job_ = jobs_.start<TextScore>(
       this, {.title = nameOf(Step::kCompare), .is_shown = false},
       // The folders stay until it has read them.
@@ -422,11 +426,16 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
   const InterventionRequest& request = command.request;
   const QStringList& lines = request.lines;
   QStringList commands, edit, text = {"--lines", "text.txt"};
-  if (!request.edits.empty()) {
-    edit = {"--edit", command.edit_file.isEmpty() ? u"edit.json"_s : command.edit_file};
-    if (command.edit_file.isEmpty()) {
+  const bool writes_edits = !request.edits.empty() && command.edit_file.isEmpty();
+  if (request.hasEdits()) edit << "--edit";
+  if (!command.edit_file.isEmpty() && request.hasEdits()) {
+    edit << command.edit_file;
+  } else {
+    if (writes_edits) {
+      edit << "edit.json";
       commands << writeLine({toQString(router_edits_to_json(request.edits).dump())}, edit[1]);
     }
+    edit += editOptions(request.parts);
   }
   if (lines.isEmpty()) return commands;
   if (!command.text_file.isEmpty()) {
@@ -436,20 +445,21 @@ QStringList interventionCommandLines(const InterventionCommand& command) {
                                                : writeLine(lines, text[1]));
   }
   const QStringList model = {"--checkpoint", toQString(request.checkpoint)};
-  if (command.draws_entropies && command.site == kSweepSite) {
-    if (!edit.isEmpty() && command.edit_file.isEmpty()) commands.removeFirst();
+  const QString over = sweptOver(command.site);
+  if (command.draws_entropies && !over.isEmpty()) {
+    if (writes_edits) commands.removeFirst();
     const QStringList draw = {"lime-figure", "sweep.json", "--kind", "sweep"};
-    return commands << shellLine(QStringList{"lime-capture"} + sweepCommand(lines.size()) + model +
-                                 text + request.score + QStringList{"-o", "sweep.json"})
+    return commands << shellLine(QStringList{"lime-capture"} + sweepCommand(over, lines.size()) +
+                                 model + text + request.score + QStringList{"-o", "sweep.json"})
                     << shellLine(draw + command.figure_options + QStringList{"-o", "sweep.pdf"});
   }
   // With "=", or a line that begins with a minus would be taken for an option.
   const QString read = shellLine(QStringList{"lime-generate"} + model) + u" --prompt="_s +
                        quotedForShell(lines[request.line]) +
                        u" --next-tokens 40 --each-token --continuation --max-new-tokens 40"_s;
-  const QStringList capture =
-      QStringList{"lime-capture"} + model + text +
-      QStringList{"--sites", "values,routed_values,hidden", "--log-likelihood"} + request.score;
+  const QStringList capture = QStringList{"lime-capture"} + model + text +
+                              QStringList{"--sites", request.sites.join(u','), "--log-likelihood"} +
+                              request.score;
   const QString with_edit = edit.isEmpty() ? QString() : u' ' + shellLine(edit);
   commands
       << read + u" > original.json"_s << read + with_edit + u" > edited.json"_s

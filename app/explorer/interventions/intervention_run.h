@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "checkpoint/router_layout.h"
+#include "explorer/interventions/part_edits.h"
 #include "explorer/models/job_runner.h"
 #include "store/results_file.h"
 #include "viz/figure.h"
@@ -84,25 +85,29 @@ struct ModelPrograms {
 struct InterventionRequest {
   std::filesystem::path checkpoint;
   std::vector<RouterEdit> edits;
-  QStringList lines;    ///< each a sequence of its own; none is blank
-  QStringList score;    ///< options of lime-capture that select the tokens of the loss
-  int line = 0;         ///< of those, the one that is read token by token
-  int threads = 0;      ///< of the children; 0: all CPUs
-  bool sweeps = false;  ///< also ablates every route of the original model in turn
+  std::vector<PartEdit> parts = {};
+  QStringList lines;   ///< each a sequence of its own; none is blank
+  QStringList score;   ///< options of lime-capture that select the tokens of the loss
+  int line = 0;        ///< of those, the one that is read token by token
+  int threads = 0;     ///< of the children; 0: all CPUs
+  QString sweep = {};  ///< components of the original model that are ablated in turn: --over
+  QStringList sites = {u"values"_s, u"routed_values"_s, u"hidden"_s};  ///< of the entropies
 
+  bool hasEdits() const { return !edits.empty() || !parts.empty(); }
   bool isSameText(const InterventionRequest& other) const {
-    return checkpoint == other.checkpoint && lines == other.lines && score == other.score;
+    return checkpoint == other.checkpoint && lines == other.lines && score == other.score &&
+           sites == other.sites;
   }
   /// Returns whether the two differ in no more than the line and the sweep.
   bool isSameBut(const InterventionRequest& other) const {
-    return isSameText(other) && edits == other.edits;
+    return isSameText(other) && edits == other.edits && parts == other.parts;
   }
 };
 
 /// Runs a text through the original and the edited model, in child processes one after another: a
 /// line token by token (lime-generate), the likelihood of the text and its activations
-/// (lime-capture), and their entropies; on request also the effect of ablating every route
-/// (lime-capture sweep). The output of the original model is kept while edits
+/// (lime-capture), and their entropies; on request also the effect of ablating every route, part or
+/// head (lime-capture sweep). The output of the original model is kept while edits
 /// change. Files are in a temporary folder that is removed with the last job that uses it. Lives on
 /// the GUI thread.
 class InterventionRun : public QObject {
@@ -135,8 +140,9 @@ class InterventionRun : public QObject {
   const LineReading* editedReading() const;
   const std::optional<TextScore>& score() const { return score_; }
   const std::optional<Results>& entropies() const { return entropies_; }
-  /// Returns the effect of every route of the original model; nothing before a run that sweeps.
-  const std::optional<Results>& sweep() const { return sweep_; }
+  /// Returns the effects of the components of the original model that --over names, "routes"; null
+  /// before a run that sweeps over them.
+  std::shared_ptr<const Results> sweep(const QString& over) const { return sweeps_.value(over); }
 
  Q_SIGNALS:
   void changed();
@@ -158,8 +164,9 @@ class InterventionRun : public QObject {
     std::filesystem::path path;
   };
   static QString nameOf(Step step);
-  /// Returns the edits of the model that a step runs.
-  const std::vector<RouterEdit>& editsOf(Step step) const;
+  static bool isEdited(Step step) {
+    return step == Step::kReadEdited || step == Step::kCaptureEdited;
+  }
   static bool isReading(Step step) {
     return step == Step::kReadOriginal || step == Step::kReadEdited;
   }
@@ -169,7 +176,7 @@ class InterventionRun : public QObject {
   void read(Step step);
   void capture(Step step);
   void compare();
-  void ablateRoutes();
+  void ablateComponents();
   /// Starts a child, and keeps what is parsed of its output in a job.
   template <typename Result>
   void answer(Step step, const QString& program, const QStringList& arguments,
@@ -183,8 +190,8 @@ class InterventionRun : public QObject {
   QStringList modelArguments(Step step, const QTemporaryDir& folder) const;
   /// Writes the text into `folder`. Returns the path.
   QString writeText(const QTemporaryDir& folder) const;
-  QByteArray readingKey(const std::vector<RouterEdit>& edits) const;
-  const LineReading* readingOf(const std::vector<RouterEdit>& edits) const;
+  QByteArray readingKey(bool is_edited) const;
+  const LineReading* readingOf(bool is_edited) const;
   bool isKnown(Step step) const;
 
   JobRunner& jobs_;
@@ -200,11 +207,17 @@ class InterventionRun : public QObject {
   std::optional<Captured> edited_;
   std::optional<TextScore> score_;
   std::optional<Results> entropies_;
-  std::optional<Results> sweep_;
+  QHash<QString, std::shared_ptr<const Results>> sweeps_;  ///< by --over
 };
 
-/// The figure below the tokens that is the sweep, among the sites of the entropies.
+/// Figures below the tokens that are sweeps, among the sites of the entropies: over routes,
+/// sublayers and heads.
 inline const QString kSweepSite = u"sweep"_s;
+inline const QString kPartSweepSite = u"sweep-sublayers"_s;
+inline const QString kHeadSweepSite = u"sweep-heads"_s;
+
+/// Returns the value of --over of a sweep; empty for sites of entropies.
+QString sweptOver(const QString& site);
 
 /// A run of the Interventions view, for its commands.
 struct InterventionCommand {

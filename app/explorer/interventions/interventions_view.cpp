@@ -5,11 +5,13 @@
 #include <QDir>
 #include <QFile>
 #include <QFileDialog>
+#include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
 
 #include "core/files/atomic_file.h"
 #include "explorer/interventions/intervention_effect.h"
+#include "explorer/interventions/intervention_parts.h"
 #include "explorer/interventions/intervention_routes.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
@@ -21,11 +23,11 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kLivePauseMs = 300;  // after the last edit, before it is run
-const QString kEditFilter = u"Router edits (*.json);;All (*)"_s;
+const QString kEditFilter = u"Edits (*.json);;All (*)"_s;
 
 }  // namespace
 
-bool InterventionsView::shows(const Document& document) {
+bool InterventionsView::hasRoutes(const Document& document) {
   if (!document.checkpoint) return false;
   const ModelConfig& config = document.checkpoint->config();
   return config.routing == DepthRouting::kLime && has_static_router(config, 1);
@@ -35,7 +37,10 @@ InterventionsView::InterventionsView(const ViewContext& context)
     : View(u"Interventions"_s, context),
       run_(context.jobs),
       checkpoint_(nullptr),
+      kind_(nullptr),
+      sides_(new QStackedWidget),
       routes_(new InterventionRoutes(edits_)),
+      parts_(new InterventionParts(part_edits_)),
       effect_(new InterventionEffect),
       live_(new QTimer(this)) {
   live_->setSingleShot(true);
@@ -44,8 +49,8 @@ InterventionsView::InterventionsView(const ViewContext& context)
   connectAll();
   connectWorkspace();
   listCheckpoints();
-  for (FigurePane* const pane :
-       {&routes_->layers(), &routes_->weights(), &effect_->next(), &effect_->entropies()}) {
+  for (FigurePane* const pane : {&routes_->layers(), &routes_->weights(), &parts_->map(),
+                                 &effect_->next(), &effect_->entropies()}) {
     panes().add(*pane);
   }
   rememberState();
@@ -59,8 +64,12 @@ InterventionsView::~InterventionsView() {
 void InterventionsView::layOut() {
   auto* const controls = new QWidget;
   QHBoxLayout* const bar = makeBar(*controls);
-  checkpoint_ = addChoiceBox(*bar, u"&Checkpoint"_s, u"LIMe checkpoint to edit"_s);
+  checkpoint_ = addChoiceBox(*bar, u"&Checkpoint"_s, u"Checkpoint to edit"_s);
   checkpoint_->setMinimumContentsLength(12);
+  kind_ = addChoiceBox(*bar, u"Edi&t"_s,
+                       u"Routes between the layers of a LIMe, or its attention, MLPs and heads"_s);
+  kind_->addItem(u"routes"_s);
+  kind_->addItem(u"parts"_s);
   bar->addStretch();
   addActions();
   for (QAction* const action : actions()) {
@@ -71,7 +80,9 @@ void InterventionsView::layOut() {
     button->setFocusPolicy(Qt::TabFocus);
     bar->addWidget(button);
   }
-  QSplitter* const body = makeSplitter(Qt::Horizontal, {routes_, effect_}, {460, 580});
+  sides_->addWidget(routes_);
+  sides_->addWidget(parts_);
+  QSplitter* const body = makeSplitter(Qt::Horizontal, {sides_, effect_}, {460, 580});
   QVBoxLayout* const page = fillWithColumn(*this);
   page->addWidget(controls);
   page->addWidget(body, 1);
@@ -85,6 +96,14 @@ void InterventionsView::connectAll() {
   connect(routes_, &InterventionRoutes::scopeSelected, this,
           [this] { recordChange(u"Select the scope of the edit"_s); });
   connect(routes_, &InterventionRoutes::scaleRequested, this, &InterventionsView::scale);
+  connect(parts_, &InterventionParts::status, this, &View::status);
+  connect(parts_, &InterventionParts::selectionRequested, this, &InterventionsView::selectPart);
+  connect(parts_, &InterventionParts::scaleRequested, this, &InterventionsView::scalePart);
+  connect(effect_, &InterventionEffect::partSelected, this, &InterventionsView::selectPart);
+  connect(kind_, &QComboBox::activated, this, [this] {
+    changeState(u"Edit routes or parts"_s, [this] { wants_parts_ = kind_->currentIndex() == 1; });
+    draw();
+  });
   const auto onSetting = [this](const QString& what) {
     recordChange(what);
     showAnswers();
@@ -162,6 +181,7 @@ void InterventionsView::selectCheckpoint() {
   if (path != edits_.checkpoint()) {
     recordChange(u"Type a text"_s);
     edits_.setCheckpoint(path.string());
+    part_edits_.setCheckpoint(path.string());
     edit_file_.clear();
     rememberState();
   }
@@ -172,6 +192,8 @@ void InterventionsView::selectCheckpoint() {
     run_.clear();
     readRouters();
   }
+  if (selected != nullptr) effect_->setHasRoutes(hasRoutes(*selected));
+  showSide();
   showAnswers();
   draw();
 }
@@ -187,6 +209,7 @@ void InterventionsView::readRouters() {
   if (selected == nullptr || !isVisible()) return;
   using Routers = std::shared_ptr<const CheckpointRouters>;
   shown_ = selected->id;
+  if (!hasRoutes(*selected)) return applyEdits();
   jobs().start<Routers>(
       this,
       {.title = u"Reading the router of %1"_s.arg(selected->label),
@@ -208,27 +231,34 @@ void InterventionsView::readRouters() {
 
 void InterventionsView::applyEdits() {
   const Document* const selected = document();
-  if (selected == nullptr || !routers_) return;
+  if (selected == nullptr || (!routers_ && hasRoutes(*selected))) return;
+  const ModelConfig& config = selected->checkpoint->config();
   try {
-    check_router_edits(edits_.edits(), selected->checkpoint->config());
+    check_router_edits(edits_.edits(), config);
+    checkParts(part_edits_.edits(), config.num_hidden_layers, config.num_attention_heads);
     problem_.clear();
   } catch (const Error& error) {
     // The checkpoint was rewritten.
     problem_ = u"%1; the edits were discarded"_s.arg(toQString(error));
     edits_.setEdits({});
+    part_edits_.setEdits({});
   }
-  const CheckpointRouters& trained = routers_->trained();
-  edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
-  routers_->set_edits(edits_.edits());
+  if (routers_) {
+    const CheckpointRouters& trained = routers_->trained();
+    edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
+    routers_->set_edits(edits_.edits());
+  }
   draw();
   effect_->showNote(note());
   if (std::exchange(runs_when_read_, false)) run();
 }
 
-void InterventionsView::setEdits(const QString& text, std::vector<RouterEdit> edits) {
+void InterventionsView::setEdits(const QString& text, std::vector<RouterEdit> edits,
+                                 std::vector<PartEdit> parts) {
   recordChange(u"Type a text"_s);
   changeState(text, [&] {
     edits_.setEdits(std::move(edits));
+    part_edits_.setEdits(std::move(parts));
     edit_file_.clear();
   });
   rememberState();
@@ -250,7 +280,62 @@ void InterventionsView::scale(const RouterEdit& edit) {
   QString text = u"Scale %1"_s.arg(routes);
   if (edit.scale == 0.0) text = u"Ablate %1"_s.arg(routes);
   if (edit.scale == 1.0) text = u"Restore %1"_s.arg(routes);
-  setEdits(text, InterventionEdits::with(edits_.edits(), edit));
+  setEdits(text, InterventionEdits::with(edits_.edits(), edit), part_edits_.edits());
+}
+
+void InterventionsView::scalePart(const PartEdit& edit) {
+  if (document() == nullptr) return;
+  const QString part = partText(edit, preferences().layer_base);
+  QString text = u"Scale %1"_s.arg(part);
+  if (edit.scale == 0.0) text = u"Skip %1"_s.arg(part);
+  if (edit.scale == 1.0) text = u"Restore %1"_s.arg(part);
+  setEdits(text, edits_.edits(), PartEdits::with(part_edits_.edits(), edit));
+}
+
+void InterventionsView::selectPart(const PartEdit& part) {
+  Selection selection = workspace().selection();
+  selection.layer = part.layer;
+  if (part.part == DecoderPart::kHead) selection.head = part.head;
+  part_ = part.part;
+  wants_parts_ = true;
+  changeSelection(u"Select a part"_s, selection);
+  draw();
+}
+
+bool InterventionsView::editsParts() const {
+  const Document* const selected = document();
+  if (selected == nullptr) return false;
+  return !hasRoutes(*selected) || wants_parts_;
+}
+
+void InterventionsView::showSide() {
+  const Document* const selected = document();
+  kind_->setEnabled(selected != nullptr && hasRoutes(*selected));
+  {
+    const QSignalBlocker quiet(kind_);
+    kind_->setCurrentIndex(editsParts() ? 1 : 0);
+  }
+  QWidget* const side = editsParts() ? static_cast<QWidget*>(parts_) : routes_;
+  if (sides_->currentWidget() == side) return;
+  sides_->setCurrentWidget(side);
+  setFirstFocus(editsParts() ? &parts_->map().plot() : &routes_->layers().plot());
+}
+
+void InterventionsView::drawParts() {
+  InterventionParts::Subject subject;
+  const Document* const selected = document();
+  if (selected != nullptr) {
+    const ModelConfig& config = selected->checkpoint->config();
+    subject = {.num_layers = static_cast<int>(config.num_hidden_layers),
+               .num_heads = static_cast<int>(config.num_attention_heads),
+               .sublayers = run_.sweep(u"sublayers"_s),
+               .heads = run_.sweep(u"heads"_s)};
+  }
+  const Selection& selection = workspace().selection();
+  PartEdit part{.part = part_, .layer = selection.layer.value_or(0)};
+  if (part_ == DecoderPart::kHead) part.head = selection.head.value_or(0);
+  parts_->show(subject, emptyMessage(), preferences());
+  parts_->select(part);
 }
 
 Selection InterventionsView::selected() const {
@@ -262,6 +347,8 @@ Selection InterventionsView::selected() const {
 }
 
 void InterventionsView::draw() {
+  showSide();
+  if (editsParts()) drawParts();
   routes_->setRouters(routers_.get(), routers_ ? selected() : Selection(), emptyMessage(),
                       preferences());
   Q_EMIT figureChanged();
@@ -270,6 +357,7 @@ void InterventionsView::draw() {
 void InterventionsView::showAnswers() {
   effect_->runBar().setRunnable(document() != nullptr);
   effect_->showRun(run_, note(), preferences());
+  if (editsParts()) drawParts();
   for (QAction* const action : actions()) {
     if (action->data().toBool()) action->setEnabled(document() != nullptr);
   }
@@ -281,12 +369,10 @@ QString InterventionsView::emptyMessage() const {
   if (document() != nullptr) return u"Reading the routers ..."_s;
   const bool has_checkpoint = !workspace().documentsOf(DocumentKind::kCheckpoint).empty();
   const QString what =
-      u"Open the folder of a LIMe. Then select routes in its heatmaps, ablate or scale them, and "
-      u"run a text through both models to compare them."_s;
+      u"Open the folder of a checkpoint. Then select attention, MLPs, heads or routes in its maps, "
+      u"skip or scale them, and run a text through both models to compare them."_s;
   if (!has_checkpoint) return u"No checkpoint is open.\n\n"_s + what;
-  return u"No open checkpoint has routes to edit: a plain transformer has none, and dynamic or "
-         u"average routers have no stored weights.\n\n"_s +
-         what;
+  return u"No open checkpoint is ticked.\n\n"_s + what;
 }
 
 bool InterventionsView::isOutdated() const {
@@ -302,7 +388,7 @@ QString InterventionsView::note() const {
     return u"The results are for other edits, another text or other tokens; press Run "
            u"(Ctrl+Return) to update them."_s;
   }
-  if (run_.request() && run_.request()->edits.empty() && !run_.isRunning()) {
+  if (run_.request() && !run_.request()->hasEdits() && !run_.isRunning()) {
     return u"There are no edits yet: both models are the same."_s;
   }
   return {};
@@ -331,7 +417,7 @@ void InterventionsView::addActions() {
   add("Run the text", QKeySequence(Qt::CTRL | Qt::Key_Return),
       "Run the text through the original and the edited model", false, [this] { run(); });
   add("Reset", QKeySequence(Qt::CTRL | Qt::Key_Backspace), "Remove all edits", true,
-      [this] { setEdits(u"Reset the routes"_s, {}); });
+      [this] { setEdits(u"Reset the edits"_s, {}, {}); });
   add("Load edits...", QKeySequence(Qt::CTRL | Qt::Key_L),
       "Read edits from a file, as lime-capture --edit does", true, [this] {
         const QString path =
@@ -355,64 +441,6 @@ void InterventionsView::addActions() {
       [this] { run_.showLine(run_.request() ? run_.request()->line + 1 : 0); });
 }
 
-void InterventionsView::attempt(const std::function<void()>& action) {
-  problem_.clear();
-  try {
-    action();
-  } catch (const Error& error) {
-    problem_ = toQString(error);
-  }
-  showAnswers();
-}
-
-void InterventionsView::loadEdits(const QString& path) {
-  attempt([&] {
-    const Document* const selected = document();
-    std::vector<RouterEdit> edits = read_router_edits(toPath(path));
-    if (selected != nullptr) check_router_edits(edits, selected->checkpoint->config());
-    setEdits(u"Load edits"_s, std::move(edits));
-    edit_file_ = path;
-  });
-}
-
-void InterventionsView::saveEdits(const QString& path) {
-  attempt([&] {
-    throw_if(edits_.edits().empty(),
-             "save edits: there are no edits to save; ablate a route first");
-    write_file_atomically(toPath(path), router_edits_to_json(edits_.edits()).dump(1) + "\n");
-    edit_file_ = path;
-  });
-}
-
-void InterventionsView::loadText(const QString& path) {
-  attempt([&] {
-    const QString text = readText(path);
-    recordChange(u"Type a text"_s);
-    changeState(u"Load a text"_s, [&] { effect_->editor().setText(text); });
-    rememberState();
-    file_ = path;
-  });
-}
-
-void InterventionsView::openText(const QString& path) {
-  loadText(path);
-  effect_->runBar().setRunsLive(true);
-}
-
-std::optional<InterventionRequest> InterventionsView::currentRequest() const {
-  const Document* const selected = document();
-  const QStringList lines = effect_->lines();
-  if (selected == nullptr || lines.isEmpty()) return std::nullopt;
-  return InterventionRequest{
-      .checkpoint = selected->path,
-      .edits = edits_.edits(),
-      .lines = lines,
-      .score = effect_->runBar().score(),
-      .line = std::min(effect_->editor().cursorLine(), static_cast<int>(lines.size()) - 1),
-      .threads = preferences().threads,
-      .sweeps = effect_->site() == kSweepSite};
-}
-
 void InterventionsView::run() {
   recordChange(u"Type a text"_s);
   std::optional<InterventionRequest> requested = currentRequest();
@@ -433,61 +461,8 @@ std::vector<Shortcut> InterventionsView::shortcuts() const {
           {u"Extend or reduce the selected routes"_s, u"Space, Shift+Space"_s},
           {u"Ablate the selected routes"_s, u"0, Delete"_s},
           {u"Restore or double them"_s, u"1, 2"_s},
-          {u"Scale them down, up"_s, u"[, ]"_s}};
-}
-
-Json InterventionsView::state() const {
-  Json state = {{"checkpoint", edits_.checkpoint()},
-                {"edits", editsToJson(edits_.all())},
-                {"scope", enum_name(routes_->scope())}};
-  state.update(effect_->state());
-  return state;
-}
-
-void InterventionsView::restoreEdits(const Json& state) {
-  const auto* const requested = workspace().documentAt(state.value("checkpoint", std::string()));
-  if (requested != nullptr && requested != document()) {
-    selectData(*checkpoint_, requested->id);
-    selectCheckpoint();
-  }
-  if (!state.contains("edits")) return;
-  const Json& edits = state.at("edits");
-  edits_.setAll(
-      editsFromJson(edits.is_array() ? Json::object({{edits_.checkpoint(), edits}}) : edits));
-  edit_file_.clear();
-}
-
-void InterventionsView::setState(const Json& state) {
-  const std::vector<RouterEdit> before = edits_.edits();
-  restoreEdits(state);
-  const auto scope = find_enum<RouteScope>(state.value("scope", std::string()));
-  if (scope) routes_->setScope(*scope);
-  effect_->setState(state);
-  rememberState();
-  runs_when_read_ = state.value("run", false);
-  applyEdits();
-  showAnswers();
-  if (before != edits_.edits() && effect_->runBar().runsLive() && currentRequest()) live_->start();
-}
-
-QStringList InterventionsView::commandLines() const {
-  const Document* const selected = document();
-  const std::optional<InterventionRequest> requested = currentRequest();
-  if (selected == nullptr || (edits_.edits().empty() && !requested)) return {};
-  InterventionCommand command;
-  if (requested) command.request = *requested;
-  command.request.edits = edits_.edits();
-  const auto& shown = run_.request();
-  if (requested && shown && shown->lines == requested->lines) command.request.line = shown->line;
-  QFile file(file_);
-  const bool is_file = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
-                       QString::fromUtf8(file.readAll()) == effect_->editor().text();
-  if (is_file) command.text_file = file_;
-  command.edit_file = edit_file_;
-  command.site = effect_->site();
-  command.figure_options = layerBaseOption();
-  command.draws_entropies = panes().active() == &effect_->entropies();
-  return interventionCommandLines(command);
+          {u"Scale them down, up"_s, u"[, ]"_s},
+          {u"Skip, restore or double the selected part"_s, u"0, 1, 2"_s}};
 }
 
 }  // namespace lime::explorer

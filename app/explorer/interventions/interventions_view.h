@@ -6,15 +6,17 @@
 #include "explorer/interventions/intervention_run.h"
 #include "explorer/widgets/view.h"
 
+class QStackedWidget;
 class QTimer;
 
 namespace lime::explorer {
 
 class InterventionEffect;
+class InterventionParts;
 class InterventionRoutes;
 
-/// Ablates or scales routes of a LIMe, and compares loss, predictions and entropies of the original
-/// and the edited model for a text.
+/// Skips or scales layers, attention, MLPs and heads of any decoder, and routes of a LIMe, and
+/// compares loss, predictions and entropies of the original and the edited model for a text.
 class InterventionsView : public View {
   Q_OBJECT
 
@@ -22,8 +24,10 @@ class InterventionsView : public View {
   explicit InterventionsView(const ViewContext& context);
   ~InterventionsView() override;
 
-  /// Returns whether the routers of a document have weights that edits can scale.
-  static bool shows(const Document& document);
+  /// Returns whether a document is a decoder.
+  static bool shows(const Document& document) { return document.checkpoint != nullptr; }
+  /// Returns whether its routers have weights that edits can scale.
+  static bool hasRoutes(const Document& document);
 
   QStringList commandLines() const override;
   std::vector<Shortcut> shortcuts() const override;
@@ -38,6 +42,7 @@ class InterventionsView : public View {
 
   InterventionRun& interventions() { return run_; }
   const InterventionEdits& edits() const { return edits_; }
+  const PartEdits& parts() const { return part_edits_; }
   /// Reads a file of edits. The note shows an error.
   void loadEdits(const QString& path);
   void saveEdits(const QString& path);
@@ -60,9 +65,16 @@ class InterventionsView : public View {
   void restoreEdits(const Json& state);
   void clearRouters();
   void readRouters();
-  void setEdits(const QString& text, std::vector<RouterEdit> edits);
+  void setEdits(const QString& text, std::vector<RouterEdit> edits, std::vector<PartEdit> parts);
   void applyEdits();
   void scale(const RouterEdit& edit);
+  void scalePart(const PartEdit& edit);
+  void selectPart(const PartEdit& part);
+  /// Returns whether the left side shows parts, which is so for models without routes.
+  bool editsParts() const;
+  void showSide();
+  void drawParts();
+  bool hasEdits() const { return !edits_.edits().empty() || !part_edits_.edits().empty(); }
   void draw();
   void showAnswers();
   void run();
@@ -74,6 +86,7 @@ class InterventionsView : public View {
   std::optional<InterventionRequest> currentRequest() const;
 
   InterventionEdits edits_;
+  PartEdits part_edits_;
   InterventionRun run_;
   std::unique_ptr<EditedRouters> routers_;
   int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read
@@ -81,7 +94,12 @@ class InterventionsView : public View {
   QString file_;       ///< of the text, where it is as it was read
   QString edit_file_;  ///< of the edits, likewise
   QComboBox* checkpoint_;
+  QComboBox* kind_;  ///< routes or parts, of a LIMe
+  QStackedWidget* sides_;
   InterventionRoutes* routes_;
+  InterventionParts* parts_;
+  bool wants_parts_ = false;                    ///< of a model with routes
+  DecoderPart part_ = DecoderPart::kAttention;  ///< selected, in the layer of the selection
   InterventionEffect* effect_;
   QTimer* live_;
   bool runs_when_read_ = false;  ///< "run" of setState(): as soon as there are routers

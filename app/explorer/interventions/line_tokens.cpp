@@ -16,6 +16,7 @@
 #include "explorer/interventions/scored_lines.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/theme.h"
 
 namespace lime::explorer {
 namespace {
@@ -67,7 +68,7 @@ std::vector<TextToken> scoredTokens(const LineReading& before, const LineReading
         {.text = visibleToken(before[i].token), .description = describeScored(before, after, i)});
     if (!costs[i]) continue;
     QColor& ground = tokens.back().ground;
-    ground = *costs[i] > 0.0 ? QColor(213, 94, 0) : QColor(0, 114, 178);
+    ground = lossColour(*costs[i] > 0.0);
     ground.setAlphaF(kFullest * static_cast<float>(std::abs(*costs[i]) / largest));
   }
   if (!before.empty()) tokens.push_back({.text = QChar(0x2026), .description = u"Next token"_s});

@@ -6,6 +6,7 @@
 #include <QHeaderView>
 #include <QModelIndex>
 #include <QPlainTextEdit>
+#include <QRegularExpression>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QTableView>
@@ -18,26 +19,63 @@
 
 #include "core/files/input_file.h"
 #include "explorer/widgets/controls.h"
+#include "explorer/widgets/theme.h"
 
 namespace lime::explorer {
 namespace {
 
 constexpr std::size_t kLargestText = std::size_t{4} << 20;  // bytes
 
-/// Returns both continuations of a line as HTML; the parts that differ are bold.
-QString continuationsHtml(const LineReading& before, const LineReading& after) {
+/// Returns for each word of `a` whether it is in a longest common subsequence with `b`.
+std::vector<bool> commonWords(const QStringList& a, const QStringList& b) {
+  const auto rows = static_cast<std::size_t>(a.size()), cols = static_cast<std::size_t>(b.size());
+  std::vector<std::vector<int>> longest(rows + 1, std::vector<int>(cols + 1, 0));
+  const auto isSame = [&](std::size_t i, std::size_t j) {
+    return a[static_cast<qsizetype>(i)] == b[static_cast<qsizetype>(j)];
+  };
+  for (std::size_t i = rows; i-- > 0;) {
+    for (std::size_t j = cols; j-- > 0;) {
+      longest[i][j] =
+          isSame(i, j) ? longest[i + 1][j + 1] + 1 : std::max(longest[i + 1][j], longest[i][j + 1]);
+    }
+  }
+  std::vector<bool> common(rows, false);
+  for (std::size_t i = 0, j = 0; i < rows && j < cols;) {
+    if (isSame(i, j)) {
+      common[i] = true;
+      ++i, ++j;
+    } else {
+      (longest[i + 1][j] >= longest[i][j + 1] ? i : j)++;
+    }
+  }
+  return common;
+}
+
+/// Returns a text with the words that `other` lacks in bold.
+QString markedWords(const QString& text, const QString& other) {
+  static const QRegularExpression kGaps(u"(?<=\\s)(?=\\S)"_s);
+  const QStringList words = text.split(kGaps);
+  const std::vector<bool> common = commonWords(words, other.split(kGaps));
+  QString html;
+  for (qsizetype i = 0; i < words.size(); ++i) {
+    const QString word = words[i].toHtmlEscaped().replace(u'\n', u"<br>"_s);
+    html += common[static_cast<std::size_t>(i)] ? word : u"<b>%1</b>"_s.arg(word);
+  }
+  return html;
+}
+
+/// Returns the prompt with both continuations side by side as HTML; words that differ are bold.
+QString continuationsHtml(const QString& prompt, const LineReading& before,
+                          const LineReading& after, const QString& muted) {
   const QString& original = before.back().continuation;
   const QString& edited = after.back().continuation;
-  const auto differs = std::ranges::mismatch(original, edited);
-  const qsizetype same = differs.in1 - original.begin();
-  const auto paragraph = [same](const QString& title, const QString& text) {
-    const auto html = [](const QString& part) {
-      return part.toHtmlEscaped().replace(u'\n', u"<br>"_s);
-    };
-    return u"<p>%1:<br>%2<b>%3</b></p>"_s.arg(title, html(text.first(same)),
-                                              html(text.sliced(same)));
+  const auto column = [&](const QString& title, const QString& text, const QString& other) {
+    return u"<td width='50%' style='padding-right:12px'><p>%1:<br><span "
+           u"style='color:%2'>%3</span>%4"
+           u"</p></td>"_s.arg(title, muted, prompt.toHtmlEscaped(), markedWords(text, other));
   };
-  return paragraph(u"Original"_s, original) + paragraph(u"Edited"_s, edited);
+  return u"<table width='100%'><tr>%1%2</tr></table>"_s.arg(column(u"Original"_s, original, edited),
+                                                            column(u"Edited"_s, edited, original));
 }
 
 }  // namespace
@@ -62,7 +100,7 @@ TextEditor::TextEditor()
   generated_->setFrameShape(QFrame::NoFrame);
   generated_->setAccessibleName(u"text that both models generate"_s);
   generated_->setToolTip(
-      u"Greedy continuation of the line by 40 tokens; bold from the first difference on"_s);
+      u"The line in grey, then its greedy continuation by 40 tokens; words that differ are bold"_s);
   generated_->setPlaceholderText(u"Run the text to see what both models generate after a line."_s);
   QTabBar* const tabs = makeTabs({u"Text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
                                  u"text, its lines with their losses, or the generated text"_s);
@@ -122,9 +160,12 @@ void TextEditor::setScores(const std::vector<LineScore>& scores, int current_lin
   if (row >= 0) table_->selectRow(row);
 }
 
-void TextEditor::setGenerated(const LineReading* before, const LineReading* after) {
+void TextEditor::setGenerated(const QString& prompt, const LineReading* before,
+                              const LineReading* after) {
   const bool is_known = before != nullptr && after != nullptr;
-  generated_->setHtml(is_known ? continuationsHtml(*before, *after) : QString());
+  generated_->setHtml(is_known
+                          ? continuationsHtml(prompt, *before, *after, mutedText(palette()).name())
+                          : QString());
 }
 
 bool TextEditor::eventFilter(QObject* watched, QEvent* event) {

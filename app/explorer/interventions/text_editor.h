@@ -34,7 +34,7 @@ class TextEditor : public QWidget {
   int cursorLine() const;
   void setScores(const std::vector<LineScore>& scores, int current_line);
   /// Shows what both models generate after a line; nothing while one of them is not known.
-  void setGenerated(const LineReading* before, const LineReading* after);
+  void setGenerated(const QString& prompt, const LineReading* before, const LineReading* after);
 
  Q_SIGNALS:
   /// The user typed, and left the text.

@@ -95,6 +95,13 @@ QColor documentColour(int number, const QPalette& palette) {
   return {shown.red, shown.green, shown.blue};
 }
 
+QColor lossColour(bool rises) { return rises ? QColor(213, 94, 0) : QColor(0, 114, 178); }
+
+QColor lossColour(bool rises, const QPalette& palette) {
+  const QColor colour = lossColour(rises);
+  return isDark(palette) ? colour.lighter(150) : colour.darker(110);
+}
+
 QColor inkOn(const QColor& ground) {
   const double luma = 0.2126 * ground.redF() + 0.7152 * ground.greenF() + 0.0722 * ground.blueF();
   return luma < 0.5 ? QColor(255, 255, 255) : QColor(20, 20, 20);

@@ -28,6 +28,10 @@ FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences);
 QColor documentColour(int number, const QPalette& palette);
 
 QColor inkOn(const QColor& ground);
+/// Returns the colour of a loss that rises, orange, or falls, blue.
+QColor lossColour(bool rises);
+/// Returns the same as text on `palette`.
+QColor lossColour(bool rises, const QPalette& palette);
 /// Returns the colour of less important text.
 inline QColor mutedText(const QPalette& palette) {
   return palette.color(QPalette::PlaceholderText);

@@ -37,7 +37,6 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kSideBarWidth = 236;
 constexpr int kMaxSteps = 500;  // of undo: each may contain thousands of selected tokens
 constexpr int kMessageMs = 5000;
 
@@ -101,6 +100,7 @@ void MainWindow::makeCentre() {
   setCentralWidget(centre);
   hover_ = new QLabel;
   hover_->setTextFormat(Qt::PlainText);
+  hover_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // long lines are cut
   statusBar()->addWidget(hover_, 1);
   statusBar()->setSizeGripEnabled(false);
   connect(views_, &ViewStack::status, this, [this](const QString& text) {
@@ -120,7 +120,6 @@ void MainWindow::makeSideBar() {
   side_dock_->setTitleBarWidget(new QWidget);
   side_dock_->setFeatures(QDockWidget::DockWidgetClosable);  // else its action does nothing
   addDockWidget(Qt::LeftDockWidgetArea, side_dock_);
-  resizeDocks({side_dock_}, {kSideBarWidth}, Qt::Horizontal);
   connect(side_bar_, &SideBar::viewSelected, views_, &ViewStack::showIndex);
   connect(views_, &ViewStack::currentViewChanged, side_bar_, &SideBar::setCurrentView);
   connect(side_bar_, &SideBar::documentActivated, this, [this](int id) {
@@ -210,7 +209,11 @@ void MainWindow::connectWorkspace() {
     views_->showCurrent();
     // The first document selects the view, unless the session has.
     const bool is_first = workspace_.documents().size() == 1;
-    if (is_first && !std::exchange(keeps_view_, false)) views_->showViewFor(*workspace_.find(id));
+    const Document& added = *workspace_.find(id);
+    // One that was dropped into a view that cannot show it would seem to be ignored.
+    const bool is_dropped = dropped_.removeAll(toQString(added.path)) > 0;
+    const bool is_hidden = is_dropped && !views_->currentKind().shows(added);
+    if ((is_first && !std::exchange(keeps_view_, false)) || is_hidden) views_->showViewFor(added);
     offerToLocate(*workspace_.find(id));
     if (toQString(workspace_.find(id)->path) == awaited_) showCaptured();
   });
@@ -366,11 +369,6 @@ void MainWindow::offerToLocate(const Document& document) {
       u"&Locate..."_s, [this, id = document.id] { file_menu_->locateCapture(id); });
 }
 
-void MainWindow::setTheme(ThemeChoice theme) {
-  preferences_.theme = theme;
-  applyTheme();
-}
-
 void MainWindow::applyTheme() {
   const QPalette palette = paletteFor(preferences_.theme, desktop_);
   QApplication::setPalette(palette);
@@ -406,7 +404,9 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  workspace_.open(localPaths(*event->mimeData()));
+  const QStringList paths = localPaths(*event->mimeData());
+  for (const QString& path : paths) dropped_ << QFileInfo(path).absoluteFilePath();
+  workspace_.open(paths);
   event->acceptProposedAction();
 }
 

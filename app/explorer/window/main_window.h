@@ -34,7 +34,10 @@ class MainWindow : public QMainWindow {
   bool showsStartPage() const { return views_->showsStartPage(); }
 
   /// Sets the theme of this session, until the preference is changed.
-  void setTheme(ThemeChoice theme);
+  void setTheme(ThemeChoice theme) {
+    preferences_.theme = theme;
+    applyTheme();
+  }
 
   /// Opens the documents of the last session, and restores the states of the views.
   void restoreSession();
@@ -90,6 +93,7 @@ class MainWindow : public QMainWindow {
   CaptureRun captures_;
   CaptureRequest capture_;  ///< the last one
   QString captured_view_;   ///< id of the view that shows the captures
+  QStringList dropped_;     ///< files that are being opened
   QString awaited_;         ///< last file of a capture that is being opened
   ViewStack* views_;
   FigureActions* figure_actions_;

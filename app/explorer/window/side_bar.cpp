@@ -18,7 +18,7 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kLeastWidth = 160;  // for names such as "agreement-probes"
+constexpr int kWidth = 190;  // for names such as "agreement-probes"
 
 constexpr int kDot = 10;
 constexpr int kIcon = 14;
@@ -80,6 +80,10 @@ class NavigatorDelegate : public QStyledItemDelegate {
       option->icon = QIcon();
       for (const auto mode : {QIcon::Normal, QIcon::Selected}) option->icon.addPixmap(pixmap, mode);
       option->decorationSize = QSize(kIcon, kIcon);
+      // An unticked box would be as dark as the list.
+      if (isDark(option->palette)) {
+        option->palette.setColor(QPalette::Base, option->palette.color(QPalette::Mid));
+      }
     } else {
       option->palette.setColor(QPalette::Text, mutedText(option->palette));
       if (!is_kind) option->font.setPointSizeF(0.92 * option->font.pointSizeF());
@@ -94,7 +98,7 @@ SideBar::SideBar(Workspace& workspace, JobRunner& jobs)
       navigator_(workspace),
       views_(new ViewList(9)),
       tree_(new Indented<QTreeView>(2)) {
-  setMinimumWidth(kLeastWidth);
+  setFixedWidth(kWidth);
   addViews();
   addDocuments();
   QVBoxLayout* const column = fillWithColumn(*this);

@@ -4,6 +4,8 @@
 #include <QApplication>
 #include <QDialog>
 #include <QFileInfo>
+#include <QImage>
+#include <QScrollArea>
 #include <QTextBrowser>
 
 #include "core/program/suggest.h"
@@ -43,10 +45,6 @@ QString explanationOf(Need need) {
   switch (need) {
     case Need::kCheckpoint:
       return u"This view shows checkpoints: folders with config.json and weights."_s;
-    case Need::kRoutes:
-      return u"This view edits the routes of a LIMe. No open checkpoint has any: a plain "
-             u"transformer "
-             "has none, and dynamic or average routers have no stored weights."_s;
     case Need::kCapture:
       return u"This view needs a capture: the activations of a checkpoint on a text."_s;
     case Need::kSequences:
@@ -62,8 +60,7 @@ QString explanationOf(Need need) {
 
 bool needsCapture(Need need) {
   switch (need) {
-    case Need::kCheckpoint:
-    case Need::kRoutes: return false;
+    case Need::kCheckpoint: return false;
     case Need::kCapture:
     case Need::kSequences:
     case Need::kWords:
@@ -150,15 +147,16 @@ const std::vector<ViewKind>& allViews() {
         u"attention.md"_s}},
       {u"interventions"_s,
        u"Interventions"_s,
-       u"How do the predictions change without some of the routes?"_s,
-       Need::kRoutes,
+       u"How do the predictions change without a layer, a head or a route?"_s,
+       Need::kCheckpoint,
        InterventionsView::shows,
        makeView<InterventionsView>,
-       {u"The text is scored twice, by the original model and with edited routers. A route "
-        u"whose removal leaves the loss unchanged is not needed for this text."_s,
+       {u"The text is scored twice, by the original model and with some of its parts or routes "
+        u"skipped or scaled. What can be removed without changing the loss is not needed for this "
+        u"text."_s,
         u"&Delta; loss = mean over t of log p(x<sub>t</sub> | x<sub>&lt;t</sub>) &minus; "
         u"log p<sub>edited</sub>(x<sub>t</sub> | x<sub>&lt;t</sub>)"_s,
-        u"Other routes may compensate for a removed one, so effects of several edits need not add "
+        u"Other parts may compensate for a removed one, so effects of several edits need not add "
         u"up."_s,
         u"explorer.md"_s, u"Interventions"_s}},
       {u"results"_s,
@@ -182,16 +180,52 @@ int indexOfView(const QString& id) {
   return found == allViews().end() ? -1 : static_cast<int>(found - allViews().begin());
 }
 
+namespace {
+
+/// Scrolls a view where the window is smaller than the view can be.
+class ViewFrame : public QScrollArea {
+ public:
+  explicit ViewFrame(QWidget& view) {
+    setWidget(&view);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setFocusPolicy(Qt::NoFocus);
+    viewport()->setAutoFillBackground(false);
+    view.setAutoFillBackground(false);
+  }
+  QSize minimumSizeHint() const override { return {320, 240}; }
+};
+
+/// A page of the manual, whose images are no wider than its window.
+class ManualBrowser : public QTextBrowser {
+ public:
+  QVariant loadResource(int type, const QUrl& name) override {
+    const QVariant resource = QTextBrowser::loadResource(type, name);
+    if (type != QTextDocument::ImageResource) return resource;
+    QImage image = resource.value<QImage>();
+    if (image.isNull()) image.loadFromData(resource.toByteArray());
+    const int most = std::max(100, viewport()->width() - kManualMargin);
+    if (image.isNull() || image.width() <= most) return resource;
+    return image.scaledToWidth(most, Qt::SmoothTransformation);
+  }
+
+ private:
+  static constexpr int kManualMargin = 24;  // of the page, both sides
+};
+
+}  // namespace
+
 void showPage(const QString& path, const QString& heading, QWidget* parent) {
   auto* const dialog = new QDialog(parent);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setWindowTitle(QFileInfo(path).fileName());
-  auto* const browser = new QTextBrowser;
+  dialog->resize(760, 640);
+  auto* const browser = new ManualBrowser;
+  browser->resize(dialog->size());  // images fit before it is laid out
   browser->setAccessibleName(u"manual"_s);
   browser->setSource(QUrl::fromLocalFile(path));
   if (!heading.isEmpty()) browser->find(heading, QTextDocument::FindCaseSensitively);
   (new QVBoxLayout(dialog))->addWidget(browser);
-  dialog->resize(760, 640);
   dialog->show();
 }
 
@@ -255,8 +289,10 @@ ViewStack::ViewStack(const ViewContext& context)
       explain_(new ExplainButton(*this)) {
   setBackgroundRole(QPalette::Base);
   setAutoFillBackground(true);
-  addWidget(start_);
-  addWidget(offer_);
+  start_frame_ = new ViewFrame(*start_);
+  offer_frame_ = new ViewFrame(*offer_);
+  addWidget(start_frame_);
+  addWidget(offer_frame_);
   addViews(context);
 }
 
@@ -265,7 +301,8 @@ void ViewStack::addViews(const ViewContext& context) {
     View* const view = kind.make(context);
     const int index = static_cast<int>(views_.size());
     views_.push_back(view);
-    addWidget(view);
+    frames_.push_back(new ViewFrame(*view));
+    addWidget(frames_.back());
     connect(view, &View::status, this, &ViewStack::status);
     connect(view, &View::viewRequested, this, &ViewStack::showView);
     connect(view, &View::stateRestored, this, [this, index] { showIndex(index); });
@@ -283,7 +320,7 @@ const ViewKind& ViewStack::currentKind() const {
   return allViews()[static_cast<std::size_t>(current_)];
 }
 
-bool ViewStack::showsStartPage() const { return currentWidget() == start_; }
+bool ViewStack::showsStartPage() const { return currentWidget() == start_frame_; }
 
 void ViewStack::showIndex(int index) {
   if (index < 0 || index >= static_cast<int>(views_.size())) return;
@@ -303,11 +340,11 @@ void ViewStack::showViewFor(const Document& document) {
 
 void ViewStack::showCurrent() {
   const std::vector<Document>& open = workspace_.documents();
-  QWidget* widget = currentView();
+  QWidget* widget = currentFrame();
   if (open.empty()) {
-    widget = start_;
+    widget = start_frame_;
   } else if (std::none_of(open.begin(), open.end(), currentKind().shows)) {
-    widget = offer_;
+    widget = offer_frame_;
     Q_EMIT emptyViewShown();
   }
   if (currentWidget() != widget) {
@@ -329,7 +366,7 @@ void ViewStack::takeFocus() {
   if (showsView()) {
     currentView()->takeFocus();
   } else {
-    currentWidget()->setFocus();
+    (showsStartPage() ? static_cast<QWidget*>(start_) : offer_)->setFocus();
   }
 }
 

@@ -10,7 +10,7 @@
 namespace lime::explorer {
 
 /// The content that a view requires. Without it the view is empty.
-enum class Need { kCheckpoint, kRoutes, kCapture, kSequences, kWords, kResults };
+enum class Need { kCheckpoint, kCapture, kSequences, kWords, kResults };
 
 /// Returns what a view with this need shows, for a page without it.
 QString explanationOf(Need need);
@@ -84,7 +84,7 @@ class ViewStack : public QStackedWidget {
   const ViewKind& currentKind() const;
   bool showsStartPage() const;
   /// Returns whether the current view shows something, or computes it.
-  bool showsView() const { return currentWidget() == currentView(); }
+  bool showsView() const { return !frames_.empty() && currentWidget() == currentFrame(); }
 
   void showIndex(int index);
   void showView(const QString& id);
@@ -111,6 +111,7 @@ class ViewStack : public QStackedWidget {
 
  private:
   void addViews(const ViewContext& context);
+  QWidget* currentFrame() const { return frames_[static_cast<std::size_t>(current_)]; }
   void select(const Json& selection);
 
   Workspace& workspace_;
@@ -118,6 +119,10 @@ class ViewStack : public QStackedWidget {
   OfferPage* offer_;
   ExplainButton* explain_;
   std::vector<View*> views_;
+  // Frames scroll pages and views in small windows.
+  QWidget* start_frame_ = nullptr;
+  QWidget* offer_frame_ = nullptr;
+  std::vector<QWidget*> frames_;  ///< of the views
   int current_ = 0;
 };
 

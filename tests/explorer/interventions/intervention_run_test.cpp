@@ -305,8 +305,9 @@ TEST_F(InterventionsViewTest, AblatesEveryRouteInTurn) {
   button("Run").click();
   ASSERT_TRUE(finishes());
   EXPECT_EQ(note(), "There are no edits yet: both models are the same.");
-  ASSERT_TRUE(view_.interventions().sweep());
-  EXPECT_EQ(view_.interventions().sweep()->rows.size(), 1U + 5U) << "two and three routes";
+  ASSERT_TRUE(view_.interventions().sweep(u"routes"_s));
+  EXPECT_EQ(view_.interventions().sweep(u"routes"_s)->rows.size(), 1U + 5U)
+      << "two and three routes";
   ASSERT_NE(pane.plot().figure(), nullptr);
   EXPECT_EQ(pane.caption(), "Loss without each route");
   const auto map = std::get<HeatmapPanel>(pane.plot().figure()->panels[0].content);
@@ -347,8 +348,8 @@ TEST_F(InterventionsViewTest, MarksRoutesWithoutEffectWhereThereAreEnoughLines) 
   view_.setState(Json{{"site", "sweep"}});
   button("Run").click();
   ASSERT_TRUE(finishes());
-  ASSERT_TRUE(view_.interventions().sweep()) << note().toStdString();
-  const ResultRow& last = view_.interventions().sweep()->rows.back();
+  ASSERT_TRUE(view_.interventions().sweep(u"routes"_s)) << note().toStdString();
+  const ResultRow& last = view_.interventions().sweep(u"routes"_s)->rows.back();
   EXPECT_LE(last.number(col::kEffect.low), last.number(col::kEffect));
   EXPECT_GE(last.number(col::kEffect.high), last.number(col::kEffect));
 }

@@ -19,15 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_F(InterventionsViewTest, SaysWhatToDoWithoutALime) {
+TEST_F(InterventionsViewTest, SaysWhatToDoWithoutACheckpoint) {
   EXPECT_FALSE(view_.figure());
   EXPECT_TRUE(view_.commandLines().isEmpty());
-  EXPECT_TRUE(layers().message().contains("Open the folder of a LIMe"));
+  EXPECT_TRUE(layers().message().contains("Open the folder of a checkpoint"));
   QTest::keyClick(&layers(), Qt::Key_0);
-  lime::testing::write_tiny_checkpoint(folder_ / "llama");
-  open({toQString(folder_ / "llama")});
-  EXPECT_TRUE(layers().message().contains("a plain transformer has none"));
-  EXPECT_FALSE(view_.figure());
   EXPECT_FALSE(button("Run").isEnabled());
   const auto label = [&]() -> const QLabel& {
     for (const QLabel* const each : view_.findChildren<QLabel*>()) {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+
+#include "explorer/interventions/part_edits.h"
+#include "explorer/models/preferences.h"
+#include "explorer/widgets/figure_pane.h"
+
+class QComboBox;
+class QDoubleSpinBox;
+class QPushButton;
+class QTableView;
+
+namespace lime::explorer {
+
+/// The left side of the Interventions view for every decoder: a map of its attention, MLPs and
+/// heads, the selected part with its scale, and the list of edits. Emits what the user requests,
+/// and changes nothing itself.
+class InterventionParts : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// The decoder, and what sweeps have measured of it; they may be null.
+  struct Subject {
+    int num_layers = 0;  ///< 0: none
+    int num_heads = 0;
+    std::shared_ptr<const Results> sublayers = {};
+    std::shared_ptr<const Results> heads = {};
+  };
+
+  explicit InterventionParts(PartEdits& edits);
+
+  void show(const Subject& subject, const QString& message, const Preferences& preferences);
+  const PartEdit& selected() const { return selected_; }
+  /// Frames this part.
+  void select(const PartEdit& part);
+  FigurePane& map() { return *map_; }
+
+ Q_SIGNALS:
+  void selectionRequested(const lime::explorer::PartEdit& part);
+  /// @param edit  a part and its scale; 1 removes its edit
+  void scaleRequested(const lime::explorer::PartEdit& edit);
+  void status(const QString& text);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  QWidget* makeControls();
+  QWidget* makeList();
+  void draw();
+  void showSelected();
+  void requestScale(double scale);
+  void walk(int layers, int columns);
+  QString describe(const PartEdit& part) const;
+  std::optional<PartEdit> partAtHit(const FigureHit& hit) const;
+
+  PartEdits& edits_;
+  Subject subject_;
+  PartEdit selected_;
+  int layer_base_ = 0;
+  FigurePane* map_;
+  QComboBox* part_;
+  QDoubleSpinBox* scale_;
+  QPushButton* skip_;
+  QPushButton* restore_;
+  QTableView* list_;
+};
+
+}  // namespace lime::explorer
