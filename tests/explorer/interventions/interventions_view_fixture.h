@@ -39,7 +39,7 @@ class InterventionsViewTest : public WorkspaceTest {
   }
   QPushButton& button(const QString& text) {
     for (QPushButton* const each : view_.findChildren<QPushButton*>()) {
-      if (each->text().remove('&') == text) return *each;
+      if (each->isVisible() && each->text().remove('&') == text) return *each;
     }
     throw std::runtime_error("no button " + text.toStdString());
   }

@@ -214,6 +214,9 @@ TEST_F(InterventionsViewTest, StateReadsItselfBackAndForgetsEditsThatDoNotFit) {
   const Json own = {{{"layer", 2}, {"head", 0}, {"scale", 0.5}}};
   const Json state = {{"checkpoint", path.toStdString()},
                       {"edits", {{path.toStdString(), own}}},
+                      {"parts", Json::object()},
+                      {"edits_parts", false},
+                      {"part", "attention"},
                       {"scope", "head"},
                       {"text", "the cat"},
                       {"lines", 1000},
