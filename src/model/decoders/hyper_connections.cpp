@@ -212,6 +212,11 @@ class HyperConnections final : public ResidualStream {
   at::Tensor mix(const HyperConnectionWeights& weights) {
     const at::Tensor all = maps(weights);
     beta_ = all.select(3, rate_ + 1);
+    if (uses_cpu_gradients(streams_)) {
+      const std::vector<at::Tensor> mixed = mix_sources(streams_.unbind(2), transposed_alpha(all));
+      streams_ = at::stack(at::TensorList(mixed).slice(1), 2);
+      return mixed[0];
+    }
     const at::Tensor mixed = at::matmul(transposed_alpha(all), streams_);
     streams_ = mixed.narrow(2, 1, rate_);
     return mixed.select(2, 0);

@@ -13,7 +13,6 @@
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
-#include "model/kernels/source_mixture.h"
 #include "model/kernels/source_rows.h"
 #include "model/passes/device_link.h"
 
@@ -66,20 +65,57 @@ void attend_kernel(const std::vector<at::Tensor>& sources, const DepthQuery& own
   for_each_block(out.weights.numel() / x.count(), 6 * width * x.count(), run);
 }
 
-/// Composes the mixture from steps that have gradients.
-DepthMixture attend_with_gradients(const std::vector<at::Tensor>& sources,
-                                   const DepthRouterWeights& router, double eps) {
-  const at::Tensor keys =
-      rms_norm(at::stack(sources, 2), router.gain, eps, RmsNormCast::kBeforeWeight);
-  const LinearWeights query{router.projection, {}};
-  at::Tensor scores = linear_with_gradients(keys, {&query})[0].squeeze(-1);
+/// With s the scores, g_i = dy . x_i and r_i = 1 / rms(x_i):
+///   ds_i = a_i (g_i - sum_j a_j g_j),   dx_i = a_i dy + ds_i r_i (q - (q . x_i) r_i^2 x_i /
+///   hidden)
+/// `partial` [blocks, hidden + 1] receives the gradients of q and of the bias.
+template <typename T>
+void attend_backward_kernel(const std::vector<at::Tensor>& dx, const at::Tensor& partial,
+                            const at::Tensor& dy, const std::vector<at::Tensor>& sources,
+                            const DepthQuery& own, const at::Tensor& attention) {
+  const std::int64_t width = own.query.size(0);
+  const SourceRows<T> x(sources, width);
+  const SourceRows<T> to(dx, width);
+  const SourceRows<T> gradients({dy}, width);
+  const SourceRows<T> weights({attention}, x.count());
+  const SourceRows<T> sums({partial}, width + 1);
+  const ConstRow<T> query(own.query.data_ptr<T>(), width);
+  const std::int64_t tokens = attention.numel() / x.count();
+  const auto run = [&](std::int64_t block) {
+    Array<T> g(x.count());
+    Row<T> sum = sums(0, block);
+    sum.setZero();
+    const std::int64_t end = std::min(tokens, (block + 1) * kRowsPerSum);
+    for (std::int64_t token = block * kRowsPerSum; token < end; ++token) {
+      const Row<T> gradient = gradients(0, token);
+      const Row<T> a = weights(0, token);
+      for (std::int64_t i = 0; i < x.count(); ++i) g(i) = (gradient * x(i, token)).sum();
+      g = a * (g - (a * g).sum());
+      sum(width) += g(x.count() - 1);
+      for (std::int64_t i = 0; i < x.count(); ++i) {
+        const Row<T> row = x(i, token);
+        const T r = inverse_rms(row, own.eps);
+        const T slope = g(i) * r;
+        const T along = slope * r * r * (row * query).sum() / static_cast<T>(width);
+        to(i, token) = a(i) * gradient + slope * query - along * row;
+        sum.head(width) += slope * row;
+      }
+    }
+  };
+  for_each_tile(partial.size(0), kRowsPerSum * 14 * width * x.count(), [&] { return run; });
+}
+
+DepthMixture attend_with_autograd(const std::vector<at::Tensor>& sources,
+                                  const DepthRouterWeights& router, double eps) {
+  const at::Tensor all = at::stack(sources, 2);
+  const at::Tensor keys = rms_normalize(all, eps, RmsNormCast::kBeforeWeight) * router.gain;
+  at::Tensor scores = at::matmul(keys, router.projection.squeeze(0));
   if (router.offset.defined()) {
     const std::int64_t last = scores.size(-1) - 1;
-    const at::Tensor shifted = scale_and_shift(scores.narrow(-1, last, 1), {}, router.offset);
-    scores = at::cat({scores.narrow(-1, 0, last), shifted}, -1);
+    scores = at::cat({scores.narrow(-1, 0, last), scores.narrow(-1, last, 1) + router.offset}, -1);
   }
   const at::Tensor weights = at::softmax(scores, -1);
-  return {mix_sources(sources, weights.unsqueeze(2))[0], weights.detach()};
+  return {at::matmul(weights.unsqueeze(-2), all).squeeze(-2), weights.detach()};
 }
 
 }  // namespace
@@ -96,15 +132,45 @@ DepthRouterWeights on_device_of(const at::Tensor& x, const DepthRouterWeights& r
 DepthMixture attend_over_depth(const std::vector<at::Tensor>& sources,
                                const DepthRouterWeights& router, double eps) {
   const at::Tensor& first = sources.front();
-  if (!uses_cpu_kernels(first)) return attend_with_gradients(sources, router, eps);
-  const DepthQuery own = {.query = router.projection.squeeze(0) * router.gain,
-                          .bias = router.offset.defined() ? router.offset.item<double>() : 0.0,
-                          .eps = eps};
+  if (!has_kernel(first)) return attend_with_autograd(sources, router, eps);
   DepthMixture out;
-  out.mixed = at::empty(first.sizes(), own.query.options());
-  out.weights = at::empty({first.size(0), first.size(1), std::ssize(sources)}, own.query.options());
-  AT_DISPATCH_FLOATING_TYPES(first.scalar_type(), "attend_over_depth",
-                             [&] { attend_kernel<scalar_t>(dense(sources), own, out); });
+  DepthQuery own;
+  std::vector<at::Tensor> saved;
+  {
+    const at::NoGradGuard no_grad;
+    own = {.query = router.projection.squeeze(0) * router.gain,
+           .bias = router.offset.defined() ? router.offset.item<double>() : 0.0,
+           .eps = eps};
+    saved = dense(sources);
+    out.mixed = at::empty(first.sizes(), own.query.options());
+    out.weights =
+        at::empty({first.size(0), first.size(1), std::ssize(sources)}, own.query.options());
+    AT_DISPATCH_FLOATING_TYPES(first.scalar_type(), "attend_over_depth",
+                               [&] { attend_kernel<scalar_t>(saved, own, out); });
+  }
+  if (!uses_cpu_gradients(first)) return out;
+  std::vector<at::Tensor> inputs = sources;
+  inputs.insert(inputs.end(), {router.projection, router.gain});
+  if (router.offset.defined()) inputs.push_back(router.offset);
+  const auto backward = [=, weights = out.weights, projection = router.projection.detach(),
+                         gain = router.gain.detach(), has_bias = router.offset.defined()](
+                            const std::vector<at::Tensor>& gradients) {
+    const at::Tensor dy = gradients[0].contiguous();
+    std::vector<at::Tensor> all = empty_like_all(saved);
+    const std::int64_t tokens = dy.numel() / own.query.size(0);
+    const at::Tensor partial =
+        at::empty({ceil_div(tokens, kRowsPerSum), own.query.size(0) + 1}, dy.options());
+    AT_DISPATCH_FLOATING_TYPES(dy.scalar_type(), "attend_over_depth_backward", [&] {
+      attend_backward_kernel<scalar_t>(all, partial, dy, saved, own, weights);
+    });
+    const at::Tensor sum = sum_of_rows(partial);
+    const at::Tensor dquery = sum.narrow(0, 0, own.query.size(0));
+    all.push_back((dquery * gain).unsqueeze(0));
+    all.push_back(dquery * projection.squeeze(0));
+    if (has_bias) all.push_back(sum.narrow(0, own.query.size(0), 1));
+    return all;
+  };
+  out.mixed = differentiable(inputs, {out.mixed}, backward)[0];
   return out;
 }
 

@@ -10,7 +10,7 @@
 namespace lime {
 
 // Mixtures over depth: each token combines its own vectors of several layers. On the CPU these are
-// kernels, elsewhere LibTorch's operations. Sums over tokens are
+// kernels with their own backward passes, elsewhere LibTorch's operations. Sums over tokens are
 // divided into fixed blocks: results are bit-identical for any number of threads.
 
 /// Returns the weights of a router on the device of x: those of the next layer may be on another.
@@ -26,8 +26,7 @@ struct DepthMixture {
 ///
 ///   y = sum_i a_i x_i,    a = softmax_i(w . (g * x_i / rms(x_i)) + [i is the last] bias)
 ///
-/// Without gradients it reads each source once; with gradients it is composed of the norm, a linear
-/// layer and mix_sources(). Source: Kimi Team (2026), arXiv:2603.15031,
+/// Reads each source once forward and once backward. Source: Kimi Team (2026), arXiv:2603.15031,
 /// equations 2 and 3; bias: the open implementation.
 /// @param sources  each [batch, seq, hidden]
 DepthMixture attend_over_depth(const std::vector<at::Tensor>& sources,
