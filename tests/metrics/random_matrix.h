@@ -22,4 +22,9 @@ inline MatrixD random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t
   return matrix;
 }
 
+/// The same in float32, as rows of a capture.
+inline MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
+  return random_matrix(rows, cols, seed).cast<float>();
+}
+
 }  // namespace lime::testing

@@ -12,10 +12,6 @@
 namespace lime {
 namespace {
 
-MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
-  return testing::random_matrix(rows, cols, seed).cast<float>();
-}
-
 TEST(MassiveActivationsTest, CountsElementsAndTokensAboveBothLimits) {
   MatrixF rows = MatrixF::Constant(10, 20, 0.1F);
   rows(2, 3) = -150.0F;
@@ -34,7 +30,7 @@ TEST(MassiveActivationsTest, CountsElementsAndTokensAboveBothLimits) {
 
 TEST(MassiveActivationsTest, MedianIsTheLowerMiddleOfTheMagnitudes) {
   for (const Eigen::Index cols : {1, 3, 4, 7, 50}) {
-    const MatrixF rows = random_rows(11, cols, 5);
+    const MatrixF rows = testing::random_rows(11, cols, 5);
     std::vector<float> magnitudes(rows.data(), rows.data() + rows.size());
     for (float& value : magnitudes) value = std::abs(value);
     std::sort(magnitudes.begin(), magnitudes.end());

@@ -12,10 +12,6 @@
 namespace lime {
 namespace {
 
-MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
-  return testing::random_matrix(rows, cols, seed).cast<float>();
-}
-
 TEST(PathCurvatureTest, StraightLineSquareAndReturn) {
   MatrixF line(5, 2);
   line << 0, 0, 1, 1, 3, 3, 4, 4, 9, 9;
@@ -29,7 +25,7 @@ TEST(PathCurvatureTest, StraightLineSquareAndReturn) {
 }
 
 TEST(PathCurvatureTest, IndependentTokensTurnBy120Degrees) {
-  EXPECT_NEAR(path_curvature(random_rows(600, 400, 3)).degrees.value(), 120.0, 0.5);
+  EXPECT_NEAR(path_curvature(testing::random_rows(600, 400, 3)).degrees.value(), 120.0, 0.5);
 }
 
 TEST(PathCurvatureTest, StepsWithoutLengthAreLeftOutAndCounted) {

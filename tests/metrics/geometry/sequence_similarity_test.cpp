@@ -12,12 +12,8 @@
 namespace lime {
 namespace {
 
-MatrixF random_rows(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
-  return testing::random_matrix(rows, cols, seed).cast<float>();
-}
-
 TEST(DirectionSumTest, EqualsTheMeanOverAllPairs) {
-  MatrixF rows = random_rows(23, 9, 1);
+  MatrixF rows = testing::random_rows(23, 9, 1);
   rows.row(4).setZero();
   DirectionSum sum;
   sum.add(rows.topRows(10));
