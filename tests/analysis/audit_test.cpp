@@ -118,6 +118,16 @@ TEST(AuditChangesTest, DivideTheLargestChangeByTheHalfWidth) {
   EXPECT_EQ(rows[1].text(col::kProof), "it is a function of inner products");
 }
 
+TEST(AuditChangesTest, PairsOfLayersAreOfOneVariant) {
+  std::vector<ResultRow> values;
+  for (const char* const variant : {"original", "value-rotation"}) {
+    values.push_back(value_row(variant, "cka", 0.5).set(col::kOtherLabel, variant));
+  }
+  const std::vector<ResultRow> rows = changes(values, AuditOver::kCoordinates);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(change_text(rows[0]), "=");
+}
+
 TEST(AuditChangesTest, NameContradictionsAndWhatIsUndefined) {
   const std::vector<ResultRow> rows =
       changes({value_row("original", "entropy", 2.0), value_row("original", "rank", 2.0),

@@ -21,8 +21,8 @@ using ValuesByPlace = std::unordered_map<ResultRow, const ResultRow*, ResultRowH
 /// Returns what a value is of: its row without the variant and the numbers.
 ResultRow place_of(const ResultRow& value) {
   ResultRow place = value;
-  for (const Column& column : {Column(col::kLabel), Column(col::kMean), Column(col::kCiLow),
-                               Column(col::kCiHigh), Column(col::kVerdict)}) {
+  for (const Column& column : {Column(col::kLabel), Column(col::kOtherLabel), Column(col::kMean),
+                               Column(col::kCiLow), Column(col::kCiHigh), Column(col::kVerdict)}) {
     place.erase(column);
   }
   return place;
