@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// lime-metrics audit: its folder of captures, texts, and what it refuses.
+// lime-metrics audit: every documented invariance on random models, transforms and strengths.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
+#include "analysis/audit/audit_changes.h"
 #include "app/lime_capture_fixture.h"
 #include "core/json.h"
+#include "core/random.h"
 
 namespace lime {
 namespace {
@@ -23,7 +25,44 @@ class LimeMetricsAuditTest : public LimeCaptureTest {
     return run_command("cd '" + folder_.path().string() + "' && " LIME_METRICS " audit " +
                        arguments);
   }
+
+  /// Audits a random model with a random strength. Returns the rows of the changes.
+  Json changes_of(const std::string& decoder, std::uint64_t seed) {
+    testing::write_tiny_checkpoint(folder_ / decoder, testing::tiny_config(decoder));
+    const double strength = Random(seed).uniform(0.2, 0.8);
+    const ProgramRun done = audit(
+        fmt::format("{} --text text.txt --seq-len 16 --max-sequences 6 --only ' is, are' "
+                    "--probe-sequences 30 --strength {} --seed {} --threads 1 --folder {}-files "
+                    "-o {}.json --quiet",
+                    decoder, strength, seed, decoder, decoder));
+    EXPECT_EQ(done.status, 0) << done.errors;
+    if (done.status != 0) return Json::array();
+    Json changes = Json::array();
+    const Json results = read_json_file(folder_ / (decoder + ".json"));
+    for (const Json& row : results["rows"]) {
+      if (!row.contains("kind")) changes.push_back(row);
+    }
+    return changes;
+  }
 };
+
+class LimeMetricsAuditOfTest : public LimeMetricsAuditTest,
+                               public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(LimeMetricsAuditOfTest, NoMeasureMovesAgainstItsProof) {
+  const Json changes = changes_of(GetParam(), 3);
+  std::set<std::string> verdicts;
+  for (const Json& row : changes) {
+    verdicts.insert(row["verdict"]);
+    EXPECT_NE(row["verdict"], audit_verdict::kContradiction) << row.dump();
+  }
+  EXPECT_TRUE(verdicts.contains(std::string(audit_verdict::kByProof)));
+  EXPECT_TRUE(verdicts.contains(std::string(audit_verdict::kCoordinates)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Decoders, LimeMetricsAuditOfTest,
+                         ::testing::Values("lime", "mhc", "olmoe"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_F(LimeMetricsAuditTest, ContinuesWithTheCapturesOfItsFolder) {
   const std::string command =

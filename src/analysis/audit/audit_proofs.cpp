@@ -104,7 +104,10 @@ bool is_of_inner_products(const AuditedMeasure& of) {
       "massive_share",           "participation_gain",           "largest_ratio",
       "participation",           "participation_without_tokens", "sequence_entropy",
       "sequence_entropy_without"};
-  if (of.metric == "entropy-lime-code" || of.metric == "separability") return false;
+  // With more tokens than dimensions layer-by-layer clamps a matrix of dimensions.
+  constexpr std::array<std::string_view, 3> kByDimension = {
+      "entropy-lime-code", "entropy-layer-by-layer", "separability"};
+  if (is_one_of(of.metric, kByDimension)) return false;
   if (of.metric == "geometry") return !is_one_of(name, kGeometryByDimension);
   if (of.metric == "collapse") return is_one_of(name, kCollapseOfNorms);
   if (is_between_layers(of)) return is_of_stream(of.site);
