@@ -224,6 +224,7 @@ TEST_F(FigureFileTest, EveryFigureIsDrawnInEveryFormat) {
   for (const FigureSource& source : testing::sample_sources()) {
     for (const Recipe* const recipe : recipes_of(source.results.metric)) {
       if (recipe->name == "comparison" && source.results.metric != "entropy") continue;
+      if (recipe->name == "mass-effect") continue;  // needs the effects of a sweep
       std::vector<FigureSource> sources = {source};
       if (recipe->name == "router-sources") {
         sources.front().results.rows.clear();

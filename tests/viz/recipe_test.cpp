@@ -69,9 +69,10 @@ TEST(RecipeTest, RefusesWhatDoesNotFit) {
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.site = {"keys"}}), HasSubstr("values, hidden"));
   FigureSource unknown = sample_entropy();
   unknown.results.metric = "weather";
-  EXPECT_THAT(figure_refusal({unknown}),
-              HasSubstr("(supported: attention, blimp, choices, collapse, cost, counterfactual, "
-                        "entropy"));
+  EXPECT_THAT(
+      figure_refusal({unknown}),
+      HasSubstr("(supported: attention, audit, blimp, choices, collapse, cost, counterfactual, "
+                "entropy"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.layer_base = 2}), HasSubstr("must be 0 or 1"));
   EXPECT_THAT(figure_refusal({sample_entropy()}, {.y_limits = {3.0}}), HasSubstr("two numbers"));
   EXPECT_THAT(figure_refusal({sample_entropy(), sample_entropy()}), HasSubstr("is duplicated"));

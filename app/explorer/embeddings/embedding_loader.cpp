@@ -22,7 +22,7 @@ bool EmbeddingLoader::isOutdated() const {
   if (document == nullptr && source_ != kComputed) return false;
   if (document != nullptr && document->results != results_) return true;
   const bool has_gaps =
-      std::ranges::find(set_->models, nullptr, &EmbeddedModel::sentences) != set_->models.end();
+      std::ranges::find(set_.models, nullptr, &EmbeddedModel::sentences) != set_.models.end();
   for (const auto& [path, capture] : workspace_.openInputs().captures) {
     const auto before = inputs_.captures.find(path);
     const bool is_new = before == inputs_.captures.end();
@@ -51,10 +51,10 @@ void EmbeddingLoader::start(int source, const QString& progress, JobSpec spec, c
 /// Until there is an answer, and if it was cancelled, the set of before stays.
 void EmbeddingLoader::showAnswer() {
   if (answer().result) {
-    set_ = *answer().result;
+    set_ = **answer().result;
     source_ = requested_;
   } else if (!answer().problem.isEmpty() && !answer().is_cancelled) {
-    set_ = std::make_shared<EmbeddingSet>();
+    set_ = {};
   }
   Q_EMIT changed();
 }
@@ -64,7 +64,7 @@ void EmbeddingLoader::load(int id) {
   if (document == nullptr) {
     if (std::exchange(source_, 0) == 0) return;
     requested_ = 0;
-    set_ = std::make_shared<EmbeddingSet>();
+    set_ = {};
     sets_.clear();
     Q_EMIT changed();
     return;

@@ -17,7 +17,7 @@ class EmbeddingLoader : public QObject {
 
   EmbeddingLoader(Workspace& workspace, JobRunner& jobs);
 
-  const EmbeddingSet& set() const { return *set_; }
+  const EmbeddingSet& set() const { return set_; }
   /// Returns the document that the set is from, kComputed, or 0: none.
   int source() const { return source_; }
   bool isBusy() const { return answer().job != 0; }
@@ -52,8 +52,8 @@ class EmbeddingLoader : public QObject {
   void showAnswer();
 
   Workspace& workspace_;
-  Sets sets_;  ///< by source; only the requested one
-  std::shared_ptr<const EmbeddingSet> set_ = std::make_shared<EmbeddingSet>();
+  Sets sets_;                                    ///< by source; only the requested one
+  EmbeddingSet set_;                             ///< at one address: views refer to it
   int source_ = 0;                               ///< of the set
   int requested_ = 0;                            ///< source of the answer that is shown or awaited
   std::shared_ptr<const FigureSource> results_;  ///< of the requested source

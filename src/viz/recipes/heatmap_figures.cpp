@@ -115,8 +115,10 @@ double error_of_attribution(const FigureRows& rows) {
 /// layers or sublayers. @param note  on estimates that are omitted
 FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options, std::string& note) {
   const double error = error_of_attribution(rows);
-  const bool draws_estimate = error < kUselessError || !options.measure.empty();
-  if (!draws_estimate) {
+  const bool has_estimate =
+      std::ranges::any_of(rows, [](const FigureRow& row) { return row.has(col::kAttribution); });
+  const bool draws_estimate = has_estimate && (error < kUselessError || !options.measure.empty());
+  if (has_estimate && !draws_estimate) {
     note =
         fmt::format("first-order estimates are not drawn: mean error {:.0f} % of the mean effect",
                     100.0 * error);

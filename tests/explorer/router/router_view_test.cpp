@@ -400,7 +400,7 @@ TEST_F(RouterViewTest, ShowsTheSourcesOfACaptureAndOfASelectedToken) {
   EXPECT_EQ(view_.figure()->colour_label,
             "fraction of the weight (uniform in the last row: 1/5 = 0.200)");
   const auto share = [this](int part, int source) {
-    const auto& map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
+    const HeatmapPanel map = std::get<HeatmapPanel>(view_.figure()->panels.front().content);
     return map.values(map.values.rows() - 1 - part, source);
   };
   EXPECT_NEAR(share(1, 0), (15 * 0.75 + 0.2) / 16.0, 1e-6);
@@ -431,8 +431,9 @@ TEST_F(RouterViewTest, APlainCaptureShowsWhatEachLayerWrites) {
   auto* const pane = view_.findChild<FigurePane*>("sources of each input");
   EXPECT_EQ(pane->caption(),
             u"What attention and MLP write to the residual stream of a plain transformer"_s);
-  ASSERT_TRUE(view_.figure()) << pane->plot().message().toStdString();
-  const auto& norms = std::get<CurvePanel>(view_.figure()->panels.front().content).curves;
+  const std::optional<Figure> figure = view_.figure();
+  ASSERT_TRUE(figure) << pane->plot().message().toStdString();
+  const auto& norms = std::get<CurvePanel>(figure->panels.front().content).curves;
   ASSERT_EQ(norms.size(), 2U);
   EXPECT_EQ(norms[0].label, "both together");
   EXPECT_EQ(norms[1].label, "residual stream");

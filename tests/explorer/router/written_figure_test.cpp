@@ -48,8 +48,9 @@ TEST_F(WrittenFigureTest, APlainModelShowsWhatSkippingItsPartsCauses) {
   EXPECT_FALSE(view_.figure()) << "the sweep is of another model";
   open({toQString(folder_ / "sweep.json")});
   workspace_.setCurrent(workspace_.documentAt(folder_ / "llama")->id);
-  ASSERT_TRUE(view_.figure());
-  const auto& effects = std::get<CurvePanel>(view_.figure()->panels.front().content).curves;
+  const std::optional<Figure> figure = view_.figure();
+  ASSERT_TRUE(figure);
+  const auto& effects = std::get<CurvePanel>(figure->panels.front().content).curves;
   ASSERT_EQ(effects.size(), 2U);
   EXPECT_EQ(effects[1].label, "mlp");
   EXPECT_EQ(effects[1].y[1], 1.5);
