@@ -361,7 +361,7 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
         [&](const at::Tensor& pattern) {
           const at::Tensor used = hook(HookKind::kPattern, layer, pattern);
           if (wants(HookKind::kAttnProfile, layer)) {
-            hook(HookKind::kAttnProfile, layer, attention_profile_of(used));
+            show(HookKind::kAttnProfile, layer, attention_profile_of(used));
           }
           return used;
         });
@@ -370,7 +370,7 @@ at::Tensor ForwardPass::attend(int layer, const at::Tensor& q, const KeysAndValu
   if (!wants(HookKind::kAttnProfile, layer)) return attention(input, out);
   at::Tensor profile;
   out = attention(input, out, &profile);
-  hook(HookKind::kAttnProfile, layer, profile);
+  show(HookKind::kAttnProfile, layer, profile);
   return out;
 }
 
