@@ -354,7 +354,7 @@ Figure partsFigure(const std::vector<PartEdit>& edits, int num_layers, int num_h
     }
   }
   FigurePanel panel{.title = {}, .x = {}, .y = {.label = "layer"}, .content = {}};
-  panel.x.ticks = {{0.0, "attention"}, {1.0, "MLP"}};
+  panel.x.ticks = {{0.0, "attn"}, {1.0, "MLP"}};
   for (int head = 0; head < num_heads; ++head) {
     panel.x.ticks.push_back(
         {static_cast<double>(kFirstHeadColumn + head), std::to_string(head + layer_base)});
