@@ -14,6 +14,9 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kFewestOfLayer = 3;
 constexpr std::int64_t kFewestComponents = 10;
+/// Layers from which an interval of the correlation within layers is given: a bootstrap over fewer
+/// has too few distinct samples.
+constexpr std::int64_t kFewestLayers = 5;
 constexpr std::int64_t kMostResamples = 2000;
 /// Lower end of the interval from which mass may be read as importance; our convention.
 constexpr double kReadable = 0.7;
@@ -22,6 +25,10 @@ constexpr std::size_t kHashDigits = 12;
 struct Pairs {
   std::vector<double> mass;
   std::vector<double> effect;
+
+  bool has_equal_masses() const {
+    return std::ranges::all_of(mass, [&](double value) { return value == mass.front(); });
+  }
 };
 
 /// Correlation of ranks with its interval.
@@ -32,9 +39,9 @@ struct Agreement {
   std::int64_t n = 0;
 };
 
-Agreement over_all(const Pairs& pairs, const SummaryOptions& options) {
+Agreement over_all(const Pairs& pairs, bool has_order, const SummaryOptions& options) {
   Agreement agreement{.n = std::ssize(pairs.mass)};
-  if (pairs.mass.size() < kFewestOfLayer) return agreement;
+  if (pairs.mass.size() < kFewestOfLayer || !has_order) return agreement;
   agreement.value = spearman_correlation(pairs.mass, pairs.effect);
   std::vector<double> resampled;
   const std::int64_t count = std::min(options.resamples, kMostResamples);
@@ -66,6 +73,7 @@ Agreement within_layers(const std::map<std::int64_t, Pairs>& layers,
   }
   if (values.empty()) return {};
   const Summary summary = summarize(values, options);
+  if (summary.n < kFewestLayers) return {.value = summary.mean, .n = summary.n};
   return {summary.mean, summary.ci_low, summary.ci_high, summary.n};
 }
 
@@ -109,13 +117,21 @@ std::string interval_of(const ResultRow& row) {
 /// Says in words how `mass` may be read.
 std::string verdict_of(const RowPointers& agreements, const std::string& mass) {
   const ResultRow& all = *agreements.front();
+  if (all.integer(col::kN) >= static_cast<std::int64_t>(kFewestOfLayer) &&
+      !std::isfinite(all.number(col::kAgreement))) {
+    return fmt::format(
+        "each component of a layer has the same {}, so that there is no order: read the effects",
+        mass);
+  }
   if (all.integer(col::kN) < kFewestComponents || !std::isfinite(all.number(col::kAgreement.low))) {
     return fmt::format(
         "{} components are too few to tell whether {} may be read as importance: read the effects",
         all.integer(col::kN), mass);
   }
   const auto low = [](const ResultRow& row) { return row.number(col::kAgreement.low); };
-  const ResultRow* const within = agreements.size() > 1 ? agreements[1] : nullptr;
+  // Too few layers have no interval, and so no say.
+  const ResultRow* const within =
+      agreements.size() > 1 && std::isfinite(low(*agreements[1])) ? agreements[1] : nullptr;
   const std::string numbers =
       fmt::format("rank correlation of {} and effect {}{}", mass, interval_of(all),
                   within == nullptr ? "" : ", within layers " + interval_of(*within));
@@ -205,6 +221,7 @@ std::vector<ResultRow> effect_rows(const SweepEffects& effects, const std::strin
   std::vector<ResultRow> rows;
   Pairs all;
   std::map<std::int64_t, Pairs> layers;
+  std::map<std::pair<std::int64_t, std::string>, Pairs> reads;
   for (const ComponentMass& component : components) {
     const ResultRow* const swept = effects.find(part, component.key);
     if (swept == nullptr || !std::isfinite(component.mass)) continue;
@@ -216,7 +233,9 @@ std::vector<ResultRow> effect_rows(const SweepEffects& effects, const std::strin
       row.set_cell(column.name, swept->cell(column));
     }
     if (part == "stream") add_rescue(effects, component.key, row);
-    for (Pairs* const pairs : {&all, &layers[component.key.integer(col::kLayer)]}) {
+    const std::int64_t layer = component.key.integer(col::kLayer);
+    for (Pairs* const pairs :
+         {&all, &layers[layer], &reads[{layer, component.key.text(col::kRead)}]}) {
       pairs->mass.push_back(component.mass);
       pairs->effect.push_back(swept->number(col::kEffect));
     }
@@ -225,7 +244,10 @@ std::vector<ResultRow> effect_rows(const SweepEffects& effects, const std::strin
            "the sweep has none of the components of the map; run lime-capture sweep --over {} with "
            "this model",
            effects.over());
-  rows.push_back(agreement_row(base, "all", over_all(all, options)));
+  // Equal shares of a layer differ between layers by their number only, as in a plain transformer.
+  const bool has_order =
+      !std::ranges::all_of(reads, [](const auto& read) { return read.second.has_equal_masses(); });
+  rows.push_back(agreement_row(base, "all", over_all(all, has_order, options)));
   if (const Agreement within = within_layers(layers, options); within.n > 1) {
     rows.push_back(agreement_row(base, "within layers", within));
   }

@@ -48,7 +48,8 @@ struct ComponentMass {
 /// Returns a row of kind `effect` per component that the sweep has, with mass and effect, and of
 /// kind `agreement` their rank correlation with its bootstrap interval: over all components,
 /// resampled, and `within layers`, the mean over layers of at least three components, of which the
-/// layers are resampled. Streams also get the effect that each prevents alone.
+/// layers are resampled if there are at least five. Equal masses within each read of a layer have
+/// no correlation. Streams also get the effect that each prevents alone.
 /// @param base  first cells of each row: label, weighting
 /// @throws InvalidArgument  if the sweep has none of the components.
 std::vector<ResultRow> effect_rows(const SweepEffects& effects, const std::string& part,

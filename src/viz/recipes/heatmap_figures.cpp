@@ -47,12 +47,14 @@ FigurePanel token_panel(const FigureRows& rows, const Column& measure, bool is_s
   return panel;
 }
 
-/// Sets the colour range of token maps: from 0 to the quantile above, to both sides of 0 if values
-/// are signed. Cells of larger magnitude have the last colour and a mark, which the note explains.
+/// Sets the colour range of maps: from 0 to the quantile above, to both sides of 0 if values are
+/// signed. Cells of larger magnitude have the last colour and a mark, which the note explains.
 void set_robust_range(Figure& figure, bool is_signed) {
   std::vector<double> sizes;
   for (const FigurePanel& panel : figure.panels) {
-    for (const double value : std::get<HeatmapPanel>(panel.content).values.reshaped()) {
+    const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
+    if (map == nullptr) continue;
+    for (const double value : map->values.reshaped()) {
       if (std::isfinite(value)) sizes.push_back(std::abs(value));
     }
   }
@@ -66,11 +68,12 @@ void set_robust_range(Figure& figure, bool is_signed) {
   figure.colour_range = {is_signed ? -limit : 0.0, limit};
   int num_clipped = 0;
   for (FigurePanel& panel : figure.panels) {
-    auto& map = std::get<HeatmapPanel>(panel.content);
-    for (int row = 0; row < map.values.rows(); ++row) {
-      for (int col = 0; col < map.values.cols(); ++col) {
-        if (!(std::abs(map.values(row, col)) > limit)) continue;
-        map.marks.push_back({row, col, false});
+    auto* const map = std::get_if<HeatmapPanel>(&panel.content);
+    if (map == nullptr) continue;
+    for (int row = 0; row < map->values.rows(); ++row) {
+      for (int col = 0; col < map->values.cols(); ++col) {
+        if (!(std::abs(map->values(row, col)) > limit)) continue;
+        map->marks.push_back({row, col, false});
         ++num_clipped;
       }
     }
@@ -263,14 +266,17 @@ Figure sweep_figure(FigureSources sources, const FigureOptions& options) {
         joined_parts({labels.size() > 1 ? label : "", read.empty() ? "" : "read by " + read});
   }
   const bool has_maps = std::holds_alternative<HeatmapPanel>(figure.panels.front().content);
-  if (has_maps) figure.colour_label = measure_name(measure) + " (nats per token)";
+  if (has_maps) {
+    figure.colour_label = measure_name(measure) + " (nats per token)";
+    set_robust_range(figure, true);
+  }
   const bool has_crosses = std::ranges::any_of(figure.panels, [](const FigurePanel& panel) {
     const auto* const map = std::get_if<HeatmapPanel>(&panel.content);
     return map != nullptr && !map->marks.empty();
   });
-  figure.note = !has_maps     ? intervals_note(figure, sources)
-                : has_crosses ? "crossed out: the interval contains 0"
-                              : "";
+  add_note(figure, !has_maps     ? intervals_note(figure, sources)
+                   : has_crosses ? "crossed out: the interval contains 0"
+                                 : "");
   add_note(figure, omitted);
   lay_out(figure, options, 0, 3);
   return figure;
@@ -294,6 +300,7 @@ Figure later_figure(FigureSources sources, const FigureOptions& options) {
     if (labels.size() > 1) figure.panels.back().title = label;
   }
   figure.colour_label = "change of what the later layer writes, relative to its norm";
+  set_robust_range(figure, false);
   figure.panel_aspect = 1.0;
   lay_out(figure, options, 0, 3);
   return figure;
