@@ -79,6 +79,8 @@ std::int64_t site_dim(HookKind kind, const ModelConfig& config, std::int64_t lay
     case HookKind::kExpertWeights:
     case HookKind::kExpertIndices: return config.spec.experts->num_experts_per_tok;
     case HookKind::kPattern: return config.num_attention_heads;
+    case HookKind::kValueResult:
+    case HookKind::kResult: return config.num_attention_heads * config.hidden_size;
     case HookKind::kRoute: return config.num_key_value_heads * route_width(config, layer);
     case HookKind::kDepthWeights:
       return std::ssize(depth_reads(config, layer)) * num_depth_sources(config, layer);

@@ -72,6 +72,24 @@ TEST_P(GaugeTest, ExactTransformsLeaveTheLogitsAsTheyAre) {
   }
 }
 
+/// Values move; what W_O makes of them does not.
+TEST_P(GaugeTest, ResultsOfHeadsAreInvariantCompanionsOfValues) {
+  const torch::NoGradGuard no_grad;
+  const Decoder original = lively_decoder(GetParam().config, in_double());
+  const at::Tensor ids = some_ids(2, 11);
+  const std::vector<std::string> results = {"*.hook_result", "*.hook_value_result"};
+  const auto before = testing::activations(original, ids, results);
+  for (const char* const name : {"value-scale", "value-rotation", "query-key-scale", "route-scale",
+                                 "unit-scale", "unit-permutation"}) {
+    if (!find_gauge(name).refusal(GetParam().config).empty()) continue;
+    GaugeWeights weights(original);
+    apply_gauge({.transform = name, .seed = 2}, weights);
+    for (const auto& [hook, after] : testing::activations(weights.decoder(), ids, results)) {
+      EXPECT_LT(relative_error(after, before.at(hook)), 1e-11) << name << ", " << hook;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Decoders, GaugeTest, ::testing::ValuesIn(small_configs()), config_name);
 
 TEST(GaugeRefusalTest, NamesTheReason) {

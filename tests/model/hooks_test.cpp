@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/passes/hooks.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -129,6 +130,9 @@ TEST_P(DecoderHooksTest, EveryPointIsReachedWithItsShape) {
   EXPECT_EQ(shape("blocks.1.attn.hook_route"), (Sizes{2, 9, heads, route_width(config, 1)}));
   EXPECT_EQ(shape("blocks.2.hook_depth_weights"),
             (Sizes{2, 9, std::ssize(depth_reads(config, 2)), num_depth_sources(config, 2)}));
+  for (const char* name : {"result", "value_result"}) {
+    EXPECT_EQ(shape(std::string("blocks.1.attn.hook_") + name), (Sizes{2, 9, 4, 24})) << name;
+  }
   EXPECT_EQ(shape("blocks.1.attn.hook_attn_scores"), (Sizes{2, 4, 9, 9}));
   EXPECT_EQ(shape("blocks.1.attn.hook_pattern"), (Sizes{2, 4, 9, 9}));
   const bool has_experts = config.spec.experts.has_value();
@@ -214,6 +218,27 @@ TEST_P(DecoderHooksTest, ProfilesAreThoseOfThePatterns) {
         }
       }
     }
+  }
+}
+
+TEST_P(DecoderHooksTest, HeadsAddUpToTheOutputOfAttention) {
+  const ModelConfig& config = GetParam().config;
+  const auto all =
+      activations(decoder_, ids_,
+                  {"*.hook_result", "*.hook_value_result", "*.hook_pattern", "*.hook_attn_out"});
+  for (int layer = 0; layer < config.num_hidden_layers; ++layer) {
+    const auto of = [&](const char* name) {
+      return all.at(fmt::format("blocks.{}.{}", layer, name)).to(at::kDouble);
+    };
+    // What a head adds is its pattern times what the tokens offer.
+    const at::Tensor offered = of("attn.hook_value_result").transpose(1, 2);
+    const at::Tensor expected = at::matmul(of("attn.hook_pattern"), offered).transpose(1, 2);
+    EXPECT_LT(max_difference(of("attn.hook_result"), expected), 1e-11) << layer;
+    const bool is_more = config.spec.o_bias || config.spec.residual_multiplier != 1.0 ||
+                         config.spec.norm_placement == NormPlacement::kAfter ||
+                         config.spec.norm_placement == NormPlacement::kBoth;
+    if (is_more) continue;
+    EXPECT_LT(max_difference(of("hook_attn_out"), of("attn.hook_result").sum(2)), 1e-11) << layer;
   }
 }
 

@@ -12,6 +12,24 @@ namespace lime {
 
 using Slot = Workspace::Slot;
 
+namespace {
+
+/// Applies to each head its part of an output projection.
+/// @param heads   [batch, seq, num_heads, head_dim]
+/// @param weight  W_O, [hidden, num_heads * head_dim]
+/// @return [batch, seq, num_heads, hidden]
+at::Tensor project_each_head(const at::Tensor& heads, const at::Tensor& weight) {
+  const std::int64_t dim = heads.size(3);
+  std::vector<at::Tensor> results;
+  for (std::int64_t head = 0; head < heads.size(2); ++head) {
+    results.push_back(apply_linear(heads.select(2, head).contiguous(),
+                                   weight.narrow(1, head * dim, dim).contiguous()));
+  }
+  return at::stack(results, 2);
+}
+
+}  // namespace
+
 ForwardPass::ForwardPass(const Model& model, const ForwardOptions& options, Workspace* workspace)
     : model_(model),
       options_(options),
@@ -274,7 +292,20 @@ at::Tensor ForwardPass::self_attention(int layer, const at::Tensor& x) {
   read.keys = hook_owned(HookKind::kRoutedK, layer, read.keys);
   read.values = hook(HookKind::kRoutedV, layer, read.values);
   const at::Tensor z = hook(HookKind::kZ, layer, attend(layer, q, read));
+  show_results(layer, read.values, z);
   return finished(project(Slot::kOutput, z.flatten(2), weights.o), weights.attention_norm);
+}
+
+void ForwardPass::show_results(int layer, const at::Tensor& values, const at::Tensor& z) const {
+  const at::Tensor& weight = model_.weights.layers[layer].o.weight;
+  if (wants(HookKind::kValueResult, layer)) {
+    const std::int64_t group = z.size(2) / values.size(2);
+    show(HookKind::kValueResult, layer,
+         project_each_head(values.repeat_interleave(group, 2), weight));
+  }
+  if (wants(HookKind::kResult, layer)) {
+    show(HookKind::kResult, layer, project_each_head(z, weight));
+  }
 }
 
 std::vector<at::Tensor> ForwardPass::project_attention(int layer,

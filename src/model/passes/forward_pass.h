@@ -65,6 +65,8 @@ class ForwardPass {
   bool balances_load() const;
   /// Runs the hooks of a point that cannot be replaced.
   void show(HookKind kind, int layer, const at::Tensor& weights) const;
+  /// Runs the hooks of what tokens and heads write through W_O.
+  void show_results(int layer, const at::Tensor& values, const at::Tensor& z) const;
   /// Runs the hooks of the weights of depth, after the block.
   void show_depth_weights(int layer);
   /// Runs the hooks of the parallel streams, which they may replace, and of their weights.

@@ -15,7 +15,7 @@ namespace lime {
 struct ModelConfig;
 
 /// Kinds of activation, in the order in which a forward pass computes them. The names are
-/// TransformerLens's; routed_k, routed_v and profile are ours. Shapes:
+/// TransformerLens's; routed_k, routed_v, value_result and profile are ours. Shapes:
 ///
 ///   embed, resid_*, attn_out, mlp_out, final_normalized   [batch, seq, hidden]
 ///   q, rot_q, z                                           [batch, seq, num_heads, head_dim]
@@ -24,6 +24,7 @@ struct ModelConfig;
 ///   depth_weights, also of attn, mlp and final            [batch, seq, reads, sources]
 ///   attn_scores, pattern                                  [batch, num_heads, queries, keys]
 ///   profile                                               [batch, seq, num_heads, 6]
+///   result, value_result                                  [batch, seq, num_heads, hidden]
 ///   pre (gate), pre_linear (up), post                     [batch, seq, intermediate]
 ///   streams                                               [batch, seq, streams, hidden]
 ///   stream_weights                                        [batch, seq, 2 * streams, streams + 2]
@@ -42,6 +43,10 @@ struct ModelConfig;
 /// Only Hyper-Connections and mHC have the streams, after the block, and their weights: of
 /// attention and MLP, for each stream the weight with which the part reads it, that of the part's
 /// output in it, and those of all streams in the new one. The weights are read only.
+///
+/// result is what each head adds to the residual stream, z through its part of W_O; value_result is
+/// what each token offers to a head, its value (routed_v) through the same. Their sums over heads
+/// precede the bias, the norm after attention and the residual multiplier. Both are read only.
 ///
 /// attn_out and mlp_out are what is added to the residual stream: after the norms that follow
 /// attention and MLP (OLMo 2, Gemma 2) and the residual multiplier (Granite). A post-LN precedes
@@ -68,6 +73,8 @@ enum class HookKind : std::uint8_t {
   kPattern,      ///< after softmax
   kAttnProfile,  ///< measures of the pattern, read only
   kZ,            ///< before W_O
+  kValueResult,  ///< routed_v through W_O, per query head; read only
+  kResult,       ///< z through W_O, per head; read only
   kAttnOut,
   kResidMid,
   kMlpDepthWeights,  ///< of what the MLP reads
@@ -118,6 +125,8 @@ inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kPattern, "blocks.{}.attn.hook_pattern"},
     {HookKind::kAttnProfile, "blocks.{}.attn.hook_profile", HookUse::kReadOnly},
     {HookKind::kZ, "blocks.{}.attn.hook_z"},
+    {HookKind::kValueResult, "blocks.{}.attn.hook_value_result", HookUse::kReadOnly},
+    {HookKind::kResult, "blocks.{}.attn.hook_result", HookUse::kReadOnly},
     {HookKind::kAttnOut, "blocks.{}.hook_attn_out"},
     {HookKind::kResidMid, "blocks.{}.hook_resid_mid"},
     {HookKind::kMlpDepthWeights, "blocks.{}.mlp.hook_depth_weights"},
@@ -149,7 +158,7 @@ static_assert([] {
 inline constexpr int kNumHookKinds = static_cast<int>(std::ranges::count_if(
     kHookKinds, [](const HookKindInfo& info) { return info.use != HookUse::kComputedLater; }));
 
-static_assert(kNumHookKinds <= 32, "HookSet has a bit per kind");
+static_assert(kNumHookKinds <= 64, "HookSet has a bit per kind");
 
 constexpr const HookKindInfo& hook_kind_info(HookKind kind) {
   return kHookKinds[static_cast<std::size_t>(kind)];

@@ -23,11 +23,11 @@ struct HookSet::Listeners {
     std::erase_if(found->second, [id](const Listener& listener) { return listener.id == id; });
     if (!found->second.empty()) return;
     by_point.erase(found);
-    wanted[point.layer] &= ~(1U << static_cast<unsigned>(point.kind));
+    wanted[point.layer] &= ~(std::uint64_t{1} << static_cast<unsigned>(point.kind));
   }
 
   std::map<HookPoint, std::vector<Listener>> by_point;
-  std::vector<std::uint32_t> wanted;
+  std::vector<std::uint64_t> wanted;
   std::uint64_t next_id = 0;
 };
 
@@ -73,7 +73,7 @@ ScopedHook HookSet::add(const HookPoint& point, HookEditor editor, bool is_reade
   throw_if(point.layer < 0, "hooks: a layer must be >= 0, got {}", point.layer);
   const auto index = static_cast<std::size_t>(point.layer);
   if (wanted_->size() <= index) wanted_->resize(index + 1, 0);
-  (*wanted_)[index] |= 1U << static_cast<unsigned>(point.kind);
+  (*wanted_)[index] |= std::uint64_t{1} << static_cast<unsigned>(point.kind);
   const std::uint64_t id = listeners_->next_id++;
   listeners_->by_point[point].push_back({id, std::move(editor), is_reader});
   return ScopedHook([weak = std::weak_ptr<Listeners>(listeners_), point, id] {

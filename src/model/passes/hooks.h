@@ -77,7 +77,7 @@ class HookSet {
 
   std::function<void(const at::Tensor&, std::int64_t)> begin_;
   std::shared_ptr<Listeners> listeners_;
-  std::vector<std::uint32_t>* wanted_;  // per layer one bit per kind; stored in listeners_
+  std::vector<std::uint64_t>* wanted_;  // per layer one bit per kind; stored in listeners_
 };
 
 }  // namespace lime
