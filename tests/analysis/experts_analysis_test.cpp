@@ -206,6 +206,32 @@ TEST_F(ExpertsAnalysisTest, NeedsNothingButTheNumbersOfExperts) {
   EXPECT_THAT(text, Not(HasSubstr("balance_loss")));
 }
 
+TEST_F(ExpertsAnalysisTest, ListsTheTokensOfASequence) {
+  testing::SmallCapture capture = capture_of_turns();
+  MatrixF weights(32, 2);
+  weights.col(0).setConstant(0.25F);
+  weights.col(1).setConstant(0.75F);
+  capture.activations.push_back({kExpertWeightsSite, 1, weights});
+  use(capture);
+  options_.sequence = 1;
+  std::vector<ResultRow> tokens = analyze().results.rows;
+  std::erase_if(tokens, [](const ResultRow& row) { return row.text(col::kKind) != "token"; });
+  ASSERT_EQ(tokens.size(), 8U);
+  for (std::int64_t t = 0; t < 8; ++t) {
+    const ResultRow& row = tokens[static_cast<std::size_t>(t)];
+    // Sequence 1 begins with row 4, which selects the experts 0 and 1.
+    const auto first = static_cast<double>(t % 4);
+    const auto second = static_cast<double>((t + 1) % 4);
+    EXPECT_EQ(row.integer(col::kSequence), 1);
+    EXPECT_EQ(row.integer(col::kPosition), t);
+    EXPECT_EQ(static_cast<double>(row.integer(col::kExpert)), second);
+    EXPECT_EQ(row.number(col::kWeight), 0.75);
+    EXPECT_EQ(row.cell(col::kExperts).array()->values, (std::vector<double>{first, second}));
+  }
+  options_.sequence = 6;
+  EXPECT_THAT(refusal(), HasSubstr("sequence: must be < 6, the number of sequences of"));
+}
+
 TEST_F(ExpertsAnalysisTest, ClassesOfTokensAreGroups) {
   testing::SmallCapture capture = capture_of_turns();
   capture.class_names = {" even", " odd"};

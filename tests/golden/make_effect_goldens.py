@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/golden/effects.json and model/{mixtral,qwen2_moe,olmoe}-experts/, in float64.
+"""Writes tests/golden/effects.json and model/{mixtral,qwen2_moe,olmoe,gpt_oss}-experts/, in float64.
 
 Run:  python make_effect_goldens.py      (torch, transformers 5.24, numpy, h5py, safetensors)
 
-Interventions on routing: experts of mixtral, qwen2_moe and olmoe and weights over depth of LLaMA in
+Interventions on routing: experts of mixtral, qwen2_moe, olmoe and gpt_oss and weights over depth of LLaMA in
 transformers with plain PyTorch hooks; weights over depth of Attention Residuals, mHC and
 Depth-Attention, and streams of mHC, in the programs of make_depth_routing_goldens.py. Each entry has the
 edit, the mean loss of the next token and the mean logit difference of each sequence, and the first-order
@@ -34,6 +34,8 @@ MODELS = {
     "qwen2_moe": dict(num_experts=5, moe_intermediate_size=8, shared_expert_intermediate_size=12,
                       decoder_sparse_step=2, norm_topk_prob=False),
     "olmoe": dict(num_experts=6),
+    "gpt_oss": dict(num_local_experts=4, head_dim=4, sliding_window=5,
+                    rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
 }
 
 
@@ -96,7 +98,8 @@ def mixture(name):
     ids = torch.tensor(np.random.default_rng(SEED).integers(0, 29, (2, 12)))
     with h5py.File(folder / "golden.h5", "w") as file:
         file["ids"] = ids.numpy().astype(np.int32)
-    return make_float64(model.double()), ids
+    # The rotation of gpt_oss has half as many angles as make_float64() expects; float64 as it is.
+    return model.double() if name == "gpt_oss" else make_float64(model.double()), ids
 
 
 def expert_entries(name):
@@ -105,12 +108,15 @@ def expert_entries(name):
 
     def weights_of(module, logits, indices):
         """The weights of selected experts, as the router of this type computes them."""
+        if name == "gpt_oss":
+            return logits.gather(1, indices).softmax(1)
         weights = logits.softmax(1).gather(1, indices)
         is_normalised = name == "mixtral" or module.norm_topk_prob
         return weights / weights.sum(1, keepdim=True) if is_normalised else weights
 
     def run_with(layer, hook):
-        handle = layers[layer].mlp.gate.register_forward_hook(hook)
+        router = layers[layer].mlp.router if name == "gpt_oss" else layers[layer].mlp.gate
+        handle = router.register_forward_hook(hook)
         with double_everywhere():
             logits = model(ids, use_cache=False).logits
         handle.remove()
