@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,14 @@
 // Results of every metric with figures, with values that are easy to recognise.
 
 namespace lime::testing {
+
+/// Labels of the two models of most samples.
+inline constexpr std::array kSampleModels = {"LLaMA", "LIMe"};
+
+/// Returns results of a metric without rows.
+FigureSource sample_of(const std::string& metric);
+/// Returns `source` with matrices in place of their elements.
+FigureSource with_arrays(FigureSource source);
 
 /// Returns entropies of `layers` layers of two models, values and hidden states.
 FigureSource sample_entropy(int layers = 4);
