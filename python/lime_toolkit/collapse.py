@@ -218,7 +218,7 @@ def _check_whole(capture: Capture) -> None:
         )
     if capture.classes:
         raise ValueError(
-            f"collapse: {capture.label}: contains only some tokens ({', '.join(capture.classes)}), but collapse needs "
+            f"collapse: {capture.label}: contains only some tokens ({', '.join(map(repr, capture.classes))}), but collapse needs "
             "every token of a sequence; capture again without --only"
         )
     if not capture.num_sequences:

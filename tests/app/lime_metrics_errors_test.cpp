@@ -148,7 +148,7 @@ TEST_F(LimeMetricsErrorsTest, RefusesRowsThatAreNoSequences) {
   capture.class_names = {" is"};
   write_capture(folder_ / "only.h5", capture);
   EXPECT_EQ(refusal("entropy only.h5", 1),
-            "lime-metrics: 'only.h5': contains only some tokens ( is), but entropy needs every "
+            "lime-metrics: 'only.h5': contains only some tokens (' is'), but entropy needs every "
             "token of a sequence; capture again without --only\n");
   capture = example_capture();
   capture.lengths = {5, 1, 10};

@@ -353,7 +353,7 @@ TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
   some.class_names = {" is"};
   write_capture(folder_ / "some.h5", some);
   EXPECT_EQ(refusal("geometry some.h5", 1),
-            "lime-metrics: 'some.h5': contains only some tokens ( is), but geometry needs every "
+            "lime-metrics: 'some.h5': contains only some tokens (' is'), but geometry needs every "
             "token of a sequence; capture again without --only\n");
   SmallCapture single;
   single.lengths = {4, 1};

@@ -222,11 +222,13 @@ void check_whole_sequences(const CaptureReader& capture, std::string_view metric
            "{}: contains one row per sequence (--rows {}), but {} needs every token of a sequence; "
            "capture again with --rows tokens",
            quoted_path(capture), enum_name(info.rows), metric);
+  std::vector<std::string> words;
+  for (const std::string& word : info.class_names) words.push_back(single_quoted(word));
   throw_if(
-      !info.class_names.empty(),
+      !words.empty(),
       "{}: contains only some tokens ({}), but {} needs every token of a sequence; capture again "
       "without --only",
-      quoted_path(capture), printable(join_words(info.class_names)), metric);
+      quoted_path(capture), printable(join_words(words)), metric);
   throw_if(capture.num_sequences() == 0, "{}: contains no sequences", quoted_path(capture));
 }
 
