@@ -25,7 +25,7 @@ mkdir -p "$out"
 
 # train SEED LAYERS DECODER: trains or resumes $out/DECODER-LAYERS-SEED.
 train() {
-  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 2048 \
+  "$programs/lime-train" --task lm --text "$data/text" --validation-fraction 0.02 --vocab-size 2048 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers "$2" \
     --num-attention-heads 4 --hidden-size 64 --decoder "$3" --steps "$steps" --batch-size 2 \
     --learning-rate 1e-3 --threads 1 --log-every 20 --save-every 100 --validate-every "$steps" \

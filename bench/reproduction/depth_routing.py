@@ -60,20 +60,25 @@ def run(command, log=None):
     if log is not None:
         log.write_text(done.stdout + done.stderr)
     if done.returncode != 0:
-        sys.exit(f"depth_routing: {command[0]} failed: {done.stderr.strip()[-2000:]}")
+        sys.exit(f"{command[0]} failed: {done.stderr.strip()[-2000:]}")
     return done.stdout
+
+
+def data_folder():
+    data = pathlib.Path(os.environ.get("LIME_TEST_DATA", ROOT.parent / "shared"))
+    if not (data / "text").is_dir():
+        sys.exit(f"'{data}/text' is absent; set LIME_TEST_DATA to the folder of test data")
+    return data
 
 
 class Bench:
     def __init__(self, arguments):
         self.own, self.out = arguments, arguments.out
-        self.data = pathlib.Path(os.environ.get("LIME_TEST_DATA", ROOT.parent / "shared"))
-        if not (self.data / "text").is_dir():
-            sys.exit(f"'{self.data}/text' is absent; set LIME_TEST_DATA to the folder of test data")
+        self.data = data_folder()
         self.names = [name for name in DECODERS
                       if not arguments.only or name in (*arguments.only, "LLaMA")]
         (self.out / "held-out").mkdir(parents=True, exist_ok=True)
-        for file in sorted((self.data / "text").glob("*.txt")):  # what --validation-share holds out
+        for file in sorted((self.data / "text").glob("*.txt")):  # what --validation-fraction holds out
             text = file.read_bytes()
             tail = text[-(len(text) // 50):]
             (self.out / "held-out" / file.name).write_bytes(tail[tail.index(b"\n") + 1:])
@@ -92,7 +97,7 @@ class Bench:
     def train(self, size, name, seed):
         folder = self.folder(size, name, seed)
         options = self.shape(size) | DECODERS[name] | {
-            "task": "lm", "text": self.data / "text", "validation-share": 0.02, "vocab-size": 4096,
+            "task": "lm", "text": self.data / "text", "validation-fraction": 0.02, "vocab-size": 4096,
             "tokens": self.out / "tokens", "sequence-length": 256, "steps": self.own.steps,
             "batch-size": 2, "learning-rate": 1e-3, "threads": 1, "log-every": 20,
             "warmup-steps": min(100, self.own.steps // 10),

@@ -35,7 +35,7 @@ done
 all_threads=$((jobs * threads))
 mkdir -p "$out/held-out" "$out/blimp"
 
-# The last fiftieth of each file, from a line start: the text that --validation-share 0.02 holds
+# The last fiftieth of each file, from a line start: the text that --validation-fraction 0.02 holds
 # out.
 for file in "$data"/text/*.txt; do
   tail -c $(($(stat -c %s "$file") / 50)) "$file" | tail -n +2 >"$out/held-out/${file##*/}"
@@ -46,7 +46,7 @@ done
 
 # train SEED DECODER: trains or resumes $out/DECODER-SEED.
 train() {
-  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 --vocab-size 4096 \
+  "$programs/lime-train" --task lm --text "$data/text" --validation-fraction 0.02 --vocab-size 4096 \
     --tokens "$out/tokens" --sequence-length 256 --num-hidden-layers 8 --num-attention-heads 8 \
     --hidden-size 256 --initializer-range "$initializer_range" --decoder "$2" --steps "$steps" \
     --batch-size 2 --learning-rate 1e-3 --threads "$threads" --log-every 20 --save-every 250 \

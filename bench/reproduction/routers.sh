@@ -58,7 +58,7 @@ options_of() {  # VARIANT: prints its options
 train() {
   local model
   read -ra model <<<"$(echo $shape $(options_of "$2"))"
-  "$programs/lime-train" --task lm --text "$data/text" --validation-share 0.02 \
+  "$programs/lime-train" --task lm --text "$data/text" --validation-fraction 0.02 \
     --tokens "$out/tokens" --sequence-length 256 "${model[@]}" --steps "$steps" --threads 1 \
     --log-every 25 --save-every 500 --validate-every 500 --seed "$1" -o "$out/$2-$1" --resume
 }
