@@ -66,6 +66,16 @@ def cell(rows):
     return (ends[0] if ends[0] == ends[1] else " to ".join(ends)) + (" %" if sign == "%" else "")
 
 
+def listed(measures):
+    """Returns measures in words, with those of one convention, `rank, over rows`, together."""
+    by_convention = {}
+    for measure in measures:
+        name, _, convention = measure.partition(", ")
+        by_convention.setdefault(convention, []).append(name)
+    return ", ".join(", ".join(names) + (f" ({convention})" if convention else "")
+                     for convention, names in by_convention.items())
+
+
 def table_of(results):
     """Returns the changes in Markdown. A line has the measures of a site that move with the same variants."""
     rows = [row for row in results["rows"] if "kind" not in row]
@@ -83,12 +93,15 @@ def table_of(results):
             lines.setdefault((site, quantity, kinds), []).append((measure, of))
     text = ["| site | measurement | " + " | ".join(moving) + " |", "|---|---|" + "---|" * len(moving)]
     for (site, quantity, _), measures in lines.items():
-        names = ", ".join(measure for measure, _ in measures)
+        names = listed(measure for measure, _ in measures)
         cells = [cell([of[v] for _, of in measures]) for v in moving]
         text.append(f"| `{site}` | {quantity}: {names} | " + " | ".join(cells) + " |")
     if still:
         text += ["", "Nothing moves:", ""]
-        text += [f"- `{site}`, {quantity}: {', '.join(names)}" for (site, quantity), names in still.items()]
+        alike = {}
+        for (site, quantity), names in still.items():
+            alike.setdefault((quantity, listed(names)), []).append(f"`{site}`")
+        text += [f"- {quantity} of {', '.join(sites)}: {names}" for (quantity, names), sites in alike.items()]
     resting = [v for v in variants if v not in moving]
     if resting:
         text += ["", f"Columns without a change are omitted: {', '.join(resting)}."]
