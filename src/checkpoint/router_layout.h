@@ -87,7 +87,7 @@ struct RouterEdit {
   bool operator==(const RouterEdit&) const = default;
 };
 
-/// Parses {"format": "lime-router-edit/1", "edits": [{"layer": 3, "scale": 0}, ...]} (docs/cli.md).
+/// Parses {"format": "lime-router-edit/1", "edits": [{"layer": 3, "scale": 0}, ...]} (docs/interventions.md).
 /// @throws IoError, FormatError  that names the file, the edit and its first fault.
 std::vector<RouterEdit> read_router_edits(const std::filesystem::path& path);
 std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where);
