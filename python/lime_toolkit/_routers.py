@@ -130,11 +130,11 @@ def _tensors(output: Any) -> list[Any]:
 
 
 def _indices(output: Any) -> Any:
-    """Returns the numbers of the experts in what a router returns."""
+    """Returns the expert indices in what a router returns."""
     found = [one for one in _tensors(output) if not one.is_floating_point()]
     if len(found) != 1:
         raise ValueError(
-            "the router returns no numbers of experts; record its logits alone, sites=['mlp.hook_router_logits']"
+            "the router returns no expert indices; record its logits alone, sites=['mlp.hook_router_logits']"
         )
     return found[0]
 
