@@ -13,6 +13,7 @@ _levels.load()
 
 from ._lime_toolkit import RunningStatistics
 from .activations import Activations
+from .auditing import Audit, audit
 from .caching import cache
 from .capture import Capture
 from .collapse import Collapse, collapse
@@ -52,6 +53,7 @@ from .tsne import TSNE, trustworthiness
 __version__ = version("lime-toolkit")
 __all__ = [
     "Activations",
+    "Audit",
     "Capture",
     "Collapse",
     "Embeddings",
@@ -75,6 +77,7 @@ __all__ = [
     "TSNE",
     "Table",
     "TokenProfile",
+    "audit",
     "cache",
     "cka",
     "collapse",

@@ -62,8 +62,11 @@ class Recording:
             if site[1].computed is not None:
                 modules = [module, *self._joined.get((site[0], layer), ())]
                 parts = _Parts(len(modules), record)
+                computed = site[1].computed
+                if site[1].through is not None:
+                    computed = _with_module(computed, self._through[site[0], layer])
                 for place, one in enumerate(modules):
-                    self._hooks.append(one.register_forward_hook(parts.hook(place, site[1].computed)))
+                    self._hooks.append(one.register_forward_hook(parts.hook(place, computed)))
             elif site[1].is_input:
                 self._hooks.append(module.register_forward_pre_hook(_of_input(record), with_kwargs=True))
             else:
@@ -110,10 +113,14 @@ class Recording:
             )
         found = models.find_modules(self.model, wanted)
         self._joined: dict[tuple[str, int], list[Any]] = {}  # further modules of a site, by layer
+        self._through: dict[tuple[str, int], Any] = {}  # what computed sites read beside their own module
         for name, one in wanted.items():
             for pattern in one.joined:
                 for layer, _, module in models.find_modules(self.model, {name: Site(pattern)})[name]:
                     self._joined.setdefault((name, layer), []).append(module)
+            if one.through is not None:
+                for layer, _, module in models.find_modules(self.model, {name: Site(one.through)})[name]:
+                    self._through[name, layer] = module
         modules = [
             (hook, module, layer, (name, wanted[name]))
             for name, matches in found.items()
@@ -330,6 +337,10 @@ class _Parts:
             self._record(torch.cat(parts, -1))
 
         return hook
+
+
+def _with_module(computed: Any, other: Any) -> Any:
+    return lambda module, args, output: computed(module, args, output, other)
 
 
 def _of_output(record: Any) -> Any:

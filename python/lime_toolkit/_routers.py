@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Iterable, Mapping
 
-from . import models
+from . import _head_results, models
 from .models import Site
 
 #: Names of sites that stand for several.
@@ -28,7 +28,7 @@ def sites_of(model: Any) -> dict[str, Site]:
         known = dict(models.known_sites(getattr(model, "config", None)))
     except models.UnknownModelTypeError as error:
         known = {"hidden": Site(f"{_list_of_layers(model, error)}.*")}
-    return {**known, **_router_sites(model)}
+    return {**known, **_head_results.sites_of(known, getattr(model, "config", None)), **_router_sites(model)}
 
 
 def default_sites(model: Any) -> dict[str, Site]:

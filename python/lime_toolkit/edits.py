@@ -26,7 +26,10 @@ ALIASES = {
     "attn.hook_v": "values",
 }
 SUBLAYERS = {"attention": "hook_attn_out", "mlp": "hook_mlp_out"}
-_READ_ONLY = ("attn.hook_route", "attn.hook_profile", "hook_depth_weights", "logit_lens", "attn.hook_pattern")
+_READ_ONLY = (
+    "attn.hook_route", "attn.hook_profile", "hook_depth_weights", "logit_lens", "attn.hook_pattern", "attn.hook_result",
+    "attn.hook_value_result",
+)
 #: Ids and positions that a list can select.
 _MOST_ITEMS = 1 << 20
 

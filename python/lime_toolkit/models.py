@@ -26,14 +26,16 @@ class Site:
     computed: function of the module, its arguments and its output that returns what is recorded instead, [batch,
         tokens, dim]: numbers that the module uses and does not return.
     joined: further modules per layer, whose numbers follow those of the first in a row.
+    through: a module per layer that `computed` gets as its last argument.
     """
 
     pattern: str
     part: Part | None = None
     output: int | Callable[[Any], Any] = 0
     is_input: bool = False
-    computed: Callable[[Any, tuple[Any, ...], Any], Any] | None = None
+    computed: Callable[..., Any] | None = None
     joined: tuple[str, ...] = ()
+    through: str | None = None
 
     @property
     def is_read_only(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Iterator, Sequence
 
 import numpy as np
 
+from .auditing import Audit
 from .capture import Capture
 from .geometry import SimilarityMap
 from .results import Embeddings, Results
@@ -166,8 +167,8 @@ def pattern(weights: Any, tokens: Sequence[str] | None = None, axes: Any = None)
     return axes
 
 
-def audit(results: Results, site: str | None = None, axes: Any = None) -> Any:
-    """Plots results of `lime-metrics audit`: measures that move, by transform or text. Returns the axes.
+def audit(results: Results | Audit, site: str | None = None, axes: Any = None) -> Any:
+    """Plots results of audit() or `lime-metrics audit`: measures that move, by transform or text. Returns the axes.
 
     Colours are changes in half-widths of the interval, from 0.1 to 100; empty cells do not move. Measures without an
     interval are omitted. site: default: the first with a measure that moves. Raises ValueError if nothing moves.

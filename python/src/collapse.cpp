@@ -12,6 +12,7 @@
 #include "bindings.h"
 #include "call.h"
 #include "core/utf8.h"
+#include "result_rows.h"
 #include "text.h"
 
 namespace lime::python {
@@ -33,23 +34,6 @@ CollapseOptions collapse_options(const OptionTexts& texts, std::uint64_t seed) {
   options.summary.seed = seed;
   options.validate();
   return options;
-}
-
-nb::dict dict_of(const ResultRow& row) {
-  nb::dict dict;
-  for (const ResultRow::NamedCell& cell : row.cells()) {
-    dict[to_str(cell.name)] = cell.value.visit([](const auto& value) -> nb::object {
-      using Value = std::decay_t<decltype(value)>;
-      if constexpr (std::is_same_v<Value, std::string>) {
-        return to_str(value);
-      } else if constexpr (std::is_arithmetic_v<Value>) {
-        return nb::cast(value);
-      } else {
-        return nb::none();  // these rows have no arrays
-      }
-    });
-  }
-  return dict;
 }
 
 /// @param tokens  id of each row; empty: unknown. @param positions  of each row
@@ -85,7 +69,7 @@ nb::list collapse_ranges(const std::string& label, const std::string& site,
   nb::list list;
   for (const RangeVerdict& verdict :
        range_verdicts(label, site, layers, random, collapse_options(options, 0), text_of(shown))) {
-    list.append(dict_of(verdict.row()));
+    list.append(to_dict(verdict.row()));
   }
   return list;
 }
@@ -99,7 +83,7 @@ void bind_collapse(nb::module_& module) {
              nb::arg("positions"), nb::arg("layer"), nb::arg("options"), nb::arg("seed"),
              nb::arg("threads"));
   module.def("collapse_row", [](const LayerFacts& facts, const TokenTexts& texts) {
-    return dict_of(row_of_facts(facts, text_of(texts)(facts.massive.token)));
+    return to_dict(row_of_facts(facts, text_of(texts)(facts.massive.token)));
   });
   module.def("collapse_ranges", collapse_ranges, nb::arg("label"), nb::arg("site"),
              nb::arg("layers"), nb::arg("random"), nb::arg("options"), nb::arg("texts"));

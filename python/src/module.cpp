@@ -51,6 +51,7 @@ NB_MODULE(_lime_toolkit, module) {
   lime::python::bind_files(module);
   lime::python::bind_geometry(module);
   lime::python::bind_collapse(module);
+  lime::python::bind_audit(module);
   lime::python::bind_comparison(module);
   lime::python::bind_interventions(module);
   lime::python::bind_probes(module);

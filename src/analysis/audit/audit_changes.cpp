@@ -6,8 +6,8 @@
 #include <limits>
 #include <unordered_map>
 
-#include "analysis/audit/audit_measurements.h"
 #include "analysis/audit/audit_proofs.h"
+#include "analysis/audit/audit_rounding.h"
 
 namespace lime {
 namespace {

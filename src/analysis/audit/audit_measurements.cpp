@@ -214,41 +214,28 @@ void keep_once(ResultRow& row) {
 }  // namespace
 
 const std::vector<AuditMeasurement>& audit_measurements() {
-  // An accuracy changes by whole rows, one of which may be on the boundary between two classes, and
-  // a set of neighbours by whole neighbours, two of which may be equally distant.
-  constexpr double kOfAccuracies = 2e-2;
-  constexpr double kOfNeighbors = 1e-2;
-  // Gradient descent amplifies rounding, and ends at another embedding of much the same quality.
-  constexpr double kOfTsne = 0.1;
   static const std::vector<AuditMeasurement> kAll = {
-      {AuditMetric::kEntropyLimeCode, 1e-3, entropy_of<EntropyPreset::kLimeCode>},
-      {AuditMetric::kEntropyRaw, 1e-3, entropy_of<EntropyPreset::kRaw>},
-      {AuditMetric::kEntropySeqVcr, 1e-3, entropy_of<EntropyPreset::kSeqVcr>},
-      {AuditMetric::kEntropyLayerByLayer, 1e-3, entropy_of<EntropyPreset::kLayerByLayer>},
-      {AuditMetric::kEntropyMatrixEntropy, 1e-3, entropy_of<EntropyPreset::kMatrixEntropy>},
-      {AuditMetric::kGeometry, 1e-3, geometry_of},
-      {AuditMetric::kDimension, 1e-3, dimension_of},
-      {AuditMetric::kPowerLaw, 1e-3, power_law_of},
-      {AuditMetric::kViews, 1e-3, views_of, has_views},
-      {AuditMetric::kSimilarity, 1e-3, similarity_of},
-      {AuditMetric::kNeighbors, kOfNeighbors, neighbors_of},
-      {AuditMetric::kCollapse, 1e-3, collapse_of},
-      {AuditMetric::kSeparability, kOfAccuracies, separability_of, has_words, {"separability"}},
-      {AuditMetric::kTsne, kOfTsne, tsne_of, nullptr, {"kl_divergence", "trustworthiness"}},
-      {AuditMetric::kAttention, 1e-3, attention_of, has_attention},
-      {AuditMetric::kLens, 1e-3, lens_of, has_lens},
-      {AuditMetric::kRouter, 1e-3, router_of, has_router},
-      {AuditMetric::kExperts, 1e-3, experts_of, has_experts},
-      {AuditMetric::kStreams, 1e-3, streams_of, has_streams},
+      {AuditMetric::kEntropyLimeCode, entropy_of<EntropyPreset::kLimeCode>},
+      {AuditMetric::kEntropyRaw, entropy_of<EntropyPreset::kRaw>},
+      {AuditMetric::kEntropySeqVcr, entropy_of<EntropyPreset::kSeqVcr>},
+      {AuditMetric::kEntropyLayerByLayer, entropy_of<EntropyPreset::kLayerByLayer>},
+      {AuditMetric::kEntropyMatrixEntropy, entropy_of<EntropyPreset::kMatrixEntropy>},
+      {AuditMetric::kGeometry, geometry_of},
+      {AuditMetric::kDimension, dimension_of},
+      {AuditMetric::kPowerLaw, power_law_of},
+      {AuditMetric::kViews, views_of, has_views},
+      {AuditMetric::kSimilarity, similarity_of},
+      {AuditMetric::kNeighbors, neighbors_of},
+      {AuditMetric::kCollapse, collapse_of},
+      {AuditMetric::kSeparability, separability_of, has_words, {"separability"}},
+      {AuditMetric::kTsne, tsne_of, nullptr, {"kl_divergence", "trustworthiness"}},
+      {AuditMetric::kAttention, attention_of, has_attention},
+      {AuditMetric::kLens, lens_of, has_lens},
+      {AuditMetric::kRouter, router_of, has_router},
+      {AuditMetric::kExperts, experts_of, has_experts},
+      {AuditMetric::kStreams, streams_of, has_streams},
   };
   return kAll;
-}
-
-double rounding_of(std::string_view name) {
-  for (const AuditMeasurement& measurement : audit_measurements()) {
-    if (enum_name(measurement.metric) == name) return measurement.rounding;
-  }
-  throw FormatError("audit: unknown measurement '{}'", name);
 }
 
 std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row) {

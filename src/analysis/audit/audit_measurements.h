@@ -18,8 +18,6 @@ inline constexpr const char* kVerdictMeasure = "verdict";
 /// One of the measurements of an audit.
 struct AuditMeasurement {
   AuditMetric metric;
-  /// Relative change that rounding may cause.
-  double rounding = 1e-3;
   /// Prepares it for a variant.
   Analysis (*prepare)(const AuditVariant& variant, const AuditOptions& options,
                       const RunOptions& run);
@@ -30,9 +28,6 @@ struct AuditMeasurement {
 };
 
 const std::vector<AuditMeasurement>& audit_measurements();
-
-/// Returns the rounding of the measurement called `name`.
-double rounding_of(std::string_view name);
 
 /// Returns a row of kind kAuditedValue per measured number in a row of results: its place (site,
 /// layer, head, ...), `measure`, `mean` and the ends of its interval. Measures of single heads,
