@@ -53,7 +53,7 @@ class MemoryAudit:
             expected = [self._logits(base, one) for one in self._batches]
             original = self._capture(base)
             self._check(original)
-            values = list(values_of(original, "original", metrics))
+            values = list(values_of(original, "original", metrics, self._seed))
             for name in transforms:
                 try:
                     changed = self._transformed(base, name)
@@ -64,7 +64,7 @@ class MemoryAudit:
                         raise ValueError(f"transforms: '{name}' is not exact for {kind}: {error}") from None
                     self.refused[name] = str(error)
                     continue
-                values += values_of(self._capture(changed), name, metrics)
+                values += values_of(self._capture(changed), name, metrics, self._seed)
                 del changed
         return values
 

@@ -29,59 +29,59 @@ METRICS = (*(f"entropy-{name}" for name in _PRESETS), "geometry", "dimension", "
 _Measured = Iterator[tuple[dict[str, int], str, dict[str, float]]]
 
 
-def values_of(capture: Capture, variant: str, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yields the rows of kind `value` of a variant."""
+def values_of(capture: Capture, variant: str, metrics: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
+    """Yields the rows of kind `value` of a variant. seed: of bootstrap intervals and drawn rows."""
     for metric in metrics:
         for site in capture.sites:
-            for place, measure, numbers in _measure(capture, site, metric):
+            for place, measure, numbers in _measure(capture, site, metric, seed):
                 yield {
                     "label": variant, "site": site, **place, "quantity": metric, "kind": "value", "measure": measure,
                     **numbers,
                 }
 
 
-def _measure(capture: Capture, site: str, metric: str) -> _Measured:
+def _measure(capture: Capture, site: str, metric: str, seed: int) -> _Measured:
     if metric == "similarity":
-        yield from _similarities(capture, site)
+        yield from _similarities(capture, site, seed)
         return
     for layer in capture.layers(site):
         rows, place = capture[site, layer], {"layer": layer}
         if metric == "geometry":
-            yield from _geometry_of(rows, place)
+            yield from _geometry_of(rows, place, seed)
         elif metric == "dimension":
-            yield from _dimensions_of(rows, place)
+            yield from _dimensions_of(rows, place, seed)
         else:
             found = entropy(rows, preset=metric.removeprefix("entropy-"))
-            yield place, "entropy", _summary(found.values[:, 0])
+            yield place, "entropy", _summary(found.values[:, 0], seed)
 
 
-def _geometry_of(rows: Any, place: dict[str, int]) -> _Measured:
+def _geometry_of(rows: Any, place: dict[str, int], seed: int) -> _Measured:
     """Yields measures of sequences with bootstrap intervals, and those of all rows with the jackknife's."""
     found = geometry(rows, measure=_GEOMETRY, ranks="sequences")
-    of_rows = _jackknifed(rows, "similarity", [row["measure"] for row in found.table() if row["over"] == "rows"])
+    of_rows = _jackknifed(rows, "similarity", seed, [row["measure"] for row in found.table() if row["over"] == "rows"])
     for row in found.table():
         name = row["measure"]
         if name in of_rows:
             yield place, f"{name}, over rows", of_rows[name]
             continue
         values = (found.sequence_ranks or {}).get(name)
-        yield place, name, _summary(getattr(found, name) if values is None else values)
+        yield place, name, _summary(getattr(found, name) if values is None else values, seed)
 
 
-def _dimensions_of(rows: Any, place: dict[str, int]) -> _Measured:
-    scale = geometry(rows, measure=["dimension"], k=_NEIGHBORS).gride_scale
-    for name, numbers in _jackknifed(rows, "dimension", _DIMENSIONS).items():
+def _dimensions_of(rows: Any, place: dict[str, int], seed: int) -> _Measured:
+    scale = geometry(rows, measure=["dimension"], k=_NEIGHBORS, seed=seed).gride_scale
+    for name, numbers in _jackknifed(rows, "dimension", seed, _DIMENSIONS).items():
         own = {**place, "scale": int(scale or 0)} if name == "gride" else place
         yield own, f"{name}, over rows", numbers
 
 
-def _jackknifed(rows: Any, group: str, names: Sequence[str]) -> dict[str, dict[str, float]]:
+def _jackknifed(rows: Any, group: str, seed: int, names: Sequence[str]) -> dict[str, dict[str, float]]:
     """Returns measures of all rows, with the intervals of the jackknife over blocks of sequences."""
     sequences = list(rows.sequences())
     blocks = _core.cut_into_blocks(len(sequences), FEWEST_SEQUENCES)
 
     def measured(chosen: list[np.ndarray]) -> np.ndarray:
-        found = geometry(chosen, measure=[group], k=_NEIGHBORS)
+        found = geometry(chosen, measure=[group], k=_NEIGHBORS, seed=seed)
         return np.array([getattr(found, name) for name in names], dtype=np.float64)
 
     whole = measured(sequences)
@@ -89,7 +89,7 @@ def _jackknifed(rows: Any, group: str, names: Sequence[str]) -> dict[str, dict[s
     return {name: _interval(float(whole[at]), without[:, at]) for at, name in enumerate(names)}
 
 
-def _similarities(capture: Capture, site: str) -> _Measured:
+def _similarities(capture: Capture, site: str, seed: int) -> _Measured:
     """Yields the similarities of each layer with each layer, and the intervals of the jackknife."""
     layers = capture.layers(site)
     split = [list(capture[site, layer].sequences()) for layer in layers]
@@ -97,7 +97,7 @@ def _similarities(capture: Capture, site: str) -> _Measured:
 
     def maps_of(chosen: Callable[[list[Any]], list[Any]]) -> Any:
         return similarity_map(
-            [np.concatenate(chosen(one)) for one in split], measure=["cka", "procrustes", "change"]
+            [np.concatenate(chosen(one)) for one in split], measure=["cka", "procrustes", "change"], seed=seed
         )
 
     whole = maps_of(lambda own: own)
@@ -119,11 +119,11 @@ def _interval(value: float, without: np.ndarray) -> dict[str, float]:
     return _numbers(value, found["ci_low"], found["ci_high"])
 
 
-def _summary(values: np.ndarray) -> dict[str, float]:
+def _summary(values: np.ndarray, seed: int) -> dict[str, float]:
     defined = values[np.isfinite(values)]
     if not len(defined):
         return {"mean": math.nan}
-    found = summarize(defined, resamples=_RESAMPLES)
+    found = summarize(defined, resamples=_RESAMPLES, seed=seed)
     return _numbers(found.mean, found.ci_low, found.ci_high)
 
 

@@ -110,7 +110,7 @@ def test_equals_the_program(programs, llama, tmp_path, monkeypatch):
         for name in numbers:
             if name in expected[place]:
                 # Similarities of a layer with itself are rounding.
-                assert row[name] == pytest.approx(expected[place][name], rel=1e-5, abs=1e-6), (place, name)
+                assert row[name] == pytest.approx(expected[place][name], rel=1e-6, abs=1e-6), (place, name)
     verdicts = [{(r["label"], r["site"], r["quantity"], r["measure"]): r["verdict"] for r in one.changes} for one in (theirs, ours)]
     assert verdicts[0] == verdicts[1]
     assert {"residual-permutation", "route-scale"} - set(theirs.refused) == {"residual-permutation"}
