@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Iterable, Mapping
 
-from . import _head_results, models
+from . import _head_results, _passes, models
 from .models import Site
 
 #: Names of sites that stand for several.
@@ -24,8 +24,9 @@ def sites_of(model: Any) -> dict[str, Site]:
 
     Raises ValueError if the model_type is unknown and the model has no list of layers, or several.
     """
+    is_part = "decoder_input_ids" not in _passes.parameters(model)
     try:
-        known = dict(models.known_sites(getattr(model, "config", None)))
+        known = dict(models.known_sites(getattr(model, "config", None), is_part))
     except models.UnknownModelTypeError as error:
         known = {"hidden": Site(f"{_list_of_layers(model, error)}.*")}
     return {**known, **_head_results.sites_of(known, getattr(model, "config", None)), **_router_sites(model)}

@@ -29,6 +29,9 @@ class Collapse(Table):
     caveats: list[str]  #: what the measurement cannot say
     options: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Collapse: {'; '.join(self.sentences()[:2])}{'; ...' if len(self.ranges) > 2 else ''}>"
+
     def table(self) -> list[dict[str, Any]]:
         """Returns the rows of the layers, then those of the ranges, with the columns of `lime-metrics collapse`."""
         return [*self.layers, *self.ranges]

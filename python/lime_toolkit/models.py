@@ -300,21 +300,19 @@ class UnknownModelTypeError(ValueError):
     """A model of tokens whose model_type SITES lacks."""
 
 
-def known_sites(config: Any) -> dict[str, Site]:
+def known_sites(config: Any, is_part: bool = False) -> dict[str, Site]:
     """Returns all sites of a known model_type.
 
-    Raises ValueError if the model_type is unknown, UnknownModelTypeError if the model may have a list of layers.
+    is_part: the model is the encoder or the decoder of an encoder-decoder model. Raises ValueError if the model_type is
+    unknown, UnknownModelTypeError if the model may have a list of layers.
     """
     known = SITES.get(getattr(text_config(config), "model_type", "")) or SITES.get(
         getattr(config, "model_type", "")
     )
     if known is None:
         problem = f"sites: model_type '{getattr(config, 'model_type', None)}' is unknown; "
-        if getattr(config, "is_encoder_decoder", False):
-            raise ValueError(
-                f"{problem}use model.get_encoder() or model.get_decoder() and name the modules, e.g. "
-                "sites={'hidden': 'block.*'}"
-            )
+        if getattr(config, "is_encoder_decoder", False) and not is_part:
+            raise ValueError(f"{problem}use model.get_encoder() or model.get_decoder() of an encoder-decoder model")
         if config is not None and hasattr(config, "image_size") and not hasattr(text_config(config), "vocab_size"):
             raise ValueError(
                 f"{problem}models of images have no tokens: call the model with output_hidden_states=True and use "

@@ -34,6 +34,11 @@ class Sweep(Table):
     attribution: np.ndarray  #: first-order estimate of the effect, likewise; 0 in the first row
     options: dict[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        over = self.options.get("over", "edits")
+        what = f"effects {', '.join(f'{one:+.4g}' for one in self.column('effect')[:5])}{', ...' if len(self.rows) > 6 else ''}"
+        return f"<Sweep over {over}: loss {self.rows[0]['loss']:.4g}, {what} nats>"
+
     def table(self) -> list[dict[str, Any]]:
         """Returns `rows`."""
         return self.rows

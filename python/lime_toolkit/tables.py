@@ -105,7 +105,10 @@ class LayerResults(Table, Mapping[tuple[str, int], Result], Generic[Result]):
         return len(self._results)
 
     def __repr__(self) -> str:
-        return f"<LayerResults {self.metric}: {', '.join(f'{site} {layer}' for site, layer in self)}>"
+        layers: dict[str, list[int]] = {}
+        for site, layer in self:
+            layers.setdefault(site, []).append(layer)
+        return f"<LayerResults {self.metric}: {', '.join(f'{site} {_ranges(own)}' for site, own in layers.items())}>"
 
     def table(self) -> list[dict[str, Any]]:
         """Returns the rows of all layers."""
@@ -137,6 +140,17 @@ def where_of(rows: Any) -> dict[str, Any]:
     if not hasattr(rows, "capture"):
         return {}
     return {"label": rows.capture.label, "site": rows.site, "layer": rows.layer}
+
+
+def _ranges(layers: list[int]) -> str:
+    """Returns ascending numbers as "0-3, 8"."""
+    parts: list[list[int]] = []
+    for one in layers:
+        if parts and one == parts[-1][-1] + 1:
+            parts[-1].append(one)
+        else:
+            parts.append([one])
+    return ", ".join(str(own[0]) if len(own) == 1 else f"{own[0]}-{own[-1]}" for own in parts)
 
 
 def _cell(value: Any) -> str:

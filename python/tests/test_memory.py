@@ -260,6 +260,6 @@ class TestOfModels:
             lt.cache(model, input_ids=ids, decoder_input_ids=ids, sites={"hidden": "encoder.block.*"})
         with pytest.raises(ValueError, match="model_type 't5' is unknown; use model.get_encoder"):
             lt.cache(model, input_ids=ids)
-        cached = lt.cache(model.get_encoder(), input_ids=ids, sites={"hidden": "block.*"})
+        cached = lt.cache(model.get_encoder(), input_ids=ids)  # its list of layers
         expected = model.get_encoder()(ids, output_hidden_states=True).hidden_states
         np.testing.assert_allclose(cached["hidden", 0][:], expected[1].detach().reshape(10, -1).numpy(), atol=1e-5)

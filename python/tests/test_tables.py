@@ -48,6 +48,16 @@ def test_results_of_layers_are_a_mapping(plain):
         assert "hidden 0" in repr(results) and results.metric == "entropy"
 
 
+def test_texts_of_results_are_short(plain):
+    """In a terminal, where a result is not shown as a table."""
+    with lt.Capture(plain) as capture:
+        assert repr(lt.entropy(capture)) == "<LayerResults entropy: hidden 0-1>"
+        assert repr(lt.collapse(capture)).startswith("<Collapse: layer") and len(repr(lt.collapse(capture))) < 800
+    rows = [{"loss": 2.5}, {"effect": 0.001}, {"effect": -0.25}]
+    sweep = lt.Sweep(rows, *3 * [np.zeros((3, 1))], options={"over": "layers"})
+    assert repr(sweep) == "<Sweep over layers: loss 2.5, effects +0.001, -0.25 nats>"
+
+
 def test_every_result_has_a_frame_and_html(plain):
     pandas = pytest.importorskip("pandas")
     with lt.Capture(plain) as capture:
