@@ -132,8 +132,9 @@ int main(int argc, char** argv) {
   lime::explorer::ExplorerCommand command;
   lime::CommandLine line("lime-explorer",
                          "Shows checkpoints, captures and results in a graphical interface.");
-  line.add_positional("files", command.files,
-                      "checkpoint folders, captures, results of lime-metrics, logs of lime-train");
+  line.add_positional(
+      "files", command.files,
+      "checkpoints (folders or GGUF files), captures, results of lime-metrics, logs of lime-train");
   line.add_options(command);
   line.set_examples(
       "lime-explorer data/aet-lime\n"

@@ -33,7 +33,7 @@ struct EvalCommand {
   bool quiet = false;
 
   void describe(OptionList& list) {
-    list.add("checkpoint", checkpoint, "checkpoint folder in Hugging Face format");
+    list.add("checkpoint", checkpoint, "checkpoint: Hugging Face folder or GGUF file");
     tasks.describe(list);
     list.group("Evaluation");
     list.add("max_length", evaluation.max_length,

@@ -44,7 +44,7 @@ struct GenerateCommand {
   int threads = 0;
 
   void describe(OptionList& list) {
-    list.add("checkpoint", checkpoint, "checkpoint folder in Hugging Face format");
+    list.add("checkpoint", checkpoint, "checkpoint: Hugging Face folder or GGUF file");
     list.add("prompt", prompt, "text to continue; empty: start with the beginning-of-text token");
     list.add("chat", chat,
              "the prompt is a message of the user, written with the checkpoint's chat template; "

@@ -86,10 +86,10 @@ struct TrainCommand {
     prosqa.describe(list);
     files.describe(list);
     setup.model.describe(list);
-    list.add(
-        "from", setup.from,
-        "checkpoint folder to start from instead of random weights: its model and, for prosqa, "
-        "lm and text-pairs, its tokenizer; --decoder adds a routing to its blocks");
+    list.add("from", setup.from,
+             "checkpoint (folder or GGUF file) to start from instead of random weights: its model "
+             "and, for prosqa, "
+             "lm and text-pairs, its tokenizer; --decoder adds a routing to its blocks");
     setup.training.describe(list);
     setup.compute.describe(list);
     list.add("seed", setup.seed, "seed of the initial weights, the sampled data and their order");

@@ -37,7 +37,7 @@ void ScoreSelection::describe(OptionList& list) {
 
 void CaptureOptions::describe_input(OptionList& list) {
   list.group("Input");
-  list.add("checkpoint", checkpoint, "folder with config.json, weights and tokenizer");
+  list.add("checkpoint", checkpoint, "checkpoint: Hugging Face folder or GGUF file");
   describe_edits(list, edit);
   list.add("text", text, "UTF-8 text files, one document each");
   list.add("lines", lines, "UTF-8 text files, one sequence per line");
@@ -133,7 +133,8 @@ void CaptureOptions::validate_input() const {
            "must be auto with --chat, whose template writes the tokens before a text, got {}",
            enum_name(bos));
   if (seq_len) at_least_one("seq_len", *seq_len);
-  throw_if(seq_len && keeps_lengths(), OptionName("seq_len"), "--{} are not packed; omit --seq-len",
+  throw_if(seq_len && keeps_lengths(), OptionName("seq_len"),
+           "cuts packed text, but --{} are not packed; omit it",
            !lines.empty()   ? "lines"
            : !views.empty() ? "views"
                             : "pairs");

@@ -54,7 +54,7 @@ CaptureOptions capture_of(const CaptureOptions& options, const Measurements& mea
     capture.sites = options.selected_sites();
     for (const CaptureSite& site : find_sites(capture.sites)) {
       throw_if(!is_representation(site.name), OptionName("sites"),
-               "'{}' is not a representation, which entropy and geometry measure; omit it",
+               "'{}' is not a representation, but entropy and geometry need one; omit it",
                site.name);
     }
   } else {

@@ -177,7 +177,8 @@ void ModelOptions::require_used(const std::set<std::string>& given) const {
       if (is_used || !given.contains(std::string(name))) continue;
       const std::string router_here =
           decoder == "lime" ? fmt::format(" --router {}", enum_name(lime.router)) : "";
-      throw InvalidArgument(OptionName(name), "requires {}, got --decoder {}{}; omit it", owner,
+      throw InvalidArgument(OptionName(name),
+                            "requires {}, got --decoder {}{}; select that, or omit it", owner,
                             decoder, router_here);
     }
   }

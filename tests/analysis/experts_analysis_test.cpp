@@ -290,25 +290,25 @@ TEST_F(ExpertsAnalysisTest, ASeriesHasTheirCurves) {
 TEST_F(ExpertsAnalysisTest, RefusesCapturesWithoutTheSites) {
   use(testing::example_capture(), "a.h5");
   EXPECT_THAT(refusal(),
-              EndsWith("a.h5': contains no numbers of experts (its sites: values, hidden); "
+              EndsWith("a.h5': contains no expert indices (its sites: values, hidden); "
                        "capture a mixture of experts with --sites mlp.hook_router_logits,"
                        "mlp.hook_expert_weights,mlp.hook_expert_indices"));
   testing::SmallCapture capture = capture_of_turns();
   capture.config = Json::object();
   use(capture, "b.h5");
-  EXPECT_THAT(refusal(), HasSubstr("contains no router logits of layer 1, and its config no number "
-                                   "of experts (num_experts, num_local_experts, "));
+  EXPECT_THAT(refusal(), HasSubstr("contains no router logits of layer 1, and its config has no "
+                                   "number of experts (num_experts, num_local_experts, "));
   capture.config = {{"num_experts", 1}};
   use(capture, "c.h5");
-  EXPECT_THAT(refusal(), EndsWith("c.h5': layer 1 selects 2 experts per token, but has 1; were the "
-                                  "captured sites of different models"));
+  EXPECT_THAT(refusal(), EndsWith("c.h5': layer 1 selects 2 experts per token, but has 1; capture "
+                                  "its sites from one model"));
   capture.config = {{"num_experts", 3}};
   use(capture, "d.h5");
   EXPECT_THAT(refusal(), HasSubstr("experts: sequence 0: experts: row 2 must have whole numbers "
                                    "from 0 to 2, got 3"));
   capture.activations.push_back({kExpertWeightsSite, 1, MatrixF::Ones(32, 3)});
   use(capture, "e.h5");
-  EXPECT_THAT(refusal(), EndsWith("layer 1 has weights of 3 experts per token and numbers of 2"));
+  EXPECT_THAT(refusal(), EndsWith("layer 1 has weights of 3 experts per token, but indices of 2"));
 }
 
 TEST_F(ExpertsAnalysisTest, RefusesDomainsThatDoNotFit) {

@@ -65,13 +65,12 @@ TEST_F(RandomWeightsTest, ACaptureIsAnInputOfTokens) {
   EXPECT_EQ(first.rows().token, second.rows().token);
   EXPECT_EQ(values("lines.h5", 1), values("again.h5", 1));
   capture("--lines lines.txt --rows mean -o means.h5");
-  expect_refusal(
-      "--checkpoint model --tokens means.h5", 1,
-      "--tokens: 'means.h5' contains some rows of its sequences only; use a capture with "
-      "a row per token");
+  expect_refusal("--checkpoint model --tokens means.h5", 1,
+                 "--tokens: 'means.h5' contains only some tokens of its sequences; use a capture "
+                 "with a row per token");
   expect_refusal("--checkpoint model --tokens lines.h5 --bos always", 1,
-                 "--bos: 'lines.h5' is a capture, whose sequences have their first tokens; omit "
-                 "--bos and --packing");
+                 "--bos: 'lines.h5' is a capture, which contains the first tokens of each "
+                 "sequence; omit --bos and --packing");
 }
 
 TEST_F(RandomWeightsTest, CollapseComparesWithThem) {

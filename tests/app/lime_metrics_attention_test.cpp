@@ -139,9 +139,10 @@ TEST_F(LimeMetricsAttentionTest, TunedLensEqualsNumpyAndTransformers) {
                 golden.read<double>(fmt::format("expected/{}", i / 6)).at(i % 6), 2e-5)
         << found[i].dump();
   }
-  EXPECT_EQ(refusal("lens tuned.h5 --layer 0 --max-sequences 1 --tuned " + model, 1),
-            "lime-metrics: 'tuned.h5': --tuned needs at least 2 sequences, to fit the lens on "
-            "others than it is measured on\n");
+  EXPECT_EQ(
+      refusal("lens tuned.h5 --layer 0 --max-sequences 1 --tuned " + model, 1),
+      "lime-metrics: 'tuned.h5': --tuned needs at least 2 sequences: one to fit the lens, one to "
+      "measure it\n");
   EXPECT_THAT(
       refusal("lens tuned.h5 --tuned " + golden_file("model/llama-linear-rope").string(), 1),
       HasSubstr("was captured from another checkpoint"));

@@ -14,6 +14,7 @@ namespace lime {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A line of `lm-eval --log_samples` with two choices.
 Json sample(int id, double first, double second, const Json& target, const std::string& one = "a",
@@ -154,6 +155,9 @@ TEST_F(ChoicesCommandTest, CorrectsMultiRc) {
   lines[3]["doc"]["label"] = 1;
   write("multirc.jsonl", lines);
   EXPECT_EQ(row("multirc.jsonl", "measure", "acc")["mean"], 0.25);
+  EXPECT_THAT(run("choices multirc.jsonl").output, HasSubstr("with the label inverted"));
+  write("copa.jsonl", items("11"));
+  EXPECT_THAT(run("choices copa.jsonl").output, Not(HasSubstr("MultiRC")));
   const Json corrected = row("multirc.jsonl --preset corrected", "measure", "acc");
   EXPECT_EQ(corrected["mean"], 0.75);
   EXPECT_EQ(corrected["clusters"], 2);

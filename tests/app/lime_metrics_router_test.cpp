@@ -310,7 +310,7 @@ TEST_F(RouterCommandTest, NeedsUnderASecondAndNoLibTorchFor128Layers) {
 TEST_F(RouterCommandTest, RefusesWhatDoesNotBelongTogether) {
   EXPECT_THAT(refusal("router none", 1), HasSubstr("none"));
   EXPECT_EQ(refusal("router", 2),
-            "lime-metrics: checkpoint: expected a checkpoint folder, got none; see lime-metrics "
+            "lime-metrics: checkpoint: expected a checkpoint, got none; see lime-metrics "
             "router --help\n");
   std::filesystem::create_directory(folder_ / "empty");
   EXPECT_THAT(refusal("router empty", 1), HasSubstr("config.json"));

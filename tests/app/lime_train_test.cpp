@@ -377,7 +377,7 @@ TEST_F(LimeTrainTest, OptionsWithoutUseAreRefused) {
     EXPECT_FALSE(fs::exists(folder_ / "m"));
   };
   refuses("--router last --router-j 2",
-          "--router: requires --decoder lime, got --decoder llama; omit it");
+          "--router: requires --decoder lime, got --decoder llama; select that, or omit it");
   refuses("--decoder llama --hyper-rate 2",
           "--hyper-rate: requires --decoder hyper_connections, got --decoder llama");
   refuses("--decoder lime --first-layer-only",

@@ -76,7 +76,7 @@ TEST_F(MeasureTest, RefusesSequencesThatAreTooShort) {
 TEST_F(MeasureTest, RefusesSitesThatAreNoRepresentations) {
   options_.sites = {"hidden", "logit_lens"};
   EXPECT_EQ(refusal("entropy"),
-            "sites: 'logit_lens' is not a representation, which entropy and geometry measure; omit "
+            "sites: 'logit_lens' is not a representation, but entropy and geometry need one; omit "
             "it");
 }
 

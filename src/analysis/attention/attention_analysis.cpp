@@ -143,7 +143,7 @@ void AttentionOptions::describe(OptionList& list) {
       "query", query,
       "position of the token in that sequence whose attention is traced through the routers, >= 0");
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
+           "checkpoint whose tokenizer decodes the tokens; default: token ids only");
   captures.describe_max_sequences(list);
   captures.describe_match_length(list);
   list.add("skip_queries", skip_queries,

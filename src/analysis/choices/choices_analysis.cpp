@@ -309,9 +309,12 @@ std::vector<ReportPart> choices_parts(const Results& results) {
 }
 
 void fill_choices_report(Report& report, const ChoicesOptions& options) {
+  const bool has_multirc = std::ranges::any_of(report.results.rows, [](const ResultRow& row) {
+    return row.text(col::kName).find("multirc") != std::string::npos;
+  });
   report.notes.push_back(
       fmt::format("accuracy on benchmarks, preset {}{}", enum_name(options.preset),
-                  options.preset == ChoicesPreset::kLmEval
+                  has_multirc && options.preset == ChoicesPreset::kLmEval
                       ? "; MultiRC as lm-evaluation-harness scores it, with the label inverted"
                       : ""));
   for (const ResultRow& row : report.results.rows) {

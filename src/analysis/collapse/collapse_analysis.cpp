@@ -256,7 +256,8 @@ void CollapseAnalysisOptions::describe(OptionList& list) {
            "--random: CAPTURE.random-SEED.h5, which is kept and used again")
       .is_output = true;  // results store it as --random
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer decodes the tokens, and whose config random weights "
+           "checkpoint (folder or GGUF file) whose tokenizer decodes the tokens, and whose config "
+           "random weights "
            "have; default: token ids only");
   collapse.describe(list);
 }

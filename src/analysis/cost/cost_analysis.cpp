@@ -254,7 +254,7 @@ void fill_report(Report& report) {
 }  // namespace
 
 void CostAnalysisOptions::describe_inputs(OptionList& list) {
-  list.add("configs", configs, "config.json files or checkpoint folders");
+  list.add("configs", configs, "config.json files, checkpoint folders or GGUF files");
 }
 
 void CostAnalysisOptions::describe(OptionList& list) {

@@ -35,8 +35,8 @@ void check_layers(const ChosenCapture& capture) {
     const std::int64_t experts = num_experts_of(capture.reader, layer);
     const std::int64_t selected = capture.reader.dim(kExpertIndicesSite, layer);
     throw_if(selected > experts,
-             "{}: layer {} selects {} experts per token, but has {}; were the captured sites of "
-             "different models",
+             "{}: layer {} selects {} experts per token, but has {}; capture its "
+             "sites from one model",
              quoted_path(capture.reader), layer, selected, experts);
   }
 }
@@ -148,7 +148,7 @@ void ExpertsOptions::describe(OptionList& list) {
   list.add("sequence", sequence,
            "index of a sequence, >= 0, whose tokens are listed with their experts");
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer decodes the tokens of --sequence; default: ids only");
+           "checkpoint whose tokenizer decodes the tokens of --sequence; default: ids only");
   list.add("coactivation", coactivation,
            "write which experts are selected together, a matrix per layer");
   list.add("permutations", permutations,
@@ -168,7 +168,7 @@ void ExpertsOptions::validate() const {
   check_jackknife(jackknife);
   check_option(sequence.value_or(0) >= 0, "sequence", ">= 0", sequence.value_or(0));
   throw_if(!checkpoint.empty() && !sequence, OptionName("checkpoint"),
-           "decodes the tokens of --sequence; add it");
+           "decodes the tokens of --sequence; add --sequence, or omit --checkpoint");
   summary.validate("bootstrap");
 }
 

@@ -82,7 +82,7 @@ class LayerReader {
     has_weights_ = capture_.has(kExpertWeightsSite, layer);
     if (has_weights_) layer_.weight_entropy = layer_.overlap;
     if (!has_weights_ || capture_.dim(kExpertWeightsSite, layer) == selected) return;
-    throw FormatError("{}: layer {} has weights of {} experts per token and numbers of {}",
+    throw FormatError("{}: layer {} has weights of {} experts per token, but indices of {}",
                       quoted_path(capture_), layer, capture_.dim(kExpertWeightsSite, layer),
                       selected);
   }
@@ -137,9 +137,8 @@ std::int64_t num_experts_of(const CaptureReader& capture, int layer) {
     if (number) return *number;
   }
   throw InvalidArgument(
-      "{}: contains no router logits of layer {}, and its config no number of experts ({}); "
-      "capture "
-      "again with --sites {},{}",
+      "{}: contains no router logits of layer {}, and its config has no number of experts "
+      "({}); capture again with --sites {},{}",
       quoted_path(capture), layer, fmt::join(kExpertKeys, ", "), kRouterLogitsSite,
       kExpertIndicesSite);
 }
@@ -147,7 +146,7 @@ std::int64_t num_experts_of(const CaptureReader& capture, int layer) {
 void check_expert_sites(const CaptureReader& capture) {
   const std::vector<std::string>& sites = capture.sites();
   throw_if(std::ranges::find(sites, kExpertIndicesSite) == sites.end(),
-           "{}: contains no numbers of experts (its sites: {}); capture a mixture of experts with "
+           "{}: contains no expert indices (its sites: {}); capture a mixture of experts with "
            "--sites {},{},{}",
            quoted_path(capture), join_words(sites), kRouterLogitsSite, kExpertWeightsSite,
            kExpertIndicesSite);

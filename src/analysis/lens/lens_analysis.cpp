@@ -168,8 +168,7 @@ std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
       capture.parts.front().site = kTunedSite;
       capture.reader.set_alias(kTunedSite, "hidden");
       throw_if(capture.num_sequences < 2,
-               "{}: --tuned needs at least 2 sequences, to fit the lens on others than it is "
-               "measured on",
+               "{}: --tuned needs at least 2 sequences: one to fit the lens, one to measure it",
                quoted_path(capture.reader));
     }
     return captures;
@@ -226,7 +225,7 @@ void LensOptions::describe(OptionList& list) {
            "this multiple of the median norm in a selected layer, > 1; needs the site hidden");
   captures.describe_max_sequences(list);
   list.add("tuned", tuned,
-           "checkpoint folder: tuned lens of the site hidden, affine maps to the final hidden "
+           "checkpoint: tuned lens of the site hidden, affine maps to the final hidden "
            "states, fitted by least squares on other sequences than they are measured on");
   list.add("ridge", ridge,
            "ridge of the tuned lens, relative to the mean variance of a dimension, > 0");

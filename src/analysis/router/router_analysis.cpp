@@ -311,15 +311,14 @@ RouterNotes notes_of(const RouterJob& job, const Checkpoint& checkpoint) {
 }  // namespace
 
 void RouterAnalysisOptions::describe_inputs(OptionList& list) {
-  list.add("checkpoint", checkpoint, "checkpoint folder");
+  list.add("checkpoint", checkpoint, "checkpoint folder or GGUF file");
   list.add("capture", capture,
            "capture of the checkpoint, for maps that do not depend on the scale of the heads");
 }
 
 void RouterAnalysisOptions::describe(OptionList& list) {
   list.add("label", label, "name in tables and results; default: the folder name");
-  list.add("initial", initial,
-           "checkpoint folder at initialisation, to measure the distance from it");
+  list.add("initial", initial, "checkpoint at initialisation, to measure the distance from it");
   list.add("effects", effects,
            "results of lime-capture sweep --over depth-weights of this checkpoint: routing weight "
            "and effect of each source, and whether they agree");
@@ -329,7 +328,7 @@ void RouterAnalysisOptions::describe(OptionList& list) {
 }
 
 void RouterAnalysisOptions::validate() const {
-  throw_if(checkpoint.empty(), OptionName("checkpoint"), "expected a checkpoint folder, got none");
+  throw_if(checkpoint.empty(), OptionName("checkpoint"), "expected a checkpoint, got none");
   require_positive("max_sequences", max_sequences);
   throw_if(max_sequences && !capture, OptionName("max_sequences"), "requires a capture, got none");
 }

@@ -124,7 +124,7 @@ void TokensOptions::describe(OptionList& list) {
   list.add("no_entropy", no_entropy,
            "omit the contributions to the entropy, which take most of the time");
   list.add("checkpoint", checkpoint,
-           "checkpoint folder whose tokenizer decodes the tokens; default: token ids only");
+           "checkpoint whose tokenizer decodes the tokens; default: token ids only");
 }
 
 void TokensOptions::validate() const {

@@ -103,13 +103,15 @@ bool is_hdf5(const std::filesystem::path& path) {
 /// Reads the sequences of a capture: the tokens that its model read, prepended ones included.
 CaptureInput read_captured_tokens(const CaptureOptions& options, const Tokenizer* tokenizer) {
   const std::string name = options.tokens.string();
-  throw_if(
-      options.bos == BosPolicy::kAlways || options.packing == Packing::kBosEach, OptionName("bos"),
-      "'{}' is a capture, whose sequences have their first tokens; omit --bos and --packing", name);
+  throw_if(options.bos == BosPolicy::kAlways || options.packing == Packing::kBosEach,
+           OptionName("bos"),
+           "'{}' is a capture, which contains the first tokens of each sequence; omit --bos and "
+           "--packing",
+           name);
   const CaptureReader capture(options.tokens);
   throw_if(capture.info().rows != RowKind::kTokens || !capture.info().class_names.empty(),
            OptionName("tokens"),
-           "'{}' contains some rows of its sequences only; use a capture with a row per token",
+           "'{}' contains only some tokens of its sequences; use a capture with a row per token",
            name);
   const std::vector<std::int32_t>& ids = capture.rows().token;
   throw_if(ids.empty() || std::ranges::any_of(ids, [](std::int32_t id) { return id < 0; }),

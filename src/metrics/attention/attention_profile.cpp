@@ -20,8 +20,8 @@ void check_attention(const VectorD& attention, double sum) {
                           attention.allFinite() ? attention.minCoeff() : attention.sum());
   }
   throw_if(std::abs(sum - 1.0) > kSumTolerance,
-           "attention: the weights of query {} must sum to 1 within {}, got {}; were the sequences "
-           "captured in a different order, or the pattern modified",
+           "attention: the weights of query {} must sum to 1 within {}, got {}; capture the "
+           "patterns again, unmodified and in the order of the sequences",
            query, kSumTolerance, sum);
 }
 

@@ -25,8 +25,8 @@ bool contains_before(const ExpertRows& experts, Eigen::Index row, Eigen::Index e
 
 ExpertRows expert_rows(const ConstMatrixRef& indices, std::int64_t num_experts) {
   throw_if(indices.cols() > num_experts,
-           "experts: a token cannot select {} of {} expert{}; were the indices captured from "
-           "another model",
+           "experts: a token cannot select {} of {} expert{}; capture the indices and "
+           "logits from one model",
            indices.cols(), num_experts, num_experts == 1 ? "" : "s");
   ExpertRows experts(indices.rows(), indices.cols());
   for (Eigen::Index row = 0; row < indices.rows(); ++row) {

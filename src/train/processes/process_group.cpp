@@ -149,7 +149,8 @@ void communicate(const ProcessPlace& place, const std::stop_token& stop, const C
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw_if<Interrupted>(stop.stop_requested(), "processes: stopped, the others of {} have exited",
+    throw_if<Interrupted>(stop.stop_requested(),
+                          "processes: stopped, because others of the {} processes have exited",
                           place.size);
     const std::string_view what = error.what();
     throw IoError("processes: process {} of {} cannot reach the others at {}:{}: {}", place.rank,

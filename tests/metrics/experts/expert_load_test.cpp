@@ -85,8 +85,8 @@ TEST(ExpertLoadTest, RefusesNumbersThatAreNoExperts) {
   };
   EXPECT_EQ(expert_rows(MatrixF{{2, 0}, {1, 2}}, 3), (ExpertRows{{2, 0}, {1, 2}}));
   EXPECT_EQ(refusal(MatrixF{{0, 1, 2}}, 2),
-            "experts: a token cannot select 3 of 2 experts; were the indices captured from another "
-            "model");
+            "experts: a token cannot select 3 of 2 experts; capture the indices and "
+            "logits from one model");
   EXPECT_EQ(refusal(MatrixF{{0, 1}, {0, 3}}, 3),
             "experts: row 1 must have whole numbers from 0 to 2, got 3");
   EXPECT_EQ(refusal(MatrixF{{0.5F, 1}}, 3),
