@@ -21,7 +21,8 @@ if not (Path(name) / "config.json").exists():
     name = next((str(path.parent) for path in sorted(Path(name).glob("*/config.json"))), name)
 tokenizer = transformers.AutoTokenizer.from_pretrained(name)
 model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32, attn_implementation="eager").eval()
-data = Path(os.environ.get("LIME_TEST_DATA", Path.cwd().parents[2] / "shared"))
+places = [Path(os.environ.get("LIME_TEST_DATA", "shared")), *(one / "shared" for one in Path.cwd().parents)]
+data = next(one for one in places if (one / "text").is_dir())
 text = (data / "text" / "fineweb-edu-sample.txt").read_text()
 ids = torch.tensor(tokenizer(text[:20000])["input_ids"][: 8 * 256]).view(8, 256)
 # %% [markdown]
