@@ -32,6 +32,8 @@ def study(path: Path) -> float:
             print(statistics.count, statistics.mean)
         memory = lt.Capture.from_arrays({("hidden", 0): np.zeros((1, 2, 3), np.float32)})
         rank: float | None = lt.geometry(memory["hidden", 0]).participation_ratio
+        audit: lt.Audit = lt.audit(path, text=path, transforms="value-scale")
+        plots.audit(audit, "values")
         points = lt.TSNE(perplexity=5).fit_transform(x[:100])
         return result.summary().mean + float(points.sum()) + (rank or 0.0)
 """
