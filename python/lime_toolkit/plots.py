@@ -61,8 +61,8 @@ def layers(
     """Plots a mean over layers, a line per model, with its interval as a band.
 
     results: of entropy, geometry (name `measure=`), separability, ...: a file, the results of a Capture, or a list of
-        several models' results. site: default: the first one. value: the column; "effect" of a sweep, and of compare()
-        the difference.
+        several models' results; several of one model are numbered. site: default: the first one. value: the column;
+        "effect" of a sweep, and of compare() the difference.
     layer_base: number of the first layer, 0 or 1, as in lime-figure. where: values of other columns, e.g. alpha=0.5.
     Returns the axes. Raises ValueError if no row is left, or several have the same model and layer.
     """
@@ -241,7 +241,17 @@ def _rows_of(results: Any) -> tuple[str, list[dict[str, Any]]]:
     several = [results] if isinstance(results, Table) else list(results)
     if not several or not all(isinstance(one, Table) for one in several):
         raise ValueError("plots: results must be Results, a result of a Capture, or a list of them")
-    return several[0].metric, [row for one in several for row in one.table()]
+    rows: list[dict[str, Any]] = []
+    times: dict[str, int] = {}
+    for one in several:
+        # Of one model, e.g. with and without an edit: a line each.
+        own = one.table()
+        for label in dict.fromkeys(row.get("label", "") for row in own):
+            times[label] = times.get(label, 0) + 1
+        rows += [
+            {**row, "label": f"{label} ({times[label]})"} if times[label := row.get("label", "")] > 1 else row for row in own
+        ]
+    return several[0].metric, rows
 
 
 def embedding(

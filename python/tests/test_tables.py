@@ -142,6 +142,9 @@ def test_plots_take_objects(plain):
         axes = plots.layers(lt.entropy(capture), layer_base=1)
         assert axes.get_lines()[0].get_xdata().tolist() == [1, 2]
         assert plots.layers(lt.geometry(capture, measure="rank"), measure="effective_rank") is not None
+        axes = plots.layers([lt.entropy(capture), lt.entropy(capture, preset="raw")])
+        label = capture.label
+        assert [one.get_text() for one in axes.get_legend().get_texts()] == [label, f"{label} (2)"]
         axes = plots.heatmap(lt.similarity_map(capture), layer_base=1)
         assert axes.get_xlim() == (0.5, 2.5)
     assert plots.heatmap(lt.router([np.eye(2), np.ones((2, 4))])).get_xlabel() == "source layer"
