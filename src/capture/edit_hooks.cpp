@@ -172,23 +172,28 @@ at::Tensor EditHooks::resampled(const ActivationEdit& edit, const HookPoint& poi
 
 at::Tensor EditHooks::patched(const ActivationEdit& edit, const HookPoint& point,
                               const at::Tensor& x) {
+  const bool generates = lengths_.empty();
+  if (generates && cached_ >= prompt_) return x;
   const CaptureReader& from = capture(edit);
-  at::Tensor patch = at::zeros(x.sizes(), at::kFloat);
+  at::Tensor patch = generates ? x.to(at::kCPU, at::kDouble).contiguous().clone()
+                               : at::zeros(x.sizes(), at::kDouble);
   for (std::int64_t s = 0; s < x.size(0); ++s) {
     const std::int64_t sequence = sequences_[static_cast<std::size_t>(s)];
+    const std::int64_t tokens = generates ? prompt_ : length(s);
     MatrixF rows;
     if (sequence < from.num_sequences()) {
       rows = from.read_sequence(edit.site, point.layer, sequence);
     }
-    const at::Tensor own = patch[s].narrow(0, 0, length(s));
-    if (rows.rows() != length(s) || rows.size() != own.numel()) {
+    const std::int64_t count = std::min(tokens - cached_, length(s));
+    const at::Tensor own = patch[s].narrow(0, 0, count);
+    if (rows.rows() != tokens || rows.cols() != own.numel() / count) {
       throw InvalidArgument(
           "edit '{}': sequence {} has {} tokens of {} values, '{}' contains {} of {}; capture all "
           "tokens of texts of the same lengths with this model",
-          edit.text, sequence, length(s), own.numel() / length(s), edit.from.string(), rows.rows(),
+          edit.text, sequence, tokens, own.numel() / count, edit.from.string(), rows.rows(),
           rows.cols());
     }
-    std::copy_n(rows.data(), rows.size(), own.data_ptr<float>());
+    std::copy_n(rows.data() + cached_ * rows.cols(), count * rows.cols(), own.data_ptr<double>());
   }
   return patch;
 }

@@ -33,7 +33,8 @@ class EditHooks {
   std::vector<HookPoint> points_of(const ActivationEdit& edit) const;
   /// Registers the edits; `this` must outlive the result and the hooks.
   std::vector<ScopedHook> attach(HookSet& hooks);
-  /// Describes the next pass. Without it, the pass is one sequence, the first of captures.
+  /// Describes the next pass. Without it, the pass is one sequence, the first of captures: the
+  /// first pass is a prompt, and kPatch edits its tokens only, also where passes continue it.
   /// @param lengths  without padding
   void begin_batch(std::vector<std::int64_t> sequences, std::vector<std::int64_t> lengths) {
     sequences_ = std::move(sequences);
@@ -43,6 +44,7 @@ class EditHooks {
   void begin_pass(const at::Tensor& ids, std::int64_t cached) {
     ids_ = ids.to(at::kCPU).contiguous();
     cached_ = cached;
+    if (prompt_ == 0) prompt_ = cached + ids.size(1);
   }
 
   /// Sets the experts that the tokens of the pass select in a layer; the hooks do it themselves.
@@ -76,6 +78,7 @@ class EditHooks {
   at::Tensor ids_;
   std::map<int, at::Tensor> choices_;  // of experts, by layer
   std::int64_t cached_ = 0;
+  std::int64_t prompt_ = 0;  // tokens of the first pass
 };
 
 }  // namespace lime

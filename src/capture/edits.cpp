@@ -22,14 +22,6 @@ constexpr Key kKeys[] = {
     {"sources", &ActivationEdit::sources},     {"source_heads", &ActivationEdit::source_heads},
     {"experts", &ActivationEdit::experts},     {"streams", &ActivationEdit::streams}};
 
-[[noreturn]] void refuse_word(const char* what, const std::string& word,
-                              const std::vector<std::string>& known) {
-  const std::string closest = closest_word(word, known);
-  throw InvalidArgument("unknown {} '{}'{}", what, printable(word),
-                        closest.empty() ? " (supported: " + join_words(known) + ")"
-                                        : "; did you mean '" + closest + "'?");
-}
-
 std::vector<double> read_direction(const std::filesystem::path& path) {
   const Json json = read_json_file(path);
   std::vector<double> direction;
@@ -105,7 +97,7 @@ void set_site(ActivationEdit& edit) {
     if (edit.site != "mlp") edit.kinds = {HookKind::kAttnOut};
     if (edit.site != "attention") edit.kinds.push_back(HookKind::kMlpOut);
     if (edit.site.empty() || edit.kinds.size() == 1) return;
-    refuse_word("sublayer", edit.site, {"attention", "mlp"});
+    reject_edit_word("sublayer", edit.site, {"attention", "mlp"});
   }
   if (edit.site.empty()) throw InvalidArgument("a site is missing, e.g. 'zero attn.hook_z'");
   if (edit.site == "route") return;
@@ -127,7 +119,7 @@ std::vector<std::string> parse_reads(const std::string& list) {
   std::vector<std::string> reads;
   std::istringstream stream(list);
   for (std::string read; std::getline(stream, read, ',');) {
-    if (std::ranges::find(known, read) == known.end()) refuse_word("read", read, known);
+    if (std::ranges::find(known, read) == known.end()) reject_edit_word("read", read, known);
     reads.push_back(read);
   }
   throw_if(reads.empty(), "reads: expected a list of {}, got none", join_words(known));
@@ -135,33 +127,14 @@ std::vector<std::string> parse_reads(const std::string& list) {
 }
 
 ActivationEdit parse_edit(const std::string& text) {
-  ActivationEdit edit{.text = text};
-  std::istringstream stream(text);
-  std::string word;
-  stream >> word;
-  const auto split = [&] {
-    const std::size_t equal = std::min(word.find('='), word.size());
-    return std::pair(word.substr(0, equal), word.substr(std::min(equal + 1, word.size())));
-  };
-  const auto [name, value] = split();
-  const auto operation = find_enum<EditOperation>(name);
-  if (!operation) refuse_word("operation", name, enum_names<EditOperation>());
-  edit.operation = *operation;
-  set_value(edit, value);
+  const EditWords words = parse_edit_words(text);
+  ActivationEdit edit{.text = text, .operation = words.operation, .site = words.site};
+  set_value(edit, words.value);
   std::vector<std::string> known = {"seed", "reads"};
   for (const Key& key : kKeys) known.emplace_back(key.first);
-  std::set<std::string> given;
-  while (stream >> word) {
-    const auto [key, list] = split();
+  for (const auto& [key, list] : words.keys) {
     const Key* const found = std::ranges::find(kKeys, key, &Key::first);
-    if (word.find('=') == std::string::npos) {
-      if (!edit.site.empty())
-        throw InvalidArgument("got two sites, '{}' and '{}'", printable(edit.site),
-                              printable(word));
-      edit.site = word;
-    } else if (!given.insert(key).second) {
-      throw InvalidArgument("{} is given twice; give one list, such as layers=1,3", printable(key));
-    } else if (key == "seed") {
+    if (key == "seed") {
       throw_if(edit.operation != EditOperation::kResample, "only resample has a seed");
       edit.seed = OptionCodec<std::int64_t>::parse(list, key);
     } else if (key == "reads") {
@@ -169,7 +142,7 @@ ActivationEdit parse_edit(const std::string& text) {
     } else if (found != std::end(kKeys)) {
       edit.*found->second = LayerSelection::parse(list, key);
     } else {
-      refuse_word("key", key, known);
+      reject_edit_word("key", key, known);
     }
   }
   set_site(edit);
@@ -352,18 +325,9 @@ ModelEdits read_edits(const std::vector<std::string>& specs) {
       add_edit(spec, edits);
       continue;
     }
-    const Json json = read_json_file(spec);
-    if (!json.is_object() || json.value("format", Json()) != "lime-edit/1") {
-      std::ranges::move(parse_router_edits(json, "'" + spec + "'"),
-                        std::back_inserter(edits.routes));
-      continue;
-    }
-    const Json list = json.value("edits", Json());
-    for (const Json& entry : list) {
-      if (entry.is_string()) add_edit(entry.get<std::string>(), edits);
-    }
-    if (list.is_array() && !list.empty() && std::ranges::all_of(list, &Json::is_string)) continue;
-    throw FormatError("'{}': edits must be a non-empty list of texts, e.g. \"zero hidden\"", spec);
+    const EditFile file = read_edit_file(spec);
+    std::ranges::copy(file.routes, std::back_inserter(edits.routes));
+    for (const std::string& text : file.texts) add_edit(text, edits);
   }
   return edits;
 }
@@ -372,7 +336,8 @@ void check_edits(const ModelEdits& edits, const ModelConfig& config, bool genera
   check_router_edits(edits.routes, config);
   for (const ActivationEdit& edit : edits.activations) {
     naming(edit.text, [&] { check_edit(edit, config); });
-    if (!generates || !edit.needs_whole_texts()) continue;
+    if (!generates || !edit.needs_whole_texts() || edit.operation == EditOperation::kPatch)
+      continue;
     throw InvalidArgument(
         "edit '{}': {} needs all tokens of a text; use lime-capture, or zero, scale, project, skip "
         "or mean=CAPTURE.h5",

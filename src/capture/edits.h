@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/edit_text.h"
 #include "checkpoint/model_config.h"
 #include "checkpoint/router_layout.h"
 #include "core/json.h"
@@ -13,22 +14,6 @@
 #include "model/passes/hook_points.h"
 
 namespace lime {
-
-enum class EditOperation {
-  kZero,
-  kMean,      ///< over the tokens of the pass, or of another capture
-  kResample,  ///< of other tokens or sequences of the pass
-  kPatch,     ///< from another capture
-  kScale,
-  kProject,  ///< removes the component along a direction
-  kSkip,     ///< attention, MLP or both add nothing to the residual stream
-  kMask,     ///< experts cannot be selected: their tokens select the next ones
-};
-
-constexpr auto names_of(EditOperation) {
-  return names_in_order<EditOperation>("zero", "mean", "resample", "patch", "scale", "project",
-                                       "skip", "mask");
-}
 
 /// Replaces activations at a site, at the selected layers, heads and tokens.
 struct ActivationEdit {
@@ -52,7 +37,8 @@ struct ActivationEdit {
   std::filesystem::path from = {};      ///< capture of kMean (optional) and kPatch; direction
   std::vector<double> direction = {};
 
-  /// Returns true if the replacement depends on all tokens of a text, which generation lacks.
+  /// Returns true if the replacement depends on all tokens of a text. Generation lacks them, but
+  /// patches the tokens of its prompt.
   bool needs_whole_texts() const {
     return operation == EditOperation::kResample || operation == EditOperation::kPatch ||
            (operation == EditOperation::kMean && from.empty());
@@ -67,7 +53,7 @@ struct ModelEdits {
 
 /// Reads edits, `OPERATION[=VALUE] SITE [KEY=LIST ...]` (docs/interventions.md).
 /// @param specs  such texts, or files: {"format": "lime-edit/1", "edits": ["zero hidden", ...]} or
-///               those of read_router_edits()
+///               those of parse_router_edits()
 /// @throws InvalidArgument, IoError, FormatError  that names the edit and its first fault; unknown
 ///         names with the closest one.
 ModelEdits read_edits(const std::vector<std::string>& specs);

@@ -247,10 +247,6 @@ std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& 
   return edits;
 }
 
-std::vector<RouterEdit> read_router_edits(const std::filesystem::path& path) {
-  return parse_router_edits(read_json_file(path), fmt::format("'{}'", path.string()));
-}
-
 Json router_edits_to_json(const std::vector<RouterEdit>& edits) {
   Json list = Json::array();
   for (const RouterEdit& edit : edits) {

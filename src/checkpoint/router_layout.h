@@ -83,13 +83,14 @@ struct RouterEdit {
 
   /// Returns true if both select the same routes, regardless of their scales.
   bool names_same_as(const RouterEdit& other) const;
+  bool changes_nothing() const { return scale == 1.0; }
 
   bool operator==(const RouterEdit&) const = default;
 };
 
-/// Parses {"format": "lime-router-edit/1", "edits": [{"layer": 3, "scale": 0}, ...]} (docs/interventions.md).
-/// @throws IoError, FormatError  that names the file, the edit and its first fault.
-std::vector<RouterEdit> read_router_edits(const std::filesystem::path& path);
+/// Parses {"format": "lime-router-edit/1", "edits": [{"layer": 3, "scale": 0}, ...]}
+/// (docs/interventions.md).
+/// @throws FormatError  that begins with `where` and names the edit and its first fault.
 std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where);
 
 /// Returns the JSON that parse_router_edits() reads. @param edits  at least one

@@ -73,6 +73,40 @@ TEST_F(LimeGenerateTest, EditsChangeThePrediction) {
               HasSubstr("resample needs all tokens of a text"));
 }
 
+TEST_F(LimeGenerateTest, APatchEditsThePromptAndWhatFollowsReadsIt) {
+  for (const std::string text : {"the cat", "a doge!", "the cats"}) {
+    testing::write_text(folder_ / (text + ".txt"), text + "\n");
+    ASSERT_EQ(run_command("cd '" + folder_.path().string() + "' && '" LIME_CAPTURE +
+                          "' --checkpoint model --lines '" + text + ".txt' --sites hidden -o " +
+                          text.substr(text.size() - 2) + ".h5")
+                  .status,
+              0);
+  }
+  const std::string options =
+      "--checkpoint model --next-tokens 3 --continuation --max-new-tokens 9";
+  const std::string prompt = options + " --prompt 'the cat'";
+  const auto read = [&](const std::string& arguments) {
+    const ProgramRun run = generate(arguments);
+    EXPECT_EQ(run.errors, "");
+    return Json::parse(run.output);
+  };
+  const auto ids = [](const Json& json) {
+    std::vector<std::int64_t> next;
+    for (const Json& token : json["next_tokens"]) next.push_back(token["id"]);
+    return next;
+  };
+  const Json original = read(prompt);
+  const Json other = read(options + " --prompt 'a doge!'");
+  ASSERT_NE(ids(original), ids(other));
+  const Json patched = read(prompt + " --edit 'patch=e!.h5 hidden layers=2'");
+  EXPECT_EQ(ids(patched), ids(other)) << "the last layer of the prompt is that of the other one";
+  EXPECT_FALSE(patched["continuation"].get<std::string>().empty());
+  const Json same = read(prompt + " --edit 'patch=at.h5 hidden layers=1'");
+  EXPECT_EQ(same["continuation"], original["continuation"]) << "its own activations";
+  fails(prompt + " --edit 'patch=ts.h5 hidden layers=1'", 1,
+        "capture all tokens of texts of the same lengths with this model");
+}
+
 TEST_F(LimeGenerateTest, ErrorsOfThePromptComeBeforeIt) {
   const ProgramRun run = generate("--checkpoint model --prompt \"$(printf 'caf\\351')\"");
   EXPECT_EQ(run.status, 1);

@@ -155,18 +155,18 @@ void CollapseMeasurements::measureLayer(const std::string& site, std::optional<i
     const Answer<AnalysisResult>& answer = curves(*document, Kind::kEntropy);
     const std::optional<AnalysisResult> known =
         answer.job == 0 ? answer.result : std::optional<AnalysisResult>();
-    layers_.request(
-        key,
-        {.title = u"Layer %1 of %2"_s.arg(*layer).arg(workspace_.uniqueLabel(*document)),
-         .key = u"collapse/layer/%1"_s.arg(document->id),
-         .lane = JobLane::kLong},
-        [key, run,
-         entropies = known ? entropies_of_layer(*known, site, *layer)
-                           : std::vector<double>()](const JobContext& context) mutable {
-          if (entropies.empty()) entropies = measuredEntropies(key, run, context);
-          return layer_spectra(*key.capture, key.site, key.layer, entropies, kExtremes,
-                               context.on_progress, context.stop);
-        });
+    layers_.request(key,
+                    {.title = u"Spectrum of layer %1 of %2"_s.arg(*layer + preferences_.layer_base)
+                                  .arg(workspace_.uniqueLabel(*document)),
+                     .key = u"collapse/layer/%1"_s.arg(document->id),
+                     .lane = JobLane::kLong},
+                    [key, run,
+                     entropies = known ? entropies_of_layer(*known, site, *layer)
+                                       : std::vector<double>()](const JobContext& context) mutable {
+                      if (entropies.empty()) entropies = measuredEntropies(key, run, context);
+                      return layer_spectra(*key.capture, key.site, key.layer, entropies, kExtremes,
+                                           context.on_progress, context.stop);
+                    });
   }
 }
 
@@ -307,37 +307,30 @@ void emphasiseStep(Figure& figure, std::int64_t step) {
   }
 }
 
+QString collapseObstacle(const CollapseMeasurements& measurements, const Document& capture,
+                         CollapseMeasurements::Kind kind) {
+  const std::vector<const Document*> measured = measurements.captures();
+  if (std::ranges::find(measured, capture.id, &Document::id) == measured.end()) {
+    return u"it does not contain every token of a sequence"_s;
+  }
+  const QString& problem = measurements.curves(capture, kind).problem;
+  // The reader knows the file.
+  const QString path = u"'%1': "_s.arg(toQString(capture.path));
+  return problem.startsWith(path) ? problem.mid(path.size()) : problem;
+}
+
 QStringList collapseProblems(const CollapseMeasurements& measurements, const Workspace& workspace,
                              CollapseMeasurements::Kind kind) {
   QStringList lines;
   const Document* first = nullptr;
   for (const Document* const document : measurements.captures()) {
-    const QString label = workspace.uniqueLabel(*document);
-    const QString& problem = measurements.curves(*document, kind).problem;
-    if (!problem.isEmpty()) {
-      // The label names the file.
-      const QString path = u"'%1': "_s.arg(toQString(document->path));
-      lines << u"%1: %2"_s.arg(label,
-                               problem.startsWith(path) ? problem.mid(path.size()) : problem);
-      continue;
-    }
+    if (!collapseObstacle(measurements, *document, kind).isEmpty()) continue;
     const std::string& text = document->capture->info().input_sha256;
     if (!text.empty() && first == nullptr) first = document;
     if (!text.empty() && text != first->capture->info().input_sha256) {
       lines << u"%1 and %2 were captured from different texts: their curves are not comparable"_s
-                   .arg(workspace.uniqueLabel(*first), label);
+                   .arg(workspace.uniqueLabel(*first), workspace.uniqueLabel(*document));
     }
-  }
-  const std::vector<const Document*> plotted = measurements.captures();
-  QStringList others;
-  for (const Document* const document : workspace.documentsOf(DocumentKind::kCapture)) {
-    if (std::ranges::find(plotted, document) == plotted.end()) {
-      others << workspace.uniqueLabel(*document);
-    }
-  }
-  if (!others.isEmpty()) {
-    lines << u"Not plotted, because they do not contain every token of a sequence: %1"_s.arg(
-        others.join(u", "_s));
   }
   return lines;
 }

@@ -136,7 +136,11 @@ FigureOrMessage collapseCurves(const CollapseMeasurements& measurements, const W
 /// Emphasises the curves of a training step; those of other steps become thin and grey.
 void emphasiseStep(Figure& figure, std::int64_t step);
 
-/// Lists the captures that could not be measured, and those that do not compare.
+/// Returns why a capture is not drawn; empty if it is, or is being measured.
+QString collapseObstacle(const CollapseMeasurements& measurements, const Document& capture,
+                         CollapseMeasurements::Kind kind);
+
+/// Lists the captures that do not compare.
 QStringList collapseProblems(const CollapseMeasurements& measurements, const Workspace& workspace,
                              CollapseMeasurements::Kind kind);
 

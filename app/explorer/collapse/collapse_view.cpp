@@ -286,7 +286,7 @@ void CollapseView::drawCurves() {
   if (figure_or_message.message.isEmpty()) {
     figure_or_message.message = measurements_.captures().empty()      ? u"No capture is open."_s
                                 : measurements_.isMeasuring(kind())   ? u"Measuring ..."_s
-                                : figure_or_message.nothing.isEmpty() ? problems.join(u'\n')
+                                : figure_or_message.nothing.isEmpty() ? obstacles()
                                                                       : figure_or_message.nothing;
   }
   colours_ = figure_or_message.colours;
@@ -310,6 +310,21 @@ void CollapseView::drawCurves() {
   plot.markColumn(layer ? std::optional<double>(*layer + base) : std::nullopt, kBandWidth);
   setNote(*problems_, problems);
   Q_EMIT figureChanged();
+}
+
+QString CollapseView::obstacle(const Document& document) const {
+  const bool is_open = document.capture != nullptr && document.is_shown;
+  return is_open ? collapseObstacle(measurements_, document, kind()) : QString();
+}
+
+QString CollapseView::obstacles() const {
+  QStringList lines;
+  for (const Document* const document : measurements_.captures()) {
+    const QString reason = obstacle(*document);
+    if (reason.isEmpty()) continue;
+    lines << u"%1: %2"_s.arg(workspace().uniqueLabel(*document), reason);
+  }
+  return lines.join(u'\n');
 }
 
 void CollapseView::drawVerdicts() {

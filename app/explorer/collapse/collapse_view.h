@@ -66,6 +66,7 @@ class CollapseView : public View {
  public:
   explicit CollapseView(const ViewContext& context);
 
+  QString obstacle(const Document& document) const override;
   QStringList commandLines() const override;
 
  protected:
@@ -85,6 +86,8 @@ class CollapseView : public View {
   void draw();
   void drawCurves();
   void drawDetail();
+  /// Returns why captures are not drawn, a line each.
+  QString obstacles() const;
   void drawVerdicts();
   /// Returns the capture whose verdicts are marked in the plot; null if there is none.
   const Document* markedCapture() const;

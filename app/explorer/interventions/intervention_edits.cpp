@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/interventions/intervention_edits.h"
 
-#include <cmath>
-
 #include "analysis/router/edited_routers.h"
 
 namespace lime::explorer {
@@ -39,6 +37,13 @@ QString routesText(const RouterEdit& routes, int layer_base) {
   return u"%1 from %2"_s.arg(reader, nameOf(routes.source, routes.source_head, {}));
 }
 
+QString actionText(const RouterEdit& routes, int layer_base) {
+  QString action = u"Scale"_s;
+  if (routes.scale == 0.0) action = u"Ablate"_s;
+  if (routes.changes_nothing()) action = u"Restore"_s;
+  return action + u' ' + routesText(routes, layer_base);
+}
+
 Json editsToJson(const EditsByCheckpoint& edits) {
   Json json = Json::object();
   for (const auto& [path, own] : edits) json[path] = router_edits_to_json(own).at("edits");
@@ -58,54 +63,16 @@ EditsByCheckpoint editsFromJson(const Json& json) {
 
 InterventionEdits::InterventionEdits() {
   using One = const RouterEdit&;
-  const auto name = [this](One edit) { return routesText(edit, layer_base_); };
-  setTable({{.title = u"Edit"_s,
-             .text = name,
-             .tool_tip = name,
-             .further =
-                 [name](One edit, int role) {
-                   return role == Qt::EditRole ? QVariant(name(edit)) : QVariant();
-                 }},
-            {.title = u"Scale"_s,
-             .text =
-                 [](One edit) {
-                   return edit.scale == 0.0 ? u"ablated"_s : u"× %1"_s.arg(edit.scale, 0, 'g', 4);
-                 },
-             .is_number = true,
-             .help = u"Factor of the weights; edits that share a route multiply"_s,
-             .further =
-                 [](One edit, int role) {
-                   return role == Qt::EditRole ? QVariant(edit.scale) : QVariant();
-                 }},
-            {u"Weights"_s,
-             [this](One edit) {
-               return QString::number(num_edited_weights(edit, num_layers_, num_heads_));
-             },
-             true, u"Number of router weights that the edit changes"_s}},
-           {});
-}
-
-void InterventionEdits::setEdits(std::vector<RouterEdit> edits) {
-  if (edits != rows()) setRows(std::move(edits));
-}
-
-void InterventionEdits::setCheckpoint(const std::string& path) {
-  if (path == checkpoint_) return;
-  EditsByCheckpoint all = this->all();
-  checkpoint_ = path;
-  setAll(std::move(all));
-}
-
-EditsByCheckpoint InterventionEdits::all() const {
-  EditsByCheckpoint all = others_;
-  if (!edits().empty()) all[checkpoint_] = edits();
-  return all;
-}
-
-void InterventionEdits::setAll(EditsByCheckpoint all) {
-  auto own = all.extract(checkpoint_);
-  others_ = std::move(all);
-  setEdits(own.empty() ? std::vector<RouterEdit>() : std::move(own.mapped()));
+  std::vector<TableColumn<RouterEdit>> columns = firstColumns(
+      [this](One edit) { return routesText(edit, layer_base_); },
+      [](One edit) { return edit.scale == 0.0 ? u"ablated"_s : scaleText(edit.scale); },
+      u"Factor of the weights; edits that share a route multiply"_s);
+  columns.push_back({u"Weights"_s,
+                     [this](One edit) {
+                       return QString::number(num_edited_weights(edit, num_layers_, num_heads_));
+                     },
+                     true, u"Number of router weights that the edit changes"_s});
+  setTable(std::move(columns), {});
 }
 
 void InterventionEdits::setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base) {
@@ -113,45 +80,6 @@ void InterventionEdits::setShape(std::int64_t num_layers, std::int64_t num_heads
   num_heads_ = num_heads;
   layer_base_ = layer_base;
   updateRows(rows());
-}
-
-double InterventionEdits::scaleOf(const RouterEdit& routes) const {
-  const auto found = std::find_if(rows().begin(), rows().end(), [&](const RouterEdit& edit) {
-    return edit.names_same_as(routes);
-  });
-  return found == rows().end() ? 1.0 : found->scale;
-}
-
-std::vector<RouterEdit> InterventionEdits::with(std::vector<RouterEdit> edits,
-                                                const RouterEdit& routes) {
-  const auto found = std::find_if(edits.begin(), edits.end(), [&](const RouterEdit& edit) {
-    return edit.names_same_as(routes);
-  });
-  if (found == edits.end()) {
-    if (routes.scale != 1.0) edits.push_back(routes);
-  } else if (routes.scale == 1.0) {
-    edits.erase(found);
-  } else {
-    found->scale = routes.scale;
-  }
-  return edits;
-}
-
-Qt::ItemFlags InterventionEdits::flags(const QModelIndex& index) const {
-  Qt::ItemFlags flags = QAbstractTableModel::flags(index);
-  if (index.isValid() && index.column() == kScale) flags |= Qt::ItemIsEditable;
-  return flags;
-}
-
-bool InterventionEdits::setData(const QModelIndex& index, const QVariant& value, int role) {
-  if (role != Qt::EditRole || !index.isValid() || index.column() != kScale) return false;
-  bool is_number = false;
-  const double scale = value.toDouble(&is_number);
-  if (!is_number || !std::isfinite(scale)) return false;
-  RouterEdit edit = at(index.row());
-  edit.scale = scale;
-  Q_EMIT scaleEntered(edit);
-  return true;
 }
 
 }  // namespace lime::explorer

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "checkpoint/router_layout.h"
 #include "core/options.h"
+#include "explorer/interventions/scaled_edits.h"
 #include "explorer/models/selection.h"
-#include "explorer/models/table_model.h"
 
 namespace lime::explorer {
 
@@ -33,17 +32,19 @@ RouterEdit routesOf(RouteScope scope, const Selection& selection);
 /// Returns "head 1 of layer 5 from layer 2".
 QString routesText(const RouterEdit& routes, int layer_base);
 
-/// The edits of each checkpoint, by its path.
-using EditsByCheckpoint = std::map<std::string, std::vector<RouterEdit>>;
+/// Returns what making this edit does, for undo: "Ablate head 1 of layer 5 from layer 2".
+QString actionText(const RouterEdit& routes, int layer_base);
+
+using EditsByCheckpoint = ScaledEdits<RouterEdit>::ByCheckpoint;
 
 /// Serialises edits for sessions: {"/path": [edit, ...]}, each as in the file of --edit.
 Json editsToJson(const EditsByCheckpoint& edits);
 /// @throws FormatError  if `json` is no such object.
 EditsByCheckpoint editsFromJson(const Json& json);
 
-/// Lists the edits of a checkpoint, one per set of routes. Scales of different sets that share a
-/// route multiply, as in the file of --edit. Keeps those of other checkpoints, also of closed ones.
-class InterventionEdits : public TableModel<RouterEdit> {
+/// Lists the edits of routes of a checkpoint, one per set of routes. Scales of different sets that
+/// share a route multiply, as in the file of --edit.
+class InterventionEdits : public ScaledEdits<RouterEdit> {
   Q_OBJECT
 
  public:
@@ -51,32 +52,17 @@ class InterventionEdits : public TableModel<RouterEdit> {
 
   InterventionEdits();
 
-  const std::vector<RouterEdit>& edits() const { return rows(); }
-  void setEdits(std::vector<RouterEdit> edits);
-  /// Lists the edits of another checkpoint. @param path  empty: of none
-  void setCheckpoint(const std::string& path);
-  const std::string& checkpoint() const { return checkpoint_; }
-  /// Returns and sets the edits of all checkpoints that have any.
-  EditsByCheckpoint all() const;
-  void setAll(EditsByCheckpoint all);
   /// Sets the shape of the model: it gives the number of weights and the names of layers.
   void setShape(std::int64_t num_layers, std::int64_t num_heads, int layer_base);
-
-  /// Returns the scale of exactly these routes; 1 where they have no edit.
-  double scaleOf(const RouterEdit& routes) const;
-  /// Returns `edits` with exactly these routes scaled by `routes.scale`; 1 removes their edit.
-  static std::vector<RouterEdit> with(std::vector<RouterEdit> edits, const RouterEdit& routes);
-
-  Qt::ItemFlags flags(const QModelIndex& index) const override;
-  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
  Q_SIGNALS:
   /// The user typed a scale into the table: the owner makes it a step of undo.
   void scaleEntered(const lime::RouterEdit& edit);
 
+ protected:
+  void enter(const RouterEdit& edit) override { Q_EMIT scaleEntered(edit); }
+
  private:
-  std::string checkpoint_;
-  EditsByCheckpoint others_;
   std::int64_t num_layers_ = 0;
   std::int64_t num_heads_ = 0;
   int layer_base_ = 0;

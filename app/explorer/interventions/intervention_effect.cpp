@@ -176,6 +176,11 @@ QStringList InterventionEffect::lines() const {
   return most > 0 ? editor_->lines().mid(0, most) : editor_->lines();
 }
 
+QStringList InterventionEffect::secondLines() const {
+  const int most = run_bar_->maxLines();
+  return most > 0 ? editor_->secondLines().mid(0, most) : editor_->secondLines();
+}
+
 void InterventionEffect::setHasRoutes(bool has_routes) {
   if (has_routes_ == has_routes) return;
   has_routes_ = has_routes;
@@ -199,6 +204,7 @@ QString InterventionEffect::site() const { return site_->currentData().toString(
 Json InterventionEffect::state() const {
   const auto [scored, scored_text] = run_bar_->scored();
   return {{"text", editor_->text().toStdString()},
+          {"second_text", editor_->secondText().toStdString()},
           {"lines", run_bar_->maxLines()},
           {"scored", scored},
           {"scored_text", scored_text.toStdString()},
@@ -208,6 +214,8 @@ Json InterventionEffect::state() const {
 
 void InterventionEffect::setState(const Json& state) {
   editor_->setText(toQString(state.value("text", editor_->text().toStdString())));
+  editor_->setSecondText(
+      toQString(state.value("second_text", editor_->secondText().toStdString())));
   run_bar_->setMaxLines(state.value("lines", run_bar_->maxLines()));
   const auto [scored, scored_text] = run_bar_->scored();
   run_bar_->setScored(state.value("scored", scored),

@@ -6,7 +6,7 @@
 
 #include "core/json.h"
 #include "explorer/interventions/line_tokens.h"
-#include "explorer/interventions/part_edits.h"
+#include "explorer/interventions/parts_figure.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
 #include "explorer/models/preferences.h"
@@ -37,6 +37,8 @@ class InterventionEffect : public QWidget {
   RunBar& runBar() { return *run_bar_; }
   /// Returns the lines of the text that are run.
   QStringList lines() const;
+  /// Returns those of the second text that belong to them.
+  QStringList secondLines() const;
   QString site() const;
   /// Offers the sweep over routes and the entropies of values, or only what every decoder has.
   void setHasRoutes(bool has_routes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/interventions/intervention_run.h"
+#include "explorer/interventions/model_outputs.h"
+#include "store/results_file.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"
 

@@ -10,6 +10,7 @@
 #include <QSignalBlocker>
 #include <QTableView>
 
+#include "explorer/interventions/parts_figure.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
@@ -29,6 +30,7 @@ InterventionParts::InterventionParts(PartEdits& edits)
       part_(new QComboBox),
       scale_(new QDoubleSpinBox),
       skip_(new QPushButton(u"S&kip"_s)),
+      patch_(new QPushButton(u"&Patch"_s)),
       restore_(new QPushButton(u"R&estore"_s)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(map_, 1);
@@ -42,7 +44,7 @@ InterventionParts::InterventionParts(PartEdits& edits)
     if (const auto part = partAtHit(hit)) Q_EMIT selectionRequested(*part);
   });
   connect(&edits_, &PartEdits::modelReset, this, &InterventionParts::draw);
-  connect(&edits_, &PartEdits::scaleEntered, this, &InterventionParts::scaleRequested);
+  connect(&edits_, &PartEdits::scaleEntered, this, &InterventionParts::editRequested);
 }
 
 QWidget* InterventionParts::makeControls() {
@@ -56,12 +58,15 @@ QWidget* InterventionParts::makeControls() {
   scale_->setAccessibleName(u"scale of the part"_s);
   scale_->setToolTip(u"Factor of what the part adds to the residual stream: 0 skips it"_s);
   skip_->setToolTip(u"Without this part (0 or Delete on the map)"_s);
+  patch_->setToolTip(
+      u"Take its output from the second text, at the same positions (P on the map)"_s);
   restore_->setToolTip(u"Remove the edit of this part (1 on the map)"_s);
   auto* const controls = new QWidget;
   QHBoxLayout* const bar = makeBar(*controls);
   bar->addWidget(part_, 1);
   bar->addWidget(scale_);
   bar->addWidget(skip_);
+  bar->addWidget(patch_);
   bar->addWidget(restore_);
   connect(part_, &QComboBox::activated, this, [this](int index) {
     PartEdit part = selected_;
@@ -71,6 +76,7 @@ QWidget* InterventionParts::makeControls() {
   });
   connect(scale_, &QDoubleSpinBox::valueChanged, this, &InterventionParts::requestScale);
   connect(skip_, &QPushButton::clicked, this, [this] { requestScale(0.0); });
+  connect(patch_, &QPushButton::clicked, this, &InterventionParts::requestPatch);
   connect(restore_, &QPushButton::clicked, this, [this] { requestScale(1.0); });
   return controls;
 }
@@ -100,8 +106,9 @@ void InterventionParts::show(const Subject& subject, const QString& message,
   layer_base_ = preferences.layer_base;
   map_->plot().setFigureStyle(screenStyle(*this, preferences));
   edits_.setLayerBase(layer_base_);
-  for (QWidget* const widget : {static_cast<QWidget*>(part_), static_cast<QWidget*>(scale_),
-                                static_cast<QWidget*>(skip_), static_cast<QWidget*>(restore_)}) {
+  for (QWidget* const widget :
+       {static_cast<QWidget*>(part_), static_cast<QWidget*>(scale_), static_cast<QWidget*>(skip_),
+        static_cast<QWidget*>(patch_), static_cast<QWidget*>(restore_)}) {
     widget->setEnabled(subject_.num_layers > 0);
   }
   if (subject_.num_layers == 0) {
@@ -125,7 +132,8 @@ void InterventionParts::draw() {
   map_->show(partsFigure(edits_.edits(), subject_.num_layers, subject_.num_heads,
                          subject_.sublayers.get(), subject_.heads.get(), layer_base_),
              {}, is_measured ? u"Loss without each part"_s : u"Parts of the decoder"_s,
-             u"Click a part to select it; crossed out: skipped. The loss without each part is "
+             u"Click a part to select it; crossed out: skipped, with a mark: scaled or patched. "
+             u"The loss without each part is "
              u"measured by Run with 'loss without attention or MLP' or 'loss without each head'"_s);
   select(selected_);
 }
@@ -139,11 +147,12 @@ void InterventionParts::showSelected() {
     part_->addItem(partText(named, layer_base_));
   }
   part_->setCurrentIndex(static_cast<int>(selected_.part));
-  const double scale = edits_.scaleOf(selected_);
+  const PartEdit* const edit = edits_.find(selected_);
   const QSignalBlocker quiet(scale_);
-  scale_->setValue(scale);
-  skip_->setEnabled(scale != 0.0);
-  restore_->setEnabled(scale != 1.0);
+  scale_->setValue(edit == nullptr ? 1.0 : edit->scale);
+  skip_->setEnabled(edit == nullptr || edit->scale != 0.0);
+  patch_->setEnabled(edit == nullptr || !edit->is_patched);
+  restore_->setEnabled(edit != nullptr);
   const bool is_layer = selected_.part == DecoderPart::kLayer;
   map_->plot().setMarks(
       {{0, QRectF(columnOf(selected_) - 0.5, selected_.layer - 0.5, is_layer ? 2.0 : 1.0, 1.0),
@@ -151,10 +160,21 @@ void InterventionParts::showSelected() {
 }
 
 void InterventionParts::requestScale(double scale) {
-  if (subject_.num_layers == 0 || edits_.scaleOf(selected_) == scale) return;
   PartEdit edit = selected_;
   edit.scale = scale;
-  Q_EMIT scaleRequested(edit);
+  request(edit);
+}
+
+void InterventionParts::requestPatch() {
+  PartEdit edit = selected_;
+  edit.is_patched = true;
+  request(edit);
+}
+
+void InterventionParts::request(const PartEdit& edit) {
+  const PartEdit* const now = edits_.find(edit);
+  if (subject_.num_layers == 0 || (now == nullptr ? selected_ : *now) == edit) return;
+  Q_EMIT editRequested(edit);
 }
 
 std::optional<PartEdit> InterventionParts::partAtHit(const FigureHit& hit) const {
@@ -168,6 +188,10 @@ QString InterventionParts::describe(const PartEdit& part) const {
     if (const ResultRow* const row = sweptPart(*sweep, part)) {
       return describePart(*row, part, layer_base_);
     }
+  }
+  const PartEdit* const edit = edits_.find(part);
+  if (edit != nullptr && edit->is_patched) {
+    return u"%1: patched from the second text"_s.arg(partText(part, layer_base_));
   }
   const double scale = edits_.scaleOf(part);
   return scale == 0.0 ? u"%1: skipped"_s.arg(partText(part, layer_base_))
@@ -200,6 +224,7 @@ void InterventionParts::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_1:
     case Qt::Key_Backspace: return requestScale(1.0);
     case Qt::Key_2: return requestScale(2.0);
+    case Qt::Key_P: return requestPatch();
     case Qt::Key_BracketLeft: return requestScale(edits_.scaleOf(selected_) - kPartScaleStep);
     case Qt::Key_BracketRight: return requestScale(edits_.scaleOf(selected_) + kPartScaleStep);
     default: QWidget::keyPressEvent(event);
@@ -216,7 +241,8 @@ bool InterventionParts::eventFilter(QObject* watched, QEvent* event) {
       }
       for (PartEdit& edit : gone) {
         edit.scale = 1.0;
-        Q_EMIT scaleRequested(edit);
+        edit.is_patched = false;
+        Q_EMIT editRequested(edit);
       }
       return true;
     }

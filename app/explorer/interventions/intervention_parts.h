@@ -6,6 +6,7 @@
 #include "explorer/interventions/part_edits.h"
 #include "explorer/models/preferences.h"
 #include "explorer/widgets/figure_pane.h"
+#include "store/results_file.h"
 
 class QComboBox;
 class QDoubleSpinBox;
@@ -39,8 +40,8 @@ class InterventionParts : public QWidget {
 
  Q_SIGNALS:
   void selectionRequested(const lime::explorer::PartEdit& part);
-  /// @param edit  a part and its scale; 1 removes its edit
-  void scaleRequested(const lime::explorer::PartEdit& edit);
+  /// @param edit  a part that is scaled or patched; one that changes nothing removes its edit
+  void editRequested(const lime::explorer::PartEdit& edit);
   void status(const QString& text);
 
  protected:
@@ -53,6 +54,8 @@ class InterventionParts : public QWidget {
   void draw();
   void showSelected();
   void requestScale(double scale);
+  void requestPatch();
+  void request(const PartEdit& edit);
   void walk(int layers, int columns);
   QString describe(const PartEdit& part) const;
   std::optional<PartEdit> partAtHit(const FigureHit& hit) const;
@@ -65,6 +68,7 @@ class InterventionParts : public QWidget {
   QComboBox* part_;
   QDoubleSpinBox* scale_;
   QPushButton* skip_;
+  QPushButton* patch_;
   QPushButton* restore_;
   QTableView* list_;
 };

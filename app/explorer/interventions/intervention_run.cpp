@@ -13,10 +13,12 @@
 namespace lime::explorer {
 namespace {
 
-constexpr int kChildStages = 2;          // the weights, then the text
-constexpr int kListedTokens = 40;        // that each model expects behind every token
-constexpr int kNewTokens = 40;           // of the generated text
-constexpr qsizetype kMaxReadings = 256;  // lines that are kept with what was read of them
+constexpr int kChildStages = 2;                // the weights, then the text
+constexpr int kListedTokens = 40;              // that each model expects behind every token
+constexpr int kNewTokens = 40;                 // of the generated text
+constexpr qsizetype kFewestForIntervals = 10;  // lines of a sweep
+constexpr std::size_t kMaxSecond = 4;          // captures of the second text that are kept
+constexpr qsizetype kMaxReadings = 256;        // lines that are kept with what was read of them
 
 /// @throws IoError
 std::shared_ptr<QTemporaryDir> newFolder() {
@@ -27,34 +29,40 @@ std::shared_ptr<QTemporaryDir> newFolder() {
   return folder;
 }
 
-constexpr int kMaxTypedLines = 40;             // in a command line
-constexpr qsizetype kFewestForIntervals = 10;  // lines of a sweep
+/// Checks that lines of the second text have as many tokens as those of the text.
+/// @param first_line  number of the first of them, for the message @throws InvalidArgument
+void checkLengths(const std::filesystem::path& second, const std::vector<std::int64_t>& expected,
+                  int first_line) {
+  const CaptureReader reader(second);
+  const std::vector<std::int64_t>& offsets = reader.offsets();
+  throw_if(offsets.size() != expected.size() + 1,
+           "the second text has {} lines, the text {}; a patch needs as many", offsets.size() - 1,
+           expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::int64_t tokens = offsets[i + 1] - offsets[i];
+    throw_if(tokens != expected[i],
+             "line {} has {} tokens in the second text, but {} in the text; a patch needs equal "
+             "lengths: change one of them",
+             first_line + static_cast<int>(i) + 1, tokens, expected[i]);
+  }
+}
 
-/// Returns the first words of the command that ablates every component of the model.
+std::vector<std::int64_t> lengthsOf(const CaptureReader& capture) {
+  const std::vector<std::int64_t>& offsets = capture.offsets();
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+    lengths.push_back(offsets[i + 1] - offsets[i]);
+  }
+  return lengths;
+}
+
+}  // namespace
+
 QStringList sweepCommand(const QString& over, qsizetype num_lines) {
   QStringList words{"sweep", "--over", over};
   if (num_lines < kFewestForIntervals) words << u"--bootstrap"_s << u"0"_s;
   return words;
 }
-
-/// Returns the command that writes `lines` into a file.
-QString writeLine(const QStringList& lines, const QString& file) {
-  return shellLine(QStringList{"printf", "%s\\n"} + lines) + u" > "_s + file;
-}
-
-constexpr const char* kWhere = "lime-generate --each-token";
-
-std::vector<Prediction> predictionsOf(const Json& list) {
-  std::vector<Prediction> predictions;
-  for (const Json& prediction : list) {
-    predictions.push_back({prediction.at("id").get<std::int64_t>(),
-                           toQString(prediction.at("token").get<std::string>()),
-                           prediction.at("probability").get<double>()});
-  }
-  return predictions;
-}
-
-}  // namespace
 
 QString sweptOver(const QString& site) {
   if (site == kSweepSite) return u"routes"_s;
@@ -62,60 +70,15 @@ QString sweptOver(const QString& site) {
   return site == kHeadSweepSite ? u"heads"_s : QString();
 }
 
-QString visibleToken(const QString& token) {
-  QString shown = token;
-  shown.replace(u'\n', u"\\n"_s);
-  shown.replace(u'\t', u"\\t"_s);
-  shown.replace(u' ', QChar(0x00B7));  // middle dot
-  return shown.isEmpty() ? u"?"_s : shown;
-}
-
-LineReading parseReading(const QByteArray& json) {
-  const Json read = parse_json(json.toStdString(), kWhere);
-  LineReading reading;
-  try {
-    for (const Json& token : read.at("tokens")) {
-      TokenReading token_reading;
-      token_reading.id = token.at("id").get<std::int64_t>();
-      token_reading.token = toQString(token.at("token").get<std::string>());
-      if (!token.at("log_probability").is_null()) {
-        token_reading.log_probability = token.at("log_probability").get<double>();
-      }
-      token_reading.next = predictionsOf(token.at("next_tokens"));
-      reading.push_back(std::move(token_reading));
-    }
-  } catch (const Json::exception& error) {
-    throw FormatError("{}: the output must contain tokens with their predictions, got: {}", kWhere,
-                      error.what());
-  }
-  if (reading.empty()) throw FormatError("{}: the output must contain a token, got none", kWhere);
-  reading.back().continuation = toQString(read.value("continuation", std::string()));
-  return reading;
-}
-
-TextScore compareScores(const CaptureReader& before, const CaptureReader& after) {
-  const std::vector<Sequence>& trained = before.sequences();
-  const std::vector<Sequence>& edited = after.sequences();
-  throw_if<FormatError>(
-      trained.size() != edited.size(), "'{}': must contain the {} sequences of '{}', got {}",
-      after.path().string(), trained.size(), before.path().string(), edited.size());
-  TextScore score;
-  for (std::size_t i = 0; i < trained.size(); ++i) {
-    throw_if<FormatError>(
-        !trained[i].is_scored() || trained[i].scored_tokens != edited[i].scored_tokens,
-        "'{}': sequence {} must be scored as in '{}'; capture --log-likelihood",
-        after.path().string(), i, before.path().string());
-    if (trained[i].scored_tokens == 0) continue;
-    score.lines.push_back({.line = static_cast<int>(i),
-                           .text = toQString(trained[i].text),
-                           .before = trained[i].log_likelihood,
-                           .after = edited[i].log_likelihood,
-                           .tokens = trained[i].scored_tokens});
-    score.before += trained[i].log_likelihood;
-    score.after += edited[i].log_likelihood;
-    score.tokens += trained[i].scored_tokens;
-  }
-  return score;
+QString InterventionRequest::problem() const {
+  if (!edits.patches() || second.size() == lines.size()) return {};
+  const auto counted = [](qsizetype count) {
+    return count == 1 ? u"1 line"_s : u"%1 lines"_s.arg(count);
+  };
+  const QString problem =
+      u"A part is patched from the second text, which needs a line for each line of the text. The "
+      u"text has %1, the second text %2."_s;
+  return problem.arg(counted(lines.size()), counted(second.size()));
 }
 
 InterventionRun::InterventionRun(JobRunner& jobs) : jobs_(jobs) {
@@ -132,6 +95,7 @@ void InterventionRun::clear() {
   readings_.clear();
   request_.reset();
   original_.reset();
+  second_.clear();
   sweeps_.clear();
   dropEdited();
   Q_EMIT changed();
@@ -152,10 +116,16 @@ void InterventionRun::start(const InterventionRequest& request) {
   }
   dropEdited();
   request_ = request;
-  waiting_ = {Step::kReadOriginal,  Step::kReadEdited, Step::kCaptureOriginal,
-              Step::kCaptureEdited, Step::kCompare,    Step::kSweep};
+  waiting_ = {
+      Step::kReadOriginal,  Step::kCaptureSecondLine, Step::kReadEdited, Step::kCaptureOriginal,
+      Step::kCaptureSecond, Step::kCaptureEdited,     Step::kCompare,    Step::kSweep};
   if (request.sweep.isEmpty()) std::erase(waiting_, Step::kSweep);
   std::erase_if(waiting_, [this](Step step) { return isKnown(step); });
+  // The only line of a text is all of it.
+  if (request.lines.size() == 1 &&
+      std::ranges::find(waiting_, Step::kCaptureSecondLine) != waiting_.end()) {
+    std::erase(waiting_, Step::kCaptureSecond);
+  }
   num_steps_ = static_cast<int>(waiting_.size());
   next();
 }
@@ -163,13 +133,13 @@ void InterventionRun::start(const InterventionRequest& request) {
 void InterventionRun::showLine(int line) {
   if (!request_ || line == request_->line || line < 0 || line >= request_->lines.size()) return;
   request_->line = line;
-  std::erase_if(waiting_, isReading);
-  if (job_ != 0 && isReading(current_)) {
+  std::erase_if(waiting_, isOfLine);
+  if (job_ != 0 && isOfLine(current_)) {
     const JobId outdated = job_;
     job_ = 0;
     jobs_.cancel(outdated);
   }
-  for (const Step step : {Step::kReadEdited, Step::kReadOriginal}) {
+  for (const Step step : {Step::kReadEdited, Step::kCaptureSecondLine, Step::kReadOriginal}) {
     if (!isKnown(step)) waiting_.push_front(step);
   }
   num_steps_ = static_cast<int>(waiting_.size()) + (job_ != 0 ? 1 : 0);
@@ -201,9 +171,14 @@ void InterventionRun::jobRemoved(JobId id) {
 }
 
 QString InterventionRun::nameOf(Step step) {
-  constexpr std::array kNames = {"Original: reading the line",   "Edited: reading the line",
-                                 "Original: capturing the text", "Edited: capturing the text",
-                                 "Ablating every component",     "Entropies of both models"};
+  constexpr std::array kNames = {"Original: reading the line",
+                                 "Original: capturing the line of the second text",
+                                 "Edited: reading the line",
+                                 "Original: capturing the text",
+                                 "Original: capturing the second text",
+                                 "Edited: capturing the text",
+                                 "Ablating every component",
+                                 "Entropies of both models"};
   return QString::fromUtf8(kNames[static_cast<std::size_t>(step)]);
 }
 
@@ -228,10 +203,24 @@ double InterventionRun::share() const {
   return done / num_steps_;
 }
 
+QString InterventionRun::note(const std::optional<InterventionRequest>& now) const {
+  if (!problem_.isEmpty() && !isRunning()) return problem_;
+  if (now && request_ && !now->isSameBut(*request_)) {
+    return u"The results are for other edits, another text or other tokens; press Run "
+           u"(Ctrl+Return) to update them."_s;
+  }
+  if (request_ && request_->edits.isEmpty() && !isRunning()) {
+    return u"There are no edits yet: both models are the same."_s;
+  }
+  return {};
+}
+
 QByteArray InterventionRun::readingKey(bool is_edited) const {
   QByteArray key = QByteArray::fromStdString(request_->checkpoint.string() + '\n');
-  if (is_edited && request_->hasEdits()) {
-    key += QByteArray::fromStdString(editsFile({request_->edits, request_->parts}));
+  if (is_edited && !request_->edits.isEmpty()) {
+    key += QByteArray::fromStdString(editsFile(request_->edits));
+    if (request_->edits.patches())
+      key += secondLines(Step::kReadEdited).join(u'\n').toUtf8() + '\n';
   }
   return key + request_->lines[request_->line].toUtf8();
 }
@@ -245,9 +234,27 @@ const LineReading* InterventionRun::readingOf(bool is_edited) const {
 const LineReading* InterventionRun::originalReading() const { return readingOf(false); }
 const LineReading* InterventionRun::editedReading() const { return readingOf(true); }
 
+QStringList InterventionRun::secondLines(Step step) const {
+  const bool is_line = step == Step::kCaptureSecondLine || step == Step::kReadEdited;
+  return is_line ? request_->second.mid(request_->line, 1) : request_->second;
+}
+
+QByteArray InterventionRun::secondKey(const QStringList& lines) const {
+  return QByteArray::fromStdString(request_->checkpoint.string() + '\n') +
+         (patchedSites(request_->edits) + lines).join(u'\n').toUtf8();
+}
+
+const InterventionRun::Captured* InterventionRun::secondOf(const QStringList& lines) const {
+  const auto found = std::ranges::find(second_, secondKey(lines), &Second::key);
+  return found == second_.end() ? nullptr : &found->captured;
+}
+
 bool InterventionRun::isKnown(Step step) const {
   const bool is_edited = isEdited(step);
-  if (is_edited && !request_->hasEdits()) return true;
+  if (is_edited && request_->edits.isEmpty()) return true;
+  if (step == Step::kCaptureSecondLine || step == Step::kCaptureSecond) {
+    return !request_->edits.patches() || secondOf(secondLines(step)) != nullptr;
+  }
   if (isReading(step)) return readingOf(is_edited) != nullptr;
   if (step == Step::kCompare) return entropies_.has_value();
   if (step == Step::kSweep) return sweeps_.contains(request_->sweep);
@@ -268,6 +275,8 @@ void InterventionRun::next() {
       ablateComponents();
     } else if (isReading(current_)) {
       read(current_);
+    } else if (current_ == Step::kCaptureSecondLine || current_ == Step::kCaptureSecond) {
+      captureSecond(current_);
     } else {
       capture(current_);
     }
@@ -281,9 +290,12 @@ void InterventionRun::next() {
 QStringList InterventionRun::modelArguments(Step step, const QTemporaryDir& folder) const {
   QStringList arguments = {u"--checkpoint"_s, toQString(request_->checkpoint), u"--threads"_s,
                            QString::number(request_->threads)};
-  if (isEdited(step) && request_->hasEdits()) {
+  if (isEdited(step) && !request_->edits.isEmpty()) {
+    const Captured* const second = secondOf(secondLines(step));
     arguments << u"--edit"_s << folder.filePath(u"edit.json"_s);
-    write_file_atomically(toPath(arguments.back()), editsFile({request_->edits, request_->parts}));
+    write_file_atomically(
+        toPath(arguments.back()),
+        editsFile(request_->edits, second == nullptr ? kPatchFile : toQString(second->path)));
   }
   return arguments;
 }
@@ -326,10 +338,37 @@ void InterventionRun::answer(Step step, const QString& program, const QStringLis
   job_ = jobs_.startProcess(this, {.title = nameOf(step)}, program, arguments, read, failure);
 }
 
-QString InterventionRun::writeText(const QTemporaryDir& folder) const {
+QString InterventionRun::writeText(const QStringList& lines, const QTemporaryDir& folder) {
   QString text = folder.filePath(u"text.txt"_s);
-  write_file_atomically(toPath(text), (request_->lines.join(u'\n') + u'\n').toStdString());
+  write_file_atomically(toPath(text), (lines.join(u'\n') + u'\n').toStdString());
   return text;
+}
+
+void InterventionRun::captureSecond(Step step) {
+  const std::shared_ptr<QTemporaryDir> folder = newFolder();
+  const Captured captured{folder, toPath(folder->filePath(u"second.h5"_s))};
+  const bool is_line = step == Step::kCaptureSecondLine;
+  std::vector<std::int64_t> lengths;
+  std::optional<Captured> original;  // has the lengths of all lines
+  if (!is_line) original = original_;
+  if (is_line) lengths = {std::ssize(*originalReading())};
+  answer<Captured>(
+      step, programs_.capture,
+      modelArguments(step, *folder) +
+          QStringList{u"--lines"_s, writeText(secondLines(step), *folder)} +
+          patchedSites(request_->edits) + QStringList{u"--output"_s, toQString(captured.path)},
+      [captured, original, lengths, line = request_->line](const QByteArray&) {
+        if (original) {
+          checkLengths(captured.path, lengthsOf(CaptureReader(original->path)), 0);
+        } else {
+          checkLengths(captured.path, lengths, line);
+        }
+        return captured;
+      },
+      [this, key = secondKey(secondLines(step))](Captured result) {
+        if (second_.size() >= kMaxSecond) second_.erase(second_.begin());
+        second_.push_back({key, std::move(result)});
+      });
 }
 
 void InterventionRun::ablateComponents() {
@@ -339,7 +378,8 @@ void InterventionRun::ablateComponents() {
       Step::kSweep, programs_.capture,
       sweepCommand(request_->sweep, request_->lines.size()) +
           modelArguments(Step::kSweep, *folder) +
-          QStringList{u"--lines"_s, writeText(*folder), u"--output"_s, output} + request_->score,
+          QStringList{u"--lines"_s, writeText(request_->lines, *folder), u"--output"_s, output} +
+          request_->score,
       [folder, output](const QByteArray&) { return read_results(toPath(output)); },
       [this, over = request_->sweep](Results results) {
         sweeps_[over] = std::make_shared<const Results>(std::move(results));
@@ -349,12 +389,15 @@ void InterventionRun::ablateComponents() {
 void InterventionRun::capture(Step step) {
   const std::shared_ptr<QTemporaryDir> folder = newFolder();
   const QString output = folder->filePath(u"capture.h5"_s);
-  const QStringList arguments =
-      modelArguments(step, *folder) +
-      QStringList{
-          u"--lines"_s,          writeText(*folder), u"--sites"_s, request_->sites.join(u','),
-          u"--log-likelihood"_s, u"--output"_s,      output} +
-      request_->score;
+  const QStringList arguments = modelArguments(step, *folder) +
+                                QStringList{u"--lines"_s,
+                                            writeText(request_->lines, *folder),
+                                            u"--sites"_s,
+                                            request_->sites.join(u','),
+                                            u"--log-likelihood"_s,
+                                            u"--output"_s,
+                                            output} +
+                                request_->score;
   job_ = jobs_.startProcess(
       this, {.title = nameOf(step)}, programs_.capture, arguments,
       [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
@@ -366,7 +409,7 @@ void InterventionRun::capture(Step step) {
 
 void InterventionRun::compare() {
   const Captured before = *original_;
-  const Captured after = request_->hasEdits() ? *edited_ : before;
+  const Captured after = !request_->edits.isEmpty() ? *edited_ : before;
   job_ = jobs_.start<TextScore>(
       this, {.title = nameOf(Step::kCompare), .is_shown = false},
       // The folders stay until it has read them.
@@ -420,56 +463,6 @@ void InterventionRun::failed(const QString& problem) {
   waiting_.clear();
   problem_ = problem;
   Q_EMIT changed();
-}
-
-QStringList interventionCommandLines(const InterventionCommand& command) {
-  const InterventionRequest& request = command.request;
-  const QStringList& lines = request.lines;
-  QStringList commands, edit, text = {"--lines", "text.txt"};
-  const bool writes_edits = !request.edits.empty() && command.edit_file.isEmpty();
-  if (request.hasEdits()) edit << "--edit";
-  if (!command.edit_file.isEmpty() && request.hasEdits()) {
-    edit << command.edit_file;
-  } else {
-    if (writes_edits) {
-      edit << "edit.json";
-      commands << writeLine({toQString(router_edits_to_json(request.edits).dump())}, edit[1]);
-    }
-    edit += editOptions(request.parts);
-  }
-  if (lines.isEmpty()) return commands;
-  if (!command.text_file.isEmpty()) {
-    text = {"--lines", command.text_file, "--max-sequences", QString::number(lines.size())};
-  } else {
-    commands << (lines.size() > kMaxTypedLines ? u"# save the text as text.txt"_s
-                                               : writeLine(lines, text[1]));
-  }
-  const QStringList model = {"--checkpoint", toQString(request.checkpoint)};
-  const QString over = sweptOver(command.site);
-  if (command.draws_entropies && !over.isEmpty()) {
-    if (writes_edits) commands.removeFirst();
-    const QStringList draw = {"lime-figure", "sweep.json", "--kind", "sweep"};
-    return commands << shellLine(QStringList{"lime-capture"} + sweepCommand(over, lines.size()) +
-                                 model + text + request.score + QStringList{"-o", "sweep.json"})
-                    << shellLine(draw + command.figure_options + QStringList{"-o", "sweep.pdf"});
-  }
-  // With "=", or a line that begins with a minus would be taken for an option.
-  const QString read = shellLine(QStringList{"lime-generate"} + model) + u" --prompt="_s +
-                       quotedForShell(lines[request.line]) +
-                       u" --next-tokens 40 --each-token --continuation --max-new-tokens 40"_s;
-  const QStringList capture = QStringList{"lime-capture"} + model + text +
-                              QStringList{"--sites", request.sites.join(u','), "--log-likelihood"} +
-                              request.score;
-  const QString with_edit = edit.isEmpty() ? QString() : u' ' + shellLine(edit);
-  commands
-      << read + u" > original.json"_s << read + with_edit + u" > edited.json"_s
-      << shellLine(capture + QStringList{"-o", "original.h5"})
-      << shellLine(capture + edit + QStringList{"-o", "edited.h5"})
-      << u"lime-metrics entropy original.h5 edited.h5 --label original edited -o entropy.json"_s;
-  if (!command.draws_entropies) return commands;
-  const QStringList draw = {"lime-figure", "entropy.json", "--kind",
-                            "entropy",     "--site",       command.site};
-  return commands << shellLine(draw + command.figure_options + QStringList{"-o", "entropy.pdf"});
 }
 
 }  // namespace lime::explorer

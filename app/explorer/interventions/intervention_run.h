@@ -4,76 +4,14 @@
 #include <QHash>
 #include <deque>
 
-#include "checkpoint/router_layout.h"
-#include "explorer/interventions/part_edits.h"
+#include "explorer/interventions/decoder_edits.h"
+#include "explorer/interventions/model_outputs.h"
 #include "explorer/models/job_runner.h"
 #include "store/results_file.h"
-#include "viz/figure.h"
 
 class QTemporaryDir;
 
-namespace lime {
-class CaptureReader;
-}  // namespace lime
-
 namespace lime::explorer {
-
-/// A predicted token with its probability.
-struct Prediction {
-  std::int64_t id = 0;
-  QString token;
-  double probability = 0.0;
-
-  bool operator==(const Prediction&) const = default;
-};
-
-/// A token of a line, and the predictions of the next one.
-struct TokenReading {
-  std::int64_t id = 0;
-  QString token;
-  std::optional<double> log_probability;  ///< nats; nothing for the first token
-  std::vector<Prediction> next;           ///< the likeliest first
-  QString continuation;                   ///< generated text; of the last token of a line
-};
-
-/// The output of a model for a line, token by token.
-using LineReading = std::vector<TokenReading>;
-
-/// Parses the output of `lime-generate --next-tokens K --each-token --continuation`.
-/// @throws FormatError  naming what is missing
-LineReading parseReading(const QByteArray& json);
-
-/// The log-likelihood of a line, original and edited.
-struct LineScore {
-  int line = 0;  ///< from 0
-  QString text;
-  double before = 0.0;  ///< log-likelihood, nats
-  double after = 0.0;
-  std::int64_t tokens = 0;
-
-  /// Returns the loss that the edits cause, in nats per token.
-  double change() const { return (before - after) / static_cast<double>(tokens); }
-};
-
-struct TextScore {
-  double before = 0.0;  ///< log-likelihood of the text, nats
-  double after = 0.0;
-  std::int64_t tokens = 0;
-  std::vector<LineScore> lines;  ///< those that have a scored token
-
-  double lossBefore() const { return -before / static_cast<double>(tokens); }
-  double lossAfter() const { return -after / static_cast<double>(tokens); }
-};
-
-/// Compares two captures of one text, made with --log-likelihood.
-/// @throws FormatError  if they have no scores, or other texts
-TextScore compareScores(const CaptureReader& before, const CaptureReader& after);
-
-inline const QString kOriginal = u"original"_s;
-inline const QString kEdited = u"edited"_s;
-
-/// Makes spaces and line ends visible: "·is", "\n".
-QString visibleToken(const QString& token);
 
 /// The child programs that run models.
 struct ModelPrograms {
@@ -84,32 +22,33 @@ struct ModelPrograms {
 /// A text, a model and its edits.
 struct InterventionRequest {
   std::filesystem::path checkpoint;
-  std::vector<RouterEdit> edits;
-  std::vector<PartEdit> parts = {};
-  QStringList lines;   ///< each a sequence of its own; none is blank
-  QStringList score;   ///< options of lime-capture that select the tokens of the loss
-  int line = 0;        ///< of those, the one that is read token by token
-  int threads = 0;     ///< of the children; 0: all CPUs
-  QString sweep = {};  ///< components of the original model that are ablated in turn: --over
+  DecoderEdits edits;
+  QStringList lines;        ///< each a sequence of its own; none is blank
+  QStringList second = {};  ///< lines of the second text, as many, if an edit patches
+  QStringList score = {};   ///< options of lime-capture that select the tokens of the loss
+  int line = 0;             ///< of those, the one that is read token by token
+  int threads = 0;          ///< of the children; 0: all CPUs
+  QString sweep = {};       ///< components of the original model that are ablated in turn: --over
   QStringList sites = {u"values"_s, u"routed_values"_s, u"hidden"_s};  ///< of the entropies
 
-  bool hasEdits() const { return !edits.empty() || !parts.empty(); }
+  /// Returns why it cannot run; empty if it can.
+  QString problem() const;
   bool isSameText(const InterventionRequest& other) const {
     return checkpoint == other.checkpoint && lines == other.lines && score == other.score &&
            sites == other.sites;
   }
   /// Returns whether the two differ in no more than the line and the sweep.
   bool isSameBut(const InterventionRequest& other) const {
-    return isSameText(other) && edits == other.edits && parts == other.parts;
+    return isSameText(other) && edits == other.edits && second == other.second;
   }
 };
 
 /// Runs a text through the original and the edited model, in child processes one after another: a
 /// line token by token (lime-generate), the likelihood of the text and its activations
 /// (lime-capture), and their entropies; on request also the effect of ablating every route, part or
-/// head (lime-capture sweep). The output of the original model is kept while edits
-/// change. Files are in a temporary folder that is removed with the last job that uses it. Lives on
-/// the GUI thread.
+/// head (lime-capture sweep). Where an edit patches, the second text is captured first. The output
+/// of the original model is kept while edits change. Files are in a temporary folder that is
+/// removed with the last job that uses it. Lives on the GUI thread.
 class InterventionRun : public QObject {
   Q_OBJECT
 
@@ -133,6 +72,9 @@ class InterventionRun : public QObject {
   double share() const;  ///< of the work that is done, [0, 1]
   /// Returns why the last request has no result, or not all of it; empty where it has.
   const QString& problem() const { return problem_; }
+  /// Returns what the user should know about the results: a problem, or that they are not those of
+  /// the text and the edits that there are now; empty otherwise. @param now  empty: no text
+  QString note(const std::optional<InterventionRequest>& now) const;
 
   /// Returns the last request.
   const std::optional<InterventionRequest>& request() const { return request_; }
@@ -152,8 +94,10 @@ class InterventionRun : public QObject {
  private:
   enum class Step {
     kReadOriginal,
+    kCaptureSecondLine,
     kReadEdited,
     kCaptureOriginal,
+    kCaptureSecond,
     kCaptureEdited,
     kSweep,
     kCompare
@@ -163,6 +107,11 @@ class InterventionRun : public QObject {
     std::shared_ptr<QTemporaryDir> folder;
     std::filesystem::path path;
   };
+  /// A capture of the second text, or of a line of it.
+  struct Second {
+    QByteArray key;
+    Captured captured;
+  };
   static QString nameOf(Step step);
   static bool isEdited(Step step) {
     return step == Step::kReadEdited || step == Step::kCaptureEdited;
@@ -170,11 +119,15 @@ class InterventionRun : public QObject {
   static bool isReading(Step step) {
     return step == Step::kReadOriginal || step == Step::kReadEdited;
   }
+  /// Returns whether a step belongs to the line that is read token by token.
+  static bool isOfLine(Step step) { return isReading(step) || step == Step::kCaptureSecondLine; }
 
   void dropEdited();
   void next();
   void read(Step step);
   void capture(Step step);
+  /// Captures the lines of the second text that a step needs, and compares their lengths.
+  void captureSecond(Step step);
   void compare();
   void ablateComponents();
   /// Starts a child, and keeps what is parsed of its output in a job.
@@ -188,8 +141,12 @@ class InterventionRun : public QObject {
   /// Returns the options of the model that a step runs. Writes its edits into
   /// `folder`.
   QStringList modelArguments(Step step, const QTemporaryDir& folder) const;
-  /// Writes the text into `folder`. Returns the path.
-  QString writeText(const QTemporaryDir& folder) const;
+  /// Writes lines into `folder`. Returns the path.
+  static QString writeText(const QStringList& lines, const QTemporaryDir& folder);
+  /// Returns the lines of the second text that a step needs.
+  QStringList secondLines(Step step) const;
+  QByteArray secondKey(const QStringList& lines) const;
+  const Captured* secondOf(const QStringList& lines) const;
   QByteArray readingKey(bool is_edited) const;
   const LineReading* readingOf(bool is_edited) const;
   bool isKnown(Step step) const;
@@ -205,6 +162,7 @@ class InterventionRun : public QObject {
   QHash<QByteArray, LineReading> readings_;
   std::optional<Captured> original_;
   std::optional<Captured> edited_;
+  std::vector<Second> second_;  ///< the last ones
   std::optional<TextScore> score_;
   std::optional<Results> entropies_;
   QHash<QString, std::shared_ptr<const Results>> sweeps_;  ///< by --over
@@ -218,18 +176,8 @@ inline const QString kHeadSweepSite = u"sweep-heads"_s;
 
 /// Returns the value of --over of a sweep; empty for sites of entropies.
 QString sweptOver(const QString& site);
-
-/// A run of the Interventions view, for its commands.
-struct InterventionCommand {
-  InterventionRequest request;  ///< no lines: only the edits are written
-  QString text_file;            ///< that contains the text; empty: it was typed
-  QString edit_file;            ///< that contains the edits; empty: they were made in the view
-  QString site;
-  QStringList figure_options;
-  bool draws_entropies = true;  ///< else the last command measures them; likewise of a sweep
-};
-
-/// Returns the commands that repeat a run without the explorer.
-QStringList interventionCommandLines(const InterventionCommand& command);
+/// Returns the first words of the command that ablates every component of the model, with intervals
+/// if the lines suffice.
+QStringList sweepCommand(const QString& over, qsizetype num_lines);
 
 }  // namespace lime::explorer

@@ -3,17 +3,15 @@
 
 #include <QAction>
 #include <QDir>
-#include <QFile>
 #include <QFileDialog>
 #include <QSignalBlocker>
-#include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
 
 #include "core/files/atomic_file.h"
+#include "explorer/interventions/intervention_commands.h"
 #include "explorer/interventions/intervention_effect.h"
-#include "explorer/interventions/intervention_parts.h"
-#include "explorer/interventions/intervention_routes.h"
+#include "explorer/interventions/intervention_sides.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
 #include "explorer/widgets/controls.h"
@@ -24,24 +22,16 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kLivePauseMs = 300;  // after the last edit, before it is run
+
 const QString kEditFilter = u"Edits (*.json);;All (*)"_s;
 
 }  // namespace
-
-bool InterventionsView::hasRoutes(const Document& document) {
-  if (!document.checkpoint) return false;
-  const ModelConfig& config = document.checkpoint->config();
-  return config.routing == DepthRouting::kLime && has_static_router(config, 1);
-}
 
 InterventionsView::InterventionsView(const ViewContext& context)
     : View(u"Interventions"_s, context),
       run_(context.jobs),
       checkpoint_(nullptr),
-      kind_(nullptr),
-      sides_(new QStackedWidget),
-      routes_(new InterventionRoutes(edits_)),
-      parts_(new InterventionParts(part_edits_)),
+      sides_(new InterventionSides(edits_)),
       effect_(new InterventionEffect),
       live_(new QTimer(this)) {
   live_->setSingleShot(true);
@@ -50,8 +40,8 @@ InterventionsView::InterventionsView(const ViewContext& context)
   connectAll();
   connectWorkspace();
   listCheckpoints();
-  for (FigurePane* const pane : {&routes_->layers(), &routes_->weights(), &parts_->map(),
-                                 &effect_->next(), &effect_->entropies()}) {
+  for (FigurePane* const pane : {&sides_->routes().layers(), &sides_->routes().weights(),
+                                 &sides_->parts().map(), &effect_->next(), &effect_->entropies()}) {
     panes().add(*pane);
   }
   rememberState();
@@ -67,10 +57,7 @@ void InterventionsView::layOut() {
   QHBoxLayout* const bar = makeBar(*controls);
   checkpoint_ = addChoiceBox(*bar, u"&Checkpoint"_s, u"Checkpoint to edit"_s);
   checkpoint_->setMinimumContentsLength(12);
-  kind_ = addChoiceBox(*bar, u"Edi&t"_s,
-                       u"Routes between the layers of a LIMe, or its attention, MLPs and heads"_s);
-  kind_->addItem(u"routes"_s);
-  kind_->addItem(u"parts"_s);
+  addLabelled(*bar, u"Edi&t"_s, &sides_->kind());
   bar->addStretch();
   addActions();
   for (QAction* const action : actions()) {
@@ -81,28 +68,28 @@ void InterventionsView::layOut() {
     button->setFocusPolicy(Qt::TabFocus);
     bar->addWidget(button);
   }
-  sides_->addWidget(routes_);
-  sides_->addWidget(parts_);
   QSplitter* const body = makeSplitter(Qt::Horizontal, {sides_, effect_}, {460, 580});
   QVBoxLayout* const page = fillWithColumn(*this);
   page->addWidget(controls);
   page->addWidget(body, 1);
-  setFirstFocus(&routes_->layers().plot());
+  setFirstFocus(sides_->firstFocus());
 }
 
 void InterventionsView::connectAll() {
-  connect(routes_, &InterventionRoutes::status, this, &View::status);
-  connect(routes_, &InterventionRoutes::selectionRequested, this,
+  InterventionRoutes& routes = sides_->routes();
+  connect(&routes, &InterventionRoutes::status, this, &View::status);
+  connect(&routes, &InterventionRoutes::selectionRequested, this,
           [this](const Selection& selection) { changeSelection(u"Select a route"_s, selection); });
-  connect(routes_, &InterventionRoutes::scopeSelected, this,
+  connect(&routes, &InterventionRoutes::scopeSelected, this,
           [this] { recordChange(u"Select the scope of the edit"_s); });
-  connect(routes_, &InterventionRoutes::scaleRequested, this, &InterventionsView::scale);
-  connect(parts_, &InterventionParts::status, this, &View::status);
-  connect(parts_, &InterventionParts::selectionRequested, this, &InterventionsView::selectPart);
-  connect(parts_, &InterventionParts::scaleRequested, this, &InterventionsView::scalePart);
+  connect(&routes, &InterventionRoutes::scaleRequested, this, &InterventionsView::scale);
+  InterventionParts& parts = sides_->parts();
+  connect(&parts, &InterventionParts::status, this, &View::status);
+  connect(&parts, &InterventionParts::selectionRequested, this, &InterventionsView::selectPart);
+  connect(&parts, &InterventionParts::editRequested, this, &InterventionsView::editPart);
   connect(effect_, &InterventionEffect::partSelected, this, &InterventionsView::selectPart);
-  connect(kind_, &QComboBox::activated, this, [this] {
-    changeState(u"Edit routes or parts"_s, [this] { wants_parts_ = kind_->currentIndex() == 1; });
+  connect(&sides_->kind(), &QComboBox::activated, this, [this] {
+    changeState(u"Edit routes or parts"_s, [this] { sides_->selectKind(); });
     draw();
   });
   const auto onSetting = [this](const QString& what) {
@@ -116,7 +103,7 @@ void InterventionsView::connectAll() {
   connect(effect_, &InterventionEffect::routeSelected, this, [this](int layer, int source) {
     Selection selection = workspace().selection();
     std::tie(selection.layer, selection.source_layer) = std::pair(layer, source);
-    routes_->setScope(RouteScope::kLayerSource);
+    sides_->routes().setScope(RouteScope::kLayerSource);
     changeSelection(u"Select a route"_s, selection);
   });
   connect(&effect_->editor(), &TextEditor::textTyped, this,
@@ -182,7 +169,6 @@ void InterventionsView::selectCheckpoint() {
   if (path != edits_.checkpoint()) {
     recordChange(u"Type a text"_s);
     edits_.setCheckpoint(path.string());
-    part_edits_.setCheckpoint(path.string());
     edit_file_.clear();
     rememberState();
   }
@@ -193,14 +179,13 @@ void InterventionsView::selectCheckpoint() {
     run_.clear();
     readRouters();
   }
-  if (selected != nullptr) effect_->setHasRoutes(hasRoutes(*selected));
-  showSide();
+  if (selected != nullptr) effect_->setHasRoutes(InterventionSides::hasRoutes(*selected));
   showAnswers();
   draw();
 }
 
 void InterventionsView::clearRouters() {
-  routes_->setRouters(nullptr, {}, {}, preferences());
+  sides_->routes().setRouters(nullptr, {}, {}, preferences());
   routers_.reset();
 }
 
@@ -210,7 +195,7 @@ void InterventionsView::readRouters() {
   if (selected == nullptr || !isVisible()) return;
   using Routers = std::shared_ptr<const CheckpointRouters>;
   shown_ = selected->id;
-  if (!hasRoutes(*selected)) return applyEdits();
+  if (!InterventionSides::hasRoutes(*selected)) return applyEdits();
   jobs().start<Routers>(
       this,
       {.title = u"Reading the router of %1"_s.arg(selected->label),
@@ -232,34 +217,29 @@ void InterventionsView::readRouters() {
 
 void InterventionsView::applyEdits() {
   const Document* const selected = document();
-  if (selected == nullptr || (!routers_ && hasRoutes(*selected))) return;
-  const ModelConfig& config = selected->checkpoint->config();
+  if (selected == nullptr || (!routers_ && InterventionSides::hasRoutes(*selected))) return;
   try {
-    check_router_edits(edits_.edits(), config);
-    checkParts(part_edits_.edits(), config.num_hidden_layers, config.num_attention_heads);
+    checkEdits(edits_.now(), selected->checkpoint->config());
     problem_.clear();
   } catch (const Error& error) {
     // The checkpoint was rewritten.
     problem_ = u"%1; the edits were discarded"_s.arg(toQString(error));
-    edits_.setEdits({});
-    part_edits_.setEdits({});
+    edits_.set({});
   }
   if (routers_) {
     const CheckpointRouters& trained = routers_->trained();
-    edits_.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
-    routers_->set_edits(edits_.edits());
+    edits_.routes.setShape(trained.num_layers(), trained.num_heads(), preferences().layer_base);
+    routers_->set_edits(edits_.routes.edits());
   }
   draw();
   effect_->showNote(note());
   if (std::exchange(runs_when_read_, false)) run();
 }
 
-void InterventionsView::setEdits(const QString& text, std::vector<RouterEdit> edits,
-                                 std::vector<PartEdit> parts) {
+void InterventionsView::setEdits(const QString& text, DecoderEdits edits) {
   recordChange(u"Type a text"_s);
   changeState(text, [&] {
-    edits_.setEdits(std::move(edits));
-    part_edits_.setEdits(std::move(parts));
+    edits_.set(std::move(edits));
     edit_file_.clear();
   });
   rememberState();
@@ -277,88 +257,45 @@ void InterventionsView::scale(const RouterEdit& edit) {
     draw();  // the controls show the present scale
     return showAnswers();
   }
-  const QString routes = routesText(edit, preferences().layer_base);
-  QString text = u"Scale %1"_s.arg(routes);
-  if (edit.scale == 0.0) text = u"Ablate %1"_s.arg(routes);
-  if (edit.scale == 1.0) text = u"Restore %1"_s.arg(routes);
-  setEdits(text, InterventionEdits::with(edits_.edits(), edit), part_edits_.edits());
+  setEdits(actionText(edit, preferences().layer_base),
+           {InterventionEdits::with(edits_.routes.edits(), edit), edits_.parts.edits()});
 }
 
-void InterventionsView::scalePart(const PartEdit& edit) {
+void InterventionsView::editPart(const PartEdit& edit) {
   if (document() == nullptr) return;
-  const QString part = partText(edit, preferences().layer_base);
-  QString text = u"Scale %1"_s.arg(part);
-  if (edit.scale == 0.0) text = u"Skip %1"_s.arg(part);
-  if (edit.scale == 1.0) text = u"Restore %1"_s.arg(part);
-  setEdits(text, edits_.edits(), PartEdits::with(part_edits_.edits(), edit));
+  setEdits(actionText(edit, preferences().layer_base),
+           {edits_.routes.edits(), PartEdits::with(edits_.parts.edits(), edit)});
+  if (edit.is_patched && effect_->secondLines().isEmpty()) effect_->editor().showSecondText();
 }
 
 void InterventionsView::selectPart(const PartEdit& part) {
   Selection selection = workspace().selection();
   selection.layer = part.layer;
   if (part.part == DecoderPart::kHead) selection.head = part.head;
-  part_ = part.part;
-  wants_parts_ = true;
+  sides_->selectPart(part.part);
   changeSelection(u"Select a part"_s, selection);
   draw();
 }
 
-bool InterventionsView::editsParts() const {
-  const Document* const selected = document();
-  if (selected == nullptr) return false;
-  return !hasRoutes(*selected) || wants_parts_;
-}
-
-void InterventionsView::showSide() {
-  const Document* const selected = document();
-  kind_->setEnabled(selected != nullptr && hasRoutes(*selected));
-  {
-    const QSignalBlocker quiet(kind_);
-    kind_->setCurrentIndex(editsParts() ? 1 : 0);
-  }
-  QWidget* const side = editsParts() ? static_cast<QWidget*>(parts_) : routes_;
-  if (sides_->currentWidget() == side) return;
-  sides_->setCurrentWidget(side);
-  setFirstFocus(editsParts() ? &parts_->map().plot() : &routes_->layers().plot());
-}
-
-void InterventionsView::drawParts() {
-  InterventionParts::Subject subject;
-  const Document* const selected = document();
-  if (selected != nullptr) {
-    const ModelConfig& config = selected->checkpoint->config();
-    subject = {.num_layers = static_cast<int>(config.num_hidden_layers),
-               .num_heads = static_cast<int>(config.num_attention_heads),
-               .sublayers = run_.sweep(u"sublayers"_s),
-               .heads = run_.sweep(u"heads"_s)};
-  }
-  const Selection& selection = workspace().selection();
-  PartEdit part{.part = part_, .layer = selection.layer.value_or(0)};
-  if (part_ == DecoderPart::kHead) part.head = selection.head.value_or(0);
-  parts_->show(subject, emptyMessage(), preferences());
-  parts_->select(part);
-}
-
-Selection InterventionsView::selected() const {
-  Selection selection = completed(workspace().selection(), routers_->trained());
-  // Layer 0 has no router.
-  selection.layer = std::max(*selection.layer, 1);
-  selection.source_head = selection.source_head.value_or(0);
-  return selection;
+void InterventionsView::showSides() {
+  sides_->show({.document = document(),
+                .routers = routers_.get(),
+                .selection = &workspace().selection(),
+                .run = &run_,
+                .message = emptyMessage()},
+               preferences());
+  setFirstFocus(sides_->firstFocus());
 }
 
 void InterventionsView::draw() {
-  showSide();
-  if (editsParts()) drawParts();
-  routes_->setRouters(routers_.get(), routers_ ? selected() : Selection(), emptyMessage(),
-                      preferences());
+  showSides();
   Q_EMIT figureChanged();
 }
 
 void InterventionsView::showAnswers() {
   effect_->runBar().setRunnable(document() != nullptr);
   effect_->showRun(run_, note(), preferences());
-  if (editsParts()) drawParts();
+  if (sides_->showsParts()) showSides();
   for (QAction* const action : actions()) {
     if (action->data().toBool()) action->setEnabled(document() != nullptr);
   }
@@ -376,23 +313,13 @@ QString InterventionsView::emptyMessage() const {
   return u"No open checkpoint is ticked.\n\n"_s + what;
 }
 
-bool InterventionsView::isOutdated() const {
-  const std::optional<InterventionRequest> now = currentRequest();
-  const std::optional<InterventionRequest>& then = run_.request();
-  return now && then && !now->isSameBut(*then);
-}
-
 QString InterventionsView::note() const {
-  if (routers_ && !problem_.isEmpty()) return problem_;
-  if (!run_.problem().isEmpty() && !run_.isRunning()) return run_.problem();
-  if (isOutdated()) {
-    return u"The results are for other edits, another text or other tokens; press Run "
-           u"(Ctrl+Return) to update them."_s;
-  }
-  if (run_.request() && !run_.request()->hasEdits() && !run_.isRunning()) {
-    return u"There are no edits yet: both models are the same."_s;
-  }
-  return {};
+  // Without routers, a LIMe shows it in their place.
+  const Document* const selected = document();
+  const bool is_shown =
+      selected != nullptr && (routers_ || !InterventionSides::hasRoutes(*selected));
+  if (is_shown && !problem_.isEmpty()) return problem_;
+  return run_.note(currentRequest());
 }
 
 void InterventionsView::paletteChanged() {
@@ -418,7 +345,7 @@ void InterventionsView::addActions() {
   add("Run the text", QKeySequence(Qt::CTRL | Qt::Key_Return),
       "Run the text through the original and the edited model", false, [this] { run(); });
   add("Reset", QKeySequence(Qt::CTRL | Qt::Key_Backspace), "Remove all edits", true,
-      [this] { setEdits(u"Reset the edits"_s, {}, {}); });
+      [this] { setEdits(u"Reset the edits"_s, {}); });
   add("Load edits...", QKeySequence(Qt::CTRL | Qt::Key_L),
       "Read edits from a file, as lime-capture --edit does", true, [this] {
         const QString path =
@@ -450,6 +377,8 @@ void InterventionsView::run() {
     if (document() != nullptr) problem_ = u"Type a text or select a file first."_s;
     return showAnswers();
   }
+  problem_ = requested->problem();
+  if (!problem_.isEmpty()) return showAnswers();
   // The line stays where the text does.
   const std::optional<InterventionRequest>& before = run_.request();
   if (before && before->lines == requested->lines) requested->line = before->line;
@@ -457,13 +386,7 @@ void InterventionsView::run() {
 }
 
 std::vector<Shortcut> InterventionsView::shortcuts() const {
-  return {{u"Previous or next layer or head"_s, u"Up, Down"_s},
-          {u"Previous source, next source"_s, u"Left, Right"_s},
-          {u"Extend or reduce the selected routes"_s, u"Space, Shift+Space"_s},
-          {u"Ablate the selected routes"_s, u"0, Delete"_s},
-          {u"Restore or double them"_s, u"1, 2"_s},
-          {u"Scale them down, up"_s, u"[, ]"_s},
-          {u"Skip, restore or double the selected part"_s, u"0, 1, 2"_s}};
+  return InterventionSides::shortcuts();
 }
 
 void InterventionsView::attempt(const std::function<void()>& action) {
@@ -479,21 +402,18 @@ void InterventionsView::attempt(const std::function<void()>& action) {
 void InterventionsView::loadEdits(const QString& path) {
   attempt([&] {
     const Document* const selected = document();
-    ExplorerEdits edits = readEditsFile(toPath(path));
-    if (selected != nullptr) {
-      const ModelConfig& config = selected->checkpoint->config();
-      check_router_edits(edits.routes, config);
-      checkParts(edits.parts, config.num_hidden_layers, config.num_attention_heads);
-    }
-    setEdits(u"Load edits"_s, std::move(edits.routes), std::move(edits.parts));
+    DecoderEdits edits = readEditsFile(toPath(path));
+    if (selected != nullptr) checkEdits(edits, selected->checkpoint->config());
+    setEdits(u"Load edits"_s, std::move(edits));
     edit_file_ = path;
   });
 }
 
 void InterventionsView::saveEdits(const QString& path) {
   attempt([&] {
-    throw_if(!hasEdits(), "save edits: there are no edits to save; ablate a route or a part first");
-    write_file_atomically(toPath(path), editsFile({edits_.edits(), part_edits_.edits()}));
+    throw_if(edits_.isEmpty(),
+             "save edits: there are no edits to save; ablate a route or a part first");
+    write_file_atomically(toPath(path), editsFile(edits_.now()));
     edit_file_ = path;
   });
 }
@@ -504,7 +424,7 @@ void InterventionsView::loadText(const QString& path) {
     recordChange(u"Type a text"_s);
     changeState(u"Load a text"_s, [&] { effect_->editor().setText(text); });
     rememberState();
-    file_ = path;
+    effect_->editor().setFile(path);
   });
 }
 
@@ -519,24 +439,20 @@ std::optional<InterventionRequest> InterventionsView::currentRequest() const {
   if (selected == nullptr || lines.isEmpty()) return std::nullopt;
   return InterventionRequest{
       .checkpoint = selected->path,
-      .edits = edits_.edits(),
-      .parts = part_edits_.edits(),
+      .edits = edits_.now(),
       .lines = lines,
+      .second = edits_.now().patches() ? effect_->secondLines() : QStringList(),
       .score = effect_->runBar().score(),
       .line = std::min(effect_->editor().cursorLine(), static_cast<int>(lines.size()) - 1),
       .threads = preferences().threads,
       .sweep = sweptOver(effect_->site()),
-      .sites = hasRoutes(*selected) ? InterventionRequest().sites : QStringList(u"hidden"_s)};
+      .sites = InterventionSides::hasRoutes(*selected) ? InterventionRequest().sites
+                                                       : QStringList(u"hidden"_s)};
 }
 
 Json InterventionsView::state() const {
-  Json state = {{"checkpoint", edits_.checkpoint()},
-                {"edits", editsToJson(edits_.all())},
-                {"parts", partsToJson(part_edits_.all())},
-                {"edits_parts", wants_parts_},
-                {"part", enum_name(part_)},
-                {"scope", enum_name(routes_->scope())}};
-  state.update(effect_->state());
+  Json state = {{"checkpoint", edits_.checkpoint()}};
+  for (const Json& part : {edits_.state(), sides_->state(), effect_->state()}) state.update(part);
   return state;
 }
 
@@ -546,45 +462,32 @@ void InterventionsView::restoreEdits(const Json& state) {
     selectData(*checkpoint_, requested->id);
     selectCheckpoint();
   }
-  if (state.contains("parts")) part_edits_.setAll(partsFromJson(state.at("parts")));
-  if (!state.contains("edits")) return;
-  const Json& edits = state.at("edits");
-  edits_.setAll(
-      editsFromJson(edits.is_array() ? Json::object({{edits_.checkpoint(), edits}}) : edits));
-  edit_file_.clear();
+  if (edits_.setState(state)) edit_file_.clear();
 }
 
 void InterventionsView::setState(const Json& state) {
-  const std::vector<RouterEdit> before = edits_.edits();
-  const std::vector<PartEdit> parts_before = part_edits_.edits();
+  const DecoderEdits before = edits_.now();
   restoreEdits(state);
-  wants_parts_ = state.value("edits_parts", wants_parts_);
-  if (const auto part = find_enum<DecoderPart>(state.value("part", std::string()))) part_ = *part;
-  const auto scope = find_enum<RouteScope>(state.value("scope", std::string()));
-  if (scope) routes_->setScope(*scope);
+  sides_->setState(state);
   effect_->setState(state);
   rememberState();
   runs_when_read_ = state.value("run", false);
   applyEdits();
   showAnswers();
-  const bool is_changed = before != edits_.edits() || parts_before != part_edits_.edits();
+  const bool is_changed = before != edits_.now();
   if (is_changed && effect_->runBar().runsLive() && currentRequest()) live_->start();
 }
 
 QStringList InterventionsView::commandLines() const {
   const Document* const selected = document();
   const std::optional<InterventionRequest> requested = currentRequest();
-  if (selected == nullptr || (!hasEdits() && !requested)) return {};
+  if (selected == nullptr || (edits_.isEmpty() && !requested)) return {};
   InterventionCommand command;
   if (requested) command.request = *requested;
-  command.request.edits = edits_.edits();
-  command.request.parts = part_edits_.edits();
+  command.request.edits = edits_.now();
   const auto& shown = run_.request();
   if (requested && shown && shown->lines == requested->lines) command.request.line = shown->line;
-  QFile file(file_);
-  const bool is_file = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
-                       QString::fromUtf8(file.readAll()) == effect_->editor().text();
-  if (is_file) command.text_file = file_;
+  command.text_file = effect_->editor().file();
   command.edit_file = edit_file_;
   command.site = effect_->site();
   command.figure_options = layerBaseOption();

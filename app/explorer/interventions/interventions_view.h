@@ -2,21 +2,20 @@
 #pragma once
 
 #include "analysis/router/edited_routers.h"
-#include "explorer/interventions/intervention_edits.h"
+#include "explorer/interventions/checkpoint_edits.h"
 #include "explorer/interventions/intervention_run.h"
 #include "explorer/widgets/view.h"
 
-class QStackedWidget;
 class QTimer;
 
 namespace lime::explorer {
 
 class InterventionEffect;
-class InterventionParts;
-class InterventionRoutes;
+class InterventionSides;
 
-/// Skips or scales layers, attention, MLPs and heads of any decoder, and routes of a LIMe, and
-/// compares loss, predictions and entropies of the original and the edited model for a text.
+/// Skips, scales or patches layers, attention, MLPs and heads of any decoder, and scales routes of
+/// a LIMe, and compares loss, predictions and entropies of the original and the edited model for a
+/// text.
 class InterventionsView : public View {
   Q_OBJECT
 
@@ -26,8 +25,6 @@ class InterventionsView : public View {
 
   /// Returns whether a document is a decoder.
   static bool shows(const Document& document) { return document.checkpoint != nullptr; }
-  /// Returns whether its routers have weights that edits can scale.
-  static bool hasRoutes(const Document& document);
 
   QStringList commandLines() const override;
   std::vector<Shortcut> shortcuts() const override;
@@ -41,8 +38,8 @@ class InterventionsView : public View {
   void openText(const QString& path) override;
 
   InterventionRun& interventions() { return run_; }
-  const InterventionEdits& edits() const { return edits_; }
-  const PartEdits& parts() const { return part_edits_; }
+  const InterventionEdits& edits() const { return edits_.routes; }
+  const PartEdits& parts() const { return edits_.parts; }
   /// Reads a file of edits. The note shows an error.
   void loadEdits(const QString& path);
   void saveEdits(const QString& path);
@@ -65,41 +62,28 @@ class InterventionsView : public View {
   void restoreEdits(const Json& state);
   void clearRouters();
   void readRouters();
-  void setEdits(const QString& text, std::vector<RouterEdit> edits, std::vector<PartEdit> parts);
+  void setEdits(const QString& text, DecoderEdits edits);
   void applyEdits();
   void scale(const RouterEdit& edit);
-  void scalePart(const PartEdit& edit);
+  void editPart(const PartEdit& edit);
   void selectPart(const PartEdit& part);
-  /// Returns whether the left side shows parts, which is so for models without routes.
-  bool editsParts() const;
-  void showSide();
-  void drawParts();
-  bool hasEdits() const { return !edits_.edits().empty() || !part_edits_.edits().empty(); }
+  void showSides();
   void draw();
   void showAnswers();
   void run();
   QString note() const;
   QString emptyMessage() const;
-  bool isOutdated() const;
   const Document* document() const;
-  Selection selected() const;
   std::optional<InterventionRequest> currentRequest() const;
 
-  InterventionEdits edits_;
-  PartEdits part_edits_;
+  CheckpointEdits edits_;
   InterventionRun run_;
   std::unique_ptr<EditedRouters> routers_;
   int shown_ = 0;      ///< the checkpoint whose routers they are, or are being read
   QString problem_;    ///< why there are no routers, or why something wanted is not done
-  QString file_;       ///< of the text, where it is as it was read
-  QString edit_file_;  ///< of the edits, likewise
+  QString edit_file_;  ///< of the edits, where they are as they were read
   QComboBox* checkpoint_;
-  QComboBox* kind_;  ///< routes or parts, of a LIMe
-  QStackedWidget* sides_;
-  InterventionRoutes* routes_;
-  InterventionParts* parts_;
-  bool wants_parts_ = false;                    ///< of a model with routes
-  DecoderPart part_ = DecoderPart::kAttention;  ///< selected, in the layer of the selection
+  InterventionSides* sides_;
   InterventionEffect* effect_;
   QTimer* live_;
   bool runs_when_read_ = false;  ///< "run" of setState(): as soon as there are routers

@@ -4,7 +4,7 @@
 #include <QString>
 #include <vector>
 
-#include "explorer/interventions/intervention_run.h"
+#include "explorer/interventions/model_outputs.h"
 #include "explorer/models/table_model.h"
 
 namespace lime::explorer {

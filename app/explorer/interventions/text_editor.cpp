@@ -2,6 +2,7 @@
 #include "explorer/interventions/text_editor.h"
 
 #include <QEvent>
+#include <QFile>
 #include <QFrame>
 #include <QHeaderView>
 #include <QModelIndex>
@@ -78,20 +79,41 @@ QString continuationsHtml(const QString& prompt, const LineReading& before,
                                                             column(u"Edited"_s, edited, original));
 }
 
+void styleText(QPlainTextEdit& text, const QString& placeholder, const QString& name) {
+  text.setPlaceholderText(placeholder);
+  text.setAccessibleName(name);
+  text.setTabChangesFocus(true);
+  text.setFrameShape(QFrame::NoFrame);
+  text.setLineWrapMode(QPlainTextEdit::NoWrap);
+}
+
+QStringList linesOf(const QString& text) {
+  QStringList lines;
+  for (const QString& line : text.split(u'\n')) {
+    if (!line.trimmed().isEmpty()) lines << line;
+  }
+  return lines;
+}
+
 }  // namespace
 
 TextEditor::TextEditor()
     : text_(new QPlainTextEdit),
+      second_(new QPlainTextEdit),
+      tabs_(makeTabs(
+          {u"Text"_s, u"Second text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
+          u"text, second text, lines with their losses, or generated text"_s)),
       table_(makeTable(scores_, u"lines with their losses"_s)),
       generated_(new QTextEdit) {
-  text_->setPlaceholderText(
-      u"Type a prompt or a text; each line is a separate sequence.\nCtrl+Return runs it through "
-      u"the original and the edited model."_s);
-  text_->setAccessibleName(u"input text of the models"_s);
-  text_->setTabChangesFocus(true);
-  text_->setFrameShape(QFrame::NoFrame);
-  text_->setLineWrapMode(QPlainTextEdit::NoWrap);
-  text_->installEventFilter(this);
+  styleText(*text_,
+            u"Type a prompt or a text; each line is a separate sequence.\nCtrl+Return runs it "
+            u"through the original and the edited model."_s,
+            u"input text of the models"_s);
+  styleText(*second_,
+            u"A second text, for 'Patch': a patched part takes its output from this text, at the "
+            u"same positions.\nType as many lines as the text has, each of as many tokens."_s,
+            u"second text, from which parts are patched"_s);
+  for (QPlainTextEdit* const typed : {text_, second_}) typed->installEventFilter(this);
   table_->setAlternatingRowColors(true);
   table_->horizontalHeader()->setHighlightSections(false);
   table_->horizontalHeader()->setDefaultSectionSize(84);
@@ -102,18 +124,16 @@ TextEditor::TextEditor()
   generated_->setToolTip(
       u"The line in grey, then its greedy continuation by 40 tokens; words that differ are bold"_s);
   generated_->setPlaceholderText(u"Run the text to see what both models generate after a line."_s);
-  QTabBar* const tabs = makeTabs({u"Text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
-                                 u"text, its lines with their losses, or the generated text"_s);
   auto* const pages = new QStackedWidget;
-  for (QWidget* const page : std::initializer_list<QWidget*>{text_, table_, generated_}) {
+  for (QWidget* const page : std::initializer_list<QWidget*>{text_, second_, table_, generated_}) {
     pages->addWidget(page);
   }
   auto* const column = new QVBoxLayout(this);
   column->setContentsMargins(12, 0, 12, 0);
   column->setSpacing(0);
-  column->addWidget(tabs);
+  column->addWidget(tabs_);
   column->addWidget(pages, 1);
-  connect(tabs, &QTabBar::currentChanged, pages, &QStackedWidget::setCurrentIndex);
+  connect(tabs_, &QTabBar::currentChanged, pages, &QStackedWidget::setCurrentIndex);
   connect(text_, &QPlainTextEdit::textChanged, this, [this] {
     plain_text_.reset();
     plain_lines_.reset();
@@ -134,14 +154,29 @@ void TextEditor::setText(const QString& requested) {
   if (requested != text()) text_->setPlainText(requested);
 }
 
+QString TextEditor::file() const {
+  QFile file(file_);
+  const bool is_same = !file_.isEmpty() && file.open(QIODevice::ReadOnly) &&
+                       QString::fromUtf8(file.readAll()) == text();
+  return is_same ? file_ : QString();
+}
+
 QStringList TextEditor::lines() const {
-  if (!plain_lines_) {
-    plain_lines_.emplace();
-    for (const QString& line : text().split(u'\n')) {
-      if (!line.trimmed().isEmpty()) *plain_lines_ << line;
-    }
-  }
+  if (!plain_lines_) plain_lines_ = linesOf(text());
   return *plain_lines_;
+}
+
+QString TextEditor::secondText() const { return second_->toPlainText(); }
+
+void TextEditor::setSecondText(const QString& requested) {
+  if (requested != secondText()) second_->setPlainText(requested);
+}
+
+QStringList TextEditor::secondLines() const { return linesOf(secondText()); }
+
+void TextEditor::showSecondText() {
+  tabs_->setCurrentIndex(1);
+  second_->setFocus();
 }
 
 int TextEditor::cursorLine() const {

@@ -5,10 +5,11 @@
 #include <optional>
 #include <vector>
 
-#include "explorer/interventions/intervention_run.h"
+#include "explorer/interventions/model_outputs.h"
 #include "explorer/interventions/scored_lines.h"
 
 class QPlainTextEdit;
+class QTabBar;
 class QTextEdit;
 
 class QEvent;
@@ -19,7 +20,7 @@ namespace lime::explorer {
 /// Reads a text file. @throws InvalidArgument  if it is larger than 4 MiB. @throws IoError
 QString readText(const QString& path);
 
-/// Edits the text that is run, and lists its lines with their losses.
+/// Edits the text that is run and the second one, and lists its lines with their losses.
 class TextEditor : public QWidget {
   Q_OBJECT
 
@@ -28,8 +29,18 @@ class TextEditor : public QWidget {
 
   QString text() const;
   void setText(const QString& text);
+  /// Sets the file that contains the text.
+  void setFile(const QString& path) { file_ = path; }
+  /// Returns it; empty if the text is not as in the file.
+  QString file() const;
   /// Returns the lines that are not blank.
   QStringList lines() const;
+  /// Returns the second text, whose activations patches take, and its lines that are not blank.
+  QString secondText() const;
+  void setSecondText(const QString& text);
+  QStringList secondLines() const;
+  /// Shows the second text, ready for typing.
+  void showSecondText();
   /// Returns the number of the line of the cursor, among those that are not blank.
   int cursorLine() const;
   void setScores(const std::vector<LineScore>& scores, int current_line);
@@ -48,8 +59,11 @@ class TextEditor : public QWidget {
   // The text may be long, and is read at every edit.
   mutable std::optional<QString> plain_text_;
   mutable std::optional<QStringList> plain_lines_;
+  QString file_;
   ScoredLines scores_;
   QPlainTextEdit* text_;
+  QPlainTextEdit* second_;
+  QTabBar* tabs_;
   QTableView* table_;
   QTextEdit* generated_;
 };

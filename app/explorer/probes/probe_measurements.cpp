@@ -339,14 +339,16 @@ void ProbeMeasurements::startDetail() {
   request.results = workspace_.find(source->document)->path;
   request.threads = preferences_.threads;
   request.inputs = workspace_.openInputs();
-  details_.request(*place_,
-                   {.title = u"Probe of layer %1 of %2"_s.arg(place_->layer).arg(source->label),
-                    .key = u"probes/detail"_s,
-                    .lane = JobLane::kLong},
-                   [request](const JobContext& context) {
-                     return std::make_shared<const ProbeDetail>(
-                         exploreProbe(request, context.on_progress, context.stop));
-                   });
+  details_.request(
+      *place_,
+      {.title = u"Probe of layer %1 of %2"_s.arg(place_->layer + preferences_.layer_base)
+                    .arg(source->label),
+       .key = u"probes/detail"_s,
+       .lane = JobLane::kLong},
+      [request](const JobContext& context) {
+        return std::make_shared<const ProbeDetail>(
+            exploreProbe(request, context.on_progress, context.stop));
+      });
 }
 
 void ProbeMeasurements::onDocumentRemoved(int document) {

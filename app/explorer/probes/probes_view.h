@@ -23,6 +23,13 @@ class ProbesView : public View {
   /// Returns the figure of the active pane, which may be the table of tasks.
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
+  QString obstacle(const Document& document) const override {
+    const bool is_left_out = document.capture && !canProbe(*document.capture, question());
+    return is_left_out
+               ? u"the selected probe needs classes of tokens, or minimal pairs, and it has "
+                 u"none"_s
+               : QString();
+  }
   std::vector<Shortcut> shortcuts() const override;
 
  protected:

@@ -81,7 +81,6 @@ ResultsView::ResultsView(const ViewContext& context)
       documents_(new CheckMenu(u"&Documents"_s, u"Results to draw"_s)),
       labels_(new CheckMenu(u"M&odels"_s, u"Models to draw"_s)),
       sites_(new CheckMenu(u"S&ites"_s, u"Sites to draw"_s)),
-      problems_(makeNote(u"omitted results"_s)),
       pane_(new FigurePane(u"figure of results"_s)) {
   auto* const controls = new QWidget;
   QHBoxLayout* const bar = makeBar(*controls);
@@ -106,7 +105,6 @@ ResultsView::ResultsView(const ViewContext& context)
   addSetting("figure", *kind_, u"Select a figure"_s, [this] { draw(); });
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(controls);
-  column->addWidget(problems_);
   column->addWidget(pane_, 1);
   panes().add(*pane_);
   setFirstFocus(&pane_->plot());
@@ -181,11 +179,11 @@ FigureOptions ResultsView::options() const {
   return options;
 }
 
-QStringList ResultsView::drawJointly(const std::vector<const Document*>& documents,
-                                     FigureOrMessage& figure_or_message) {
-  QStringList left_out;
+void ResultsView::drawJointly(const std::vector<const Document*>& documents,
+                              FigureOrMessage& figure_or_message) {
   std::vector<FigureSource> sources;
   drawn_.clear();
+  left_out_.clear();
   for (const Document* const document : documents) {
     sources.push_back(*document->results);
     try {
@@ -195,11 +193,14 @@ QStringList ResultsView::drawJointly(const std::vector<const Document*>& documen
       sources.pop_back();
       if (figure_or_message.message.isEmpty()) figure_or_message.message = toQString(error);
       // The remedy is for the command line.
-      left_out << u"%1 is left out: %2"_s.arg(document->label,
-                                              toQString(error).section(u"; "_s, 0, 0));
+      left_out_[document->id] = toQString(error).section(u"; "_s, 0, 0);
     }
   }
-  return figure_or_message.figure ? left_out : QStringList();
+}
+
+QString ResultsView::obstacle(const Document& document) const {
+  const auto found = left_out_.find(document.id);
+  return found == left_out_.end() ? QString() : found->second;
 }
 
 void ResultsView::draw() {
@@ -207,22 +208,21 @@ void ResultsView::draw() {
   std::vector<const Document*> documents = selected();
   pane_->plot().setFigureStyle(figureStyle());
   FigureOrMessage figure_or_message;
-  QStringList left_out;
+  left_out_.clear();
   if (documents.empty()) {
     figure_or_message.message = kNoResultsOpen;
   } else if (kind_->count() == 0) {
     figure_or_message.message = u"These results have no figure; open them with pandas."_s;
   } else {
-    left_out = drawJointly(documents, figure_or_message);
+    drawJointly(documents, figure_or_message);
     const auto current = std::ranges::find(documents, workspace().current(), &Document::id);
-    if (!left_out.isEmpty() && current != documents.end()) {
+    if (!left_out_.empty() && current != documents.end()) {
       // The current document is drawn in any case.
       std::rotate(documents.begin(), current, current + 1);
       figure_or_message = {};
-      left_out = drawJointly(documents, figure_or_message);
+      drawJointly(documents, figure_or_message);
     }
   }
-  setNote(*problems_, left_out);
   colours_.clear();
   if (figure_or_message.figure) {
     colours_ = colourModels(figure_or_message.figure->panels, workspace());

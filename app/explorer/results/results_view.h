@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QToolButton>
+#include <map>
 
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
@@ -43,6 +44,7 @@ class ResultsView : public View {
   explicit ResultsView(const ViewContext& context);
 
   QStringList commandLines() const override;
+  QString obstacle(const Document& document) const override;
 
  protected:
   void restored() override { draw(); }
@@ -57,9 +59,9 @@ class ResultsView : public View {
   std::vector<const Document*> ofMetric() const;
   std::vector<const Document*> selected() const;
   FigureOptions options() const;
-  /// Draws as many of the documents as fit into one figure. @return why others were left out
-  QStringList drawJointly(const std::vector<const Document*>& documents,
-                          FigureOrMessage& figure_or_message);
+  /// Draws as many of the documents as fit into one figure.
+  void drawJointly(const std::vector<const Document*>& documents,
+                   FigureOrMessage& figure_or_message);
   QString describe(const FigureHit& hit) const;
 
   QComboBox* metric_;
@@ -67,11 +69,11 @@ class ResultsView : public View {
   CheckMenu* documents_;
   CheckMenu* labels_;
   CheckMenu* sites_;
-  QLabel* problems_;
   FigurePane* pane_;
-  int current_ = 0;         ///< document that was current when metrics were listed
-  std::vector<int> drawn_;  ///< documents of the figure
-  QStringList colours_;     ///< options of lime-figure
+  int current_ = 0;                  ///< document that was current when metrics were listed
+  std::vector<int> drawn_;           ///< documents of the figure
+  std::map<int, QString> left_out_;  ///< documents that do not fit into it, and why
+  QStringList colours_;              ///< options of lime-figure
 };
 
 }  // namespace lime::explorer

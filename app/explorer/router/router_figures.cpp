@@ -1,9 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/router_figures.h"
 
+#include <cmath>
+
 #include "viz/recipes/router_panels.h"
 
 namespace lime::explorer {
+namespace {
+
+/// Returns the name of a part of a decoder, or of a source: layers, unless `is_depth`.
+QString partName(const MatrixD& shares, bool is_depth, int base, int part, bool is_source) {
+  if (!is_depth) return u"layer %1"_s.arg(part + base);
+  if (is_source && part == 0) return u"the embedding"_s;
+  const int place = is_source ? part - 1 : part;
+  if (!is_source && part + 1 == shares.rows()) return u"the final norm"_s;
+  return (place % 2 == 0 ? u"the attention of layer %1"_s : u"the MLP of layer %1"_s)
+      .arg(place / 2 + base);
+}
+
+}  // namespace
+
+QString describeShare(const MatrixD& shares, bool is_depth, int base, int part, int source) {
+  if (part < 0 || part >= shares.rows() || source >= shares.cols()) return {};
+  const double share = shares(part, source);
+  if (std::isnan(share)) return {};
+  const int sources = numSources(shares, part);
+  return u"%1 reads %2: %3, %4 x uniform (1/%5)"_s
+      .arg(partName(shares, is_depth, base, part, false),
+           partName(shares, is_depth, base, source, true))
+      .arg(share, 0, 'f', 4)
+      .arg(share * sources, 0, 'f', 2)
+      .arg(sources);
+}
 
 int numSources(const MatrixD& shares, Eigen::Index row) {
   return static_cast<int>((shares.row(row).array() == shares.row(row).array()).count());

@@ -28,13 +28,15 @@ RouterPanes::RouterPanes(Workspace& workspace)
       detail_(new FigurePane(u"weights of heads, or flow into a head"_s)),
       detail_kind_(makeTabs({u"Weights"_s, u"Flow into a head"_s, u"All heads"_s},
                             u"weights, flow, or heads of all layers"_s)) {
-  auto* const below = new QWidget;
-  QVBoxLayout* const column = fillWithColumn(*below);
+  // The maps select what the large picture shows.
+  auto* const large = new QWidget;
+  QVBoxLayout* const column = fillWithColumn(*large);
   column->addWidget(detail_kind_);
   column->addWidget(detail_, 1);
-  QSplitter* const right = makeSplitter(Qt::Vertical, {heads_, below}, {280, 340});
-  QSplitter* const left = makeSplitter(Qt::Vertical, {layers_, embeddings_}, {400, 220});
-  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Horizontal, {left, right}, {500, 540}));
+  setDetailKind(RouterDetail::kFlow);
+  QSplitter* const left =
+      makeSplitter(Qt::Vertical, {layers_, heads_, embeddings_}, {300, 190, 150});
+  fillWithColumn(*this)->addWidget(makeSplitter(Qt::Horizontal, {left, large}, {360, 680}));
   for (FigurePane* const pane : {layers_, embeddings_, heads_, detail_}) {
     pane->plot().setKeepsAspect(pane != embeddings_);
     pane->plot().setDescriber([this, pane](const FigureHit& hit) { return describe(pane, hit); });

@@ -152,15 +152,6 @@ void SourcePane::drawPlain(const Document& document) {
   plot().linkAllPanels(workspace_, u"layer"_s, -layer_base_);
 }
 
-QString SourcePane::nameOf(int part, bool is_source) const {
-  if (!is_depth_) return u"layer %1"_s.arg(part + layer_base_);
-  if (is_source && part == 0) return u"the embedding"_s;
-  const int place = is_source ? part - 1 : part;
-  if (!is_source && part + 1 == shares_.rows()) return u"the final norm"_s;
-  return (place % 2 == 0 ? u"the attention of layer %1"_s : u"the MLP of layer %1"_s)
-      .arg(place / 2 + layer_base_);
-}
-
 QString SourcePane::describe(const FigureHit& hit) const {
   if (shares_.size() == 0) {
     return describeCurvePoint(plot().figure(), hit,
@@ -168,15 +159,7 @@ QString SourcePane::describe(const FigureHit& hit) const {
   }
   if (!hit.cell) return {};
   const int part = static_cast<int>(shares_.rows()) - 1 - hit.cell->row;
-  if (part < 0 || hit.cell->col >= shares_.cols()) return {};
-  const double share = shares_(part, hit.cell->col);
-  if (std::isnan(share)) return {};
-  const int sources = numSources(shares_, part);
-  return u"%1 reads %2: %3, %4 x uniform (1/%5)"_s
-      .arg(nameOf(part, false), nameOf(hit.cell->col, true))
-      .arg(share, 0, 'f', 4)
-      .arg(share * sources, 0, 'f', 2)
-      .arg(sources);
+  return describeShare(shares_, is_depth_, layer_base_, part, hit.cell->col);
 }
 
 }  // namespace lime::explorer

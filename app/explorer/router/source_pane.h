@@ -37,7 +37,6 @@ class SourcePane : public FigurePane {
   std::vector<FigureSource> sweepsOf(const Document& document) const;
   QString describe(const FigureHit& hit) const;
   /// Returns "attention of layer 2" or, of keys and values, "layer 2".
-  QString nameOf(int part, bool is_source) const;
 
   using Key = std::pair<std::shared_ptr<const CaptureReader>, std::vector<std::int64_t>>;
   Workspace& workspace_;

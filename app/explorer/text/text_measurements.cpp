@@ -223,12 +223,14 @@ TextMeasurements::TextMeasurements(Workspace& workspace, JobRunner& jobs,
       preferences_(preferences),
       tokens_(jobs),
       attention_(jobs),
-      routed_(jobs) {
+      routed_(jobs),
+      pinned_(jobs) {
   connect(&workspace, &Workspace::documentRemoved, this, &TextMeasurements::dropClosed);
   connect(&workspace, &Workspace::documentChanged, this, &TextMeasurements::dropClosed);
   connect(&tokens_, &JobCacheSignals::changed, this, &TextMeasurements::changed);
   connect(&attention_, &JobCacheSignals::changed, this, &TextMeasurements::attentionChanged);
   connect(&routed_, &JobCacheSignals::changed, this, &TextMeasurements::routedChanged);
+  connect(&pinned_, &JobCacheSignals::changed, this, &TextMeasurements::pinnedChanged);
 }
 
 void TextMeasurements::measure(const Document* document, const std::string& site,
@@ -258,6 +260,7 @@ void TextMeasurements::measure(const Document* document, const std::string& site
 void TextMeasurements::dropClosed() {
   std::erase_if(documents_, [this](int id) { return workspace_.find(id) == nullptr; });
   tokens_.dropIf([this](const TokensKey& key) { return !workspace_.isOpen(key.capture); });
+  pinned_.dropIf([this](const PinnedKey& key) { return !workspace_.isOpen(key.capture); });
   if (attention_key_ && !workspace_.isOpen(attention_key_->capture)) measureAttention(std::nullopt);
 }
 
@@ -333,6 +336,29 @@ void TextMeasurements::measureRouted(
 
 const Answer<RoutedAttention>& TextMeasurements::routed() const {
   return routed_.at(routed_key_.value_or(RoutedKey()));
+}
+
+void TextMeasurements::readPinned(std::optional<int> token) {
+  pinned_token_ = token;
+  pinned_.dropIf(
+      [&](const PinnedKey& key) { return key.token != token || key.sequence != sequence_; });
+  for (const int id : token ? documents_ : std::vector<int>()) {
+    const Document& document = *workspace_.find(id);
+    const PinnedKey key{document.capture, sequence_, *token};
+    pinned_.request(key,
+                    {.title = u"Token %1 of %2"_s.arg(*token).arg(document.label),
+                     .key = u"text/pinned/%1"_s.arg(id),
+                     .is_shown = false},
+                    [key](const JobContext& context) {
+                      return readPinnedToken(*key.capture, key.sequence, key.token, context.stop);
+                    });
+  }
+}
+
+const Answer<PinnedToken>& TextMeasurements::pinned(int document) const {
+  const Document* const found = workspace_.find(document);
+  return pinned_.at(
+      {found == nullptr ? nullptr : found->capture, sequence_, pinned_token_.value_or(-1)});
 }
 
 }  // namespace lime::explorer

@@ -4,6 +4,7 @@
 #include "analysis/attention/attention_patterns.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
+#include "explorer/text/pinned_token.h"
 #include "store/results_file.h"
 #include "viz/figure.h"
 #include "viz/figure_source.h"
@@ -125,10 +126,15 @@ class TextMeasurements : public QObject {
   void measureRouted(std::optional<std::pair<std::int64_t, std::int64_t>> head_and_query);
   const Answer<RoutedAttention>& routed() const;
 
+  /// Reads a token of the sequence in documents(), in jobs. @param token  empty: none
+  void readPinned(std::optional<int> token);
+  const Answer<PinnedToken>& pinned(int document) const;
+
  Q_SIGNALS:
   void changed();
   void attentionChanged();
   void routedChanged();
+  void pinnedChanged();
 
  private:
   struct TokensKey {
@@ -136,6 +142,12 @@ class TextMeasurements : public QObject {
     std::string site;
     std::int64_t sequence = 0;
     bool operator==(const TokensKey&) const = default;
+  };
+  struct PinnedKey {
+    Capture capture;
+    std::int64_t sequence = 0;
+    int token = 0;
+    bool operator==(const PinnedKey&) const = default;
   };
   void start();
   void dropClosed();
@@ -151,6 +163,8 @@ class TextMeasurements : public QObject {
   JobCache<AttentionKey, AttentionPatterns> attention_;
   std::optional<RoutedKey> routed_key_;
   JobCache<RoutedKey, RoutedAttention> routed_;
+  std::optional<int> pinned_token_;
+  JobCache<PinnedKey, PinnedToken> pinned_;
 };
 
 }  // namespace lime::explorer

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/text/text_view.h"
 
-#include <QSlider>
 #include <cstdlib>
 
 #include "analysis/lens/lens_analysis.h"
 #include "explorer/text/text_panes.h"
+#include "explorer/text/token_strip.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
+#include "explorer/widgets/layer_stepper.h"
 
 namespace lime::explorer {
 namespace {
@@ -35,17 +36,20 @@ TextView::TextView(const ViewContext& context)
       sequences_(new SequenceList),
       text_(new TokenText(u"text, token by token"_s)),
       map_(new TokenMap(measurements_, context.workspace, context.preferences)),
-      attention_(new AttentionPanes(measurements_)) {
+      attention_(new AttentionPanes(measurements_)),
+      strip_(new TokenStrip(measurements_, context.workspace, context.preferences)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeControls());
   column->addWidget(problems_);
   text_->setMinimumHeight(60);
-  QSplitter* const right = makeSplitter(Qt::Vertical, {text_, makeLower()}, {110, 540});
+  QSplitter* const right =
+      makeSplitter(Qt::Vertical, {text_, makeLower(), strip_}, {110, 340, 200});
   column->addWidget(makeSplitter(Qt::Horizontal, {sequences_, right}, {250, 760}), 1);
   setFirstFocus(text_);
   panes().add(*map_);
   panes().add(attention_->pattern());
   panes().add(attention_->routed());
+  panes().add(strip_->pane());
   connectAll();
   connectControls();
   addActions();
@@ -66,16 +70,8 @@ QWidget* TextView::makeControls() {
               toQString(std::string(token_measure_name.column.name)),
               toQString(std::string(token_measure_name.column.meaning)));
   }
-  layer_label_ = new QLabel;
-  layer_slider_ = new QSlider(Qt::Horizontal);
-  layer_slider_->setAccessibleName(u"layer"_s);
-  layer_slider_->setToolTip(u"Layer of the coloured text and of the attention"_s);
-  layer_slider_->setPageStep(1);
-  layer_slider_->setTickPosition(QSlider::TicksBelow);
-  layer_slider_->setTickInterval(1);
-  layer_slider_->setMinimumWidth(120);
-  bar->addWidget(layer_label_);
-  bar->addWidget(layer_slider_, 1);
+  layer_slider_ = new LayerStepper(*bar, u"Layer of the coloured text and of the attention"_s);
+  layer_slider_->setParent(this);
   return widget;
 }
 
@@ -120,6 +116,7 @@ void TextView::connectAll() {
   });
   connect(&measurements_, &TextMeasurements::changed, this, &TextView::draw);
   connect(&measurements_, &TextMeasurements::attentionChanged, this, &TextView::drawAttention);
+  connect(&measurements_, &TextMeasurements::pinnedChanged, this, &TextView::drawPinned);
   connect(&measurements_, &TextMeasurements::routedChanged, this, [this] {
     attention_->drawRouted();
     Q_EMIT figureChanged();
@@ -146,11 +143,7 @@ void TextView::connectControls() {
     refresh();
     panes().activate(showsAttention() ? &attention_->pattern() : map_);
   });
-  connect(layer_slider_, &QSlider::valueChanged, this, [this](int at) {
-    const std::vector<int> all = layers();
-    if (at >= 0 && at < static_cast<int>(all.size()))
-      selectLayer(all[static_cast<std::size_t>(at)]);
-  });
+  connect(layer_slider_, &LayerStepper::layerSelected, this, [this](int at) { selectLayer(at); });
   connect(sequences_, &SequenceList::sequenceSelected, this, &TextView::selectSequence);
   const auto describe = [this](int token) {
     const std::optional<int> now = layer();
@@ -166,13 +159,16 @@ void TextView::connectControls() {
   connect(map_, &TokenMap::cellSelected, this, [this](int token, std::optional<int> layer) {
     Selection selection = selectionOf(token);
     if (layer) selection.layer = layer;
-    changeSelection(u"Select a token and a layer"_s, selection);
+    changeState(u"Select a token and a layer"_s, [&] {
+      pin(token);
+      workspace().setSelection(selection);
+    });
   });
   connect(attention_, &AttentionPanes::tokenSelected, this, &TextView::selectToken);
 }
 
 void TextView::addActions() {
-  addLayerActions([this](int step) { stepLayer(step); });
+  addLayerActions([this](int step) { layer_slider_->step(step); });
   addViewAction(u"Previous sequence"_s, {QKeySequence(Qt::ALT | Qt::Key_Up)},
                 u"Show the previous sequence"_s, [this] { selectSequence(sequence_ - 1); });
   addViewAction(u"Next sequence"_s, {QKeySequence(Qt::ALT | Qt::Key_Down)},
@@ -180,6 +176,9 @@ void TextView::addActions() {
   addViewAction(u"Find a sequence"_s, QKeySequence::keyBindings(QKeySequence::Find),
                 u"List only sequences that contain a text"_s,
                 [this] { sequences_->focusSearch(); });
+  addViewAction(u"Unpin the token"_s, {QKeySequence(Qt::Key_Escape)},
+                u"Hide the strip of the pinned token"_s,
+                [this] { changeState(u"Unpin the token"_s, [this] { pin(-1); }); });
   addRecomputeAction(u"Recompute the token measures, including cancelled and failed ones"_s,
                      [this] { measurements_.recompute(); });
 }
@@ -242,13 +241,7 @@ void TextView::listSites() {
 }
 
 void TextView::listLayers() {
-  const QSignalBlocker quiet(layer_slider_);
-  const std::vector<int> all = layers();
-  layer_slider_->setRange(0, std::max(0, static_cast<int>(all.size()) - 1));
-  layer_slider_->setEnabled(all.size() > 1);
-  const std::optional<int> now = layer();
-  if (now) layer_slider_->setValue(static_cast<int>(std::ranges::find(all, *now) - all.begin()));
-  layer_label_->setText(now ? u"Layer %1"_s.arg(*now + preferences().layer_base) : u"Layer"_s);
+  layer_slider_->setLayers(layers(), layer(), preferences().layer_base);
 }
 
 void TextView::measure() {
@@ -282,6 +275,7 @@ void TextView::draw() {
   drawMap();
   drawText();
   drawAttention();
+  drawPinned();
   listProblems();
   sequences_->setCurrent(sequence_);
   rememberState();
@@ -354,10 +348,22 @@ void TextView::drawAttention() {
   attention_->drawRouted();
 }
 
+void TextView::drawPinned() {
+  strip_->draw(tokens());
+  Q_EMIT figureChanged();
+}
+
+void TextView::pin(int token) {
+  if (token == strip_->token()) return;
+  strip_->setToken(token);
+  drawPinned();
+}
+
 void TextView::selectSequence(int sequence) {
   if (sequence < 0 || sequence >= sequences_->size() || sequence == sequence_) return;
   changeState(u"Select the sequence"_s, [&] {
     sequence_ = sequence;
+    strip_->setToken(-1);
     refresh();
   });
 }
@@ -371,15 +377,11 @@ Selection TextView::selectionOf(int token) const {
   return selection;
 }
 
-void TextView::selectToken(int token) { changeSelection(u"Select a token"_s, selectionOf(token)); }
-
-void TextView::stepLayer(int step) {
-  const std::vector<int> all = layers();
-  const std::optional<int> now = layer();
-  if (all.empty() || !now) return;
-  const auto at = static_cast<int>(std::ranges::find(all, *now) - all.begin());
-  selectLayer(
-      all[static_cast<std::size_t>(std::clamp(at + step, 0, static_cast<int>(all.size()) - 1))]);
+void TextView::selectToken(int token) {
+  changeState(u"Select a token"_s, [&] {
+    pin(token);
+    workspace().setSelection(selectionOf(token));
+  });
 }
 
 void TextView::onSelectionChanged() {
@@ -390,7 +392,9 @@ void TextView::onSelectionChanged() {
     last_tokens_ = selected;
     const std::vector<std::int64_t>& rows = selectedTokens().rows;
     if (!rows.empty()) {
-      sequence_ = document->capture->rows().sequence[static_cast<std::size_t>(rows.front())];
+      const int before = std::exchange(
+          sequence_, document->capture->rows().sequence[static_cast<std::size_t>(rows.front())]);
+      if (sequence_ != before) strip_->setToken(-1);
     }
   }
   refresh();
@@ -431,6 +435,8 @@ std::optional<Figure> TextView::figure() const {
 
 QStringList TextView::commandLines() const {
   if (!figure()) return {};
+  if (panes().active() == &strip_->pane() && strip_->isVisible())
+    return strip_->commandLines(sequence_);
   const QString checkpoint = tokens() == nullptr || tokens()->checkpoint.empty()
                                  ? QString()
                                  : toQString(tokens()->checkpoint);
@@ -458,6 +464,7 @@ Json TextView::state() const {
           {"site", site()},
           {"measure", measureName()},
           {"sequence", sequence_},
+          {"pinned", strip_->token()},
           {"attention", showsAttention()},
           {"head", attention_->head()}};
 }
@@ -467,6 +474,7 @@ void TextView::setState(const Json& state) {
     selectData(*capture_, document->id);
   }
   sequence_ = std::max(0, state.value("sequence", sequence_));
+  strip_->setToken(std::max(-1, state.value("pinned", strip_->token())));
   listSites();
   selectData(*site_, toQString(state.value("site", std::string())));
   selectData(*measure_, toQString(state.value("measure", std::string())));
@@ -481,7 +489,8 @@ void TextView::setState(const Json& state) {
 
 std::vector<Shortcut> TextView::shortcuts() const {
   return {{u"Move from token to token"_s, u"Left, Right in the text"_s},
-          {u"Follow the attention of a token"_s, u"Click it"_s}};
+          {u"Pin a token, to see it in all layers"_s, u"Click it"_s},
+          {u"Unpin it"_s, u"Escape"_s}};
 }
 
 }  // namespace lime::explorer

@@ -5,17 +5,18 @@
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
-class QSlider;
-
 namespace lime::explorer {
 
 class AttentionPanes;
+class LayerStepper;
 class SequenceList;
 class TokenMap;
+class TokenStrip;
 class TokenText;
 
 /// Shows one sequence token by token: coloured by a measure in one layer, in all layers as a
-/// heatmap, and its attention, where the capture contains patterns.
+/// heatmap, and its attention, where the capture contains patterns; the pinned token with all that
+/// the captures contain of it.
 class TextView : public View {
   Q_OBJECT
 
@@ -28,6 +29,11 @@ class TextView : public View {
   /// Returns the figure of the active pane, or of another visible one.
   std::optional<Figure> figure() const override;
   QStringList commandLines() const override;
+  QString obstacle(const Document& document) const override {
+    return document.capture && !shows(document)
+               ? u"it does not contain every token of its sequences"_s
+               : QString();
+  }
   Json state() const override;
   void setState(const Json& state) override;
   std::string subjectName() const override { return "capture"; }
@@ -60,12 +66,14 @@ class TextView : public View {
   void drawMap();
   void drawText();
   void drawAttention();
+  void drawPinned();
+  /// Pins a token of the sequence, in place of the one that is; -1: none.
+  void pin(int token);
   void listProblems();
   void selectSequence(int sequence);
   /// Returns the selection with a token of the sequence as the only one.
   Selection selectionOf(int token) const;
   void selectToken(int token);
-  void stepLayer(int step);
   void onSelectionChanged();
   /// Returns the rows of the selected tokens in the capture; none until they are known.
   const TokenRows::Found& selectedTokens() const;
@@ -76,19 +84,20 @@ class TextView : public View {
   TextMeasurements measurements_;
   mutable CaptureRows rows_;
   int sequence_ = 0;
+  int pinned_ = -1;             ///< token of the sequence; -1: none
   TokenSelection last_tokens_;  ///< selection that was last scrolled to
 
   QComboBox* capture_;
   QComboBox* site_;
   QComboBox* measure_;
-  QLabel* layer_label_;
-  QSlider* layer_slider_;
+  LayerStepper* layer_slider_;
   QLabel* problems_;
   SequenceList* sequences_;
   TokenText* text_;
   QTabBar* lower_kind_;
   TokenMap* map_;
   AttentionPanes* attention_;
+  TokenStrip* strip_;
 };
 
 }  // namespace lime::explorer

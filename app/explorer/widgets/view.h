@@ -81,6 +81,8 @@ class View : public QWidget {
   virtual void fill() {}
   /// Uses a text file that the user opened, in a view that runs texts.
   virtual void openText(const QString& /*path*/) {}
+  /// Returns why the view leaves out a document of a kind that it draws; empty if it does not.
+  virtual QString obstacle(const Document& /*document*/) const { return {}; }
 
   void takeFocus();  ///< gives the focus to what setFirstFocus() named
 

@@ -342,6 +342,7 @@ void MainWindow::updateActions() {
     view_menu_->insertActions(after_view_actions_, list);
   }
   figure_actions_->update();
+  side_bar_->navigator().setObstacles(std::bind_front(&ViewStack::obstacle, views_));
 }
 
 void MainWindow::onDocumentChanged(int id) {

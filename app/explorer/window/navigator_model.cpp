@@ -64,6 +64,23 @@ QModelIndex NavigatorModel::indexOfDocument(int id) const {
   return match(index(0, 0), IdRole, id, 1, Qt::MatchExactly | Qt::MatchRecursive).value(0);
 }
 
+QVariant NavigatorModel::data(const QModelIndex& index, int role) const {
+  QVariant value = QStandardItemModel::data(index, role);
+  if (role != Qt::ToolTipRole) return value;
+  const QString obstacle = QStandardItemModel::data(index, ObstacleRole).toString();
+  if (obstacle.isEmpty()) return value;
+  return u"Not drawn in this view: %1\n\n%2"_s.arg(obstacle, value.toString());
+}
+
+void NavigatorModel::setObstacles(const std::function<QString(const Document&)>& obstacleOf) {
+  for (const Document& document : workspace_.documents()) {
+    const QModelIndex index = indexOfDocument(document.id);
+    const QString obstacle = obstacleOf(document);
+    if (!index.isValid() || index.data(ObstacleRole).toString() == obstacle) continue;
+    itemFromIndex(index)->setData(obstacle, ObstacleRole);
+  }
+}
+
 bool NavigatorModel::setData(const QModelIndex& index, const QVariant& value, int role) {
   const bool is_document = index.data(PathRole).isValid();
   const Document* const document =

@@ -4,6 +4,7 @@
 #include <QModelIndex>
 #include <QStandardItem>
 #include <QStandardItemModel>
+#include <functional>
 
 #include "explorer/models/workspace.h"
 
@@ -18,14 +19,18 @@ class NavigatorModel : public QStandardItemModel {
   enum Role {
     IdRole = Qt::UserRole,  ///< of the document, also on lines of its outline; 0 on kinds
     PathRole,
-    ColourRole,  ///< number of the class palette
+    ColourRole,    ///< number of the class palette
+    ObstacleRole,  ///< why the current view leaves out the document; empty if it does not
   };
 
   explicit NavigatorModel(Workspace& workspace);
 
+  QVariant data(const QModelIndex& index, int role) const override;
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
   QModelIndex indexOfDocument(int id) const;
+  /// Sets why the current view leaves out documents; the reason is added to their tool tips.
+  void setObstacles(const std::function<QString(const Document&)>& obstacleOf);
 
  Q_SIGNALS:
   /// The user renamed a document.

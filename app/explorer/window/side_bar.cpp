@@ -84,6 +84,9 @@ class NavigatorDelegate : public QStyledItemDelegate {
       if (isDark(option->palette)) {
         option->palette.setColor(QPalette::Base, option->palette.color(QPalette::Mid));
       }
+      if (!index.data(NavigatorModel::ObstacleRole).toString().isEmpty()) {
+        option->palette.setColor(QPalette::Text, mutedText(option->palette));
+      }
     } else {
       option->palette.setColor(QPalette::Text, mutedText(option->palette));
       if (!is_kind) option->font.setPointSizeF(0.92 * option->font.pointSizeF());

@@ -16,6 +16,7 @@
 #include "explorer/results/results_view.h"
 #include "explorer/router/router_view.h"
 #include "explorer/text/text_view.h"
+#include "explorer/window/invariance_notes.h"
 
 namespace lime::explorer {
 namespace {
@@ -85,7 +86,9 @@ const std::vector<ViewKind>& allViews() {
         u"|R| is not scale-invariant: multiplying W<sub>K</sub> and W<sub>V</sub> of a buffered "
         u"head by c and dividing its router columns by c changes the map but not the model. Maps "
         u"weighted by the size of keys or values are invariant."_s,
-        u"router.md"_s, u"The maps"_s}},
+        u"router.md"_s,
+        u"The maps"_s,
+        {"`router`"}}},
       {u"collapse"_s,
        u"Collapse"_s,
        u"In which layers do the representations collapse, and why?"_s,
@@ -100,7 +103,9 @@ const std::vector<ViewKind>& allViews() {
         u"&lambda;<sub>i</sub>(K)<sup>&alpha;</sup>) / (1 &minus; &alpha;)"_s,
         u"Entropies of different texts, presets or orders are not comparable. A lower entropy need "
         u"not lose information: probe the same layer."_s,
-        u"collapse.md"_s}},
+        u"collapse.md"_s,
+        {},
+        {"`collapse`", "`entropy`, preset `lime-code`"}}},
       {u"embeddings"_s,
        u"Embeddings"_s,
        u"Which tokens are close to each other, and in which layers?"_s,
@@ -115,7 +120,9 @@ const std::vector<ViewKind>& allViews() {
         u"y<sub>j</sub>|<sup>2</sup>)<sup>&minus;1</sup>"_s,
         u"Sizes of clusters and distances between them have no meaning, and another perplexity or "
         u"seed gives another plot."_s,
-        u"tsne.md"_s}},
+        u"tsne.md"_s,
+        {},
+        {"`tsne`"}}},
       {u"probes"_s,
        u"Probes"_s,
        u"What is linearly decodable from each layer?"_s,
@@ -132,7 +139,9 @@ const std::vector<ViewKind>& allViews() {
         u"p(c | x) = softmax(W x + b)<sub>c</sub>"_s,
         u"Decodable does not mean used: the model may ignore what a probe finds. Compare with "
         u"control labels."_s,
-        u"separability.md"_s}},
+        u"separability.md"_s,
+        {},
+        {"`separability`"}}},
       {u"text"_s,
        u"Text"_s,
        u"How does each token change from layer to layer, and what does it attend to?"_s,
@@ -144,7 +153,9 @@ const std::vector<ViewKind>& allViews() {
         u"buffered layer."_s,
         u"contribution of token t = S(Z) &minus; S(Z without row t)"_s,
         u"Attention weights show what is mixed, not what changes the prediction."_s,
-        u"attention.md"_s}},
+        u"attention.md"_s,
+        {},
+        {"`attention`", "`lens`"}}},
       {u"interventions"_s,
        u"Interventions"_s,
        u"How do the predictions change without a layer, a head or a route?"_s,
@@ -262,11 +273,15 @@ void ExplainButton::explain() {
   const QString path = manualPage(explanation.page);
   const QString link = path.isEmpty() ? u"docs/%1"_s.arg(explanation.page)
                                       : u"<a href='#'>docs/%1</a>"_s.arg(explanation.page);
+  QString invariance = invarianceHtml(explanation.measurements);
+  if (!invariance.isEmpty()) {
+    invariance.prepend(u"<p><b>Is it a property of the model?</b> (docs/invariance.md)</p>"_s);
+  }
   auto* const popup = new QFrame(this, Qt::Popup);
   popup->setAttribute(Qt::WA_DeleteOnClose);
   popup->setFrameShape(QFrame::StyledPanel);
-  auto* const label = new QLabel(u"<p>%1</p><p><i>%2</i></p><p>%3</p><p>%4</p>"_s.arg(
-      explanation.text, explanation.formula, explanation.caveat, link));
+  auto* const label = new QLabel(u"<p>%1</p><p><i>%2</i></p><p>%3</p>%4<p>%5</p>"_s.arg(
+      explanation.text, explanation.formula, explanation.caveat, invariance, link));
   label->setWordWrap(true);
   label->setFixedWidth(420);
   label->setAccessibleName(u"explanation"_s);

@@ -24,6 +24,8 @@ struct Explanation {
   QString caveat;
   QString page;          ///< of docs/, "router.md"
   QString heading = {};  ///< in that page; empty: its beginning
+  /// Rows of docs/invariance.md that are quoted, see InvarianceNote::measurement.
+  std::vector<std::string> measurements = {};
 };
 
 /// Describes a view that is not made yet.
@@ -85,6 +87,11 @@ class ViewStack : public QStackedWidget {
   bool showsStartPage() const;
   /// Returns whether the current view shows something, or computes it.
   bool showsView() const { return !frames_.empty() && currentWidget() == currentFrame(); }
+
+  /// Returns why the current view leaves out a document; empty if it does not.
+  QString obstacle(const Document& document) const {
+    return showsView() ? currentView()->obstacle(document) : QString();
+  }
 
   void showIndex(int index);
   void showView(const QString& id);

@@ -79,25 +79,51 @@ std::vector<MatrixD> PatternReader::profiles(int layer, std::int64_t sequence,
   return profiles;
 }
 
-AttentionPatterns PatternReader::read(int layer, std::int64_t sequence) const {
-  const std::string path = capture_->path().string();
+void PatternReader::check_patterns() const {
   throw_if(site_ != kPatternSite,
            "'{}': contains summaries of attention, but no patterns; capture again with --sites {}",
-           path, kPatternSite);
+           capture_->path().string(), kPatternSite);
+}
+
+std::int64_t PatternReader::keys_of(const MatrixF& rows, std::int64_t tokens) const {
+  const std::int64_t keys = rows.cols() / num_heads_;
+  throw_if<FormatError>(
+      keys * num_heads_ != rows.cols() || keys < tokens,
+      "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row",
+      capture_->path().string(), num_heads_, tokens, rows.cols());
+  return keys;
+}
+
+AttentionPatterns PatternReader::read(int layer, std::int64_t sequence) const {
+  check_patterns();
   check_layer(layer);
   check_sequence(sequence);
   const MatrixF rows = capture_->read_sequence(kPatternSite, layer, sequence);
-  const std::int64_t keys = rows.cols() / num_heads_;
-  throw_if<FormatError>(
-      keys * num_heads_ != rows.cols() || keys < rows.rows(),
-      "'{}': an attention pattern of {} heads and {} tokens cannot have {} values per row", path,
-      num_heads_, rows.rows(), rows.cols());
+  const std::int64_t keys = keys_of(rows, rows.rows());
   AttentionPatterns attention{.layer = layer,
                               .sequence = sequence,
                               .num_key_value_heads = num_key_value_heads_,
                               .patterns = {}};
   for (std::int64_t h = 0; h < num_heads_; ++h) {
     attention.patterns.emplace_back(rows.middleCols(h * keys, rows.rows()));
+  }
+  return attention;
+}
+
+MatrixF PatternReader::read_query(int layer, std::int64_t sequence, std::int64_t query) const {
+  check_patterns();
+  check_layer(layer);
+  check_sequence(sequence);
+  const auto at = static_cast<std::size_t>(sequence);
+  const std::int64_t first = capture_->offsets()[at];
+  const std::int64_t tokens = capture_->offsets()[at + 1] - first;
+  throw_if(query < 0 || query >= tokens, OptionName("query"), "must be in [0, {}), got {}", tokens,
+           query);
+  const MatrixF row = capture_->read_rows(kPatternSite, layer, first + query, 1);
+  const std::int64_t keys = keys_of(row, tokens);
+  MatrixF attention(num_heads_, query + 1);
+  for (std::int64_t h = 0; h < num_heads_; ++h) {
+    attention.row(h) = row.row(0).segment(h * keys, query + 1);
   }
   return attention;
 }

@@ -45,11 +45,16 @@ class PatternReader {
   /// Reads the patterns of one sequence in one layer.
   /// @throws InvalidArgument  if there are none; lists those that exist.
   AttentionPatterns read(int layer, std::int64_t sequence) const;
+  /// Reads the attention of one query to the keys up to it, [heads, query + 1]. @throws as read()
+  MatrixF read_query(int layer, std::int64_t sequence, std::int64_t query) const;
   /// Checks the arguments of read() without reading. @throws InvalidArgument
   void check_sequence(std::int64_t sequence) const;
 
  private:
   void check_layer(int layer) const;
+  void check_patterns() const;
+  /// Returns the keys of each head in a row of patterns. @throws FormatError
+  std::int64_t keys_of(const MatrixF& rows, std::int64_t tokens) const;
 
   const CaptureReader* capture_;
   const char* site_ = kPatternSite;

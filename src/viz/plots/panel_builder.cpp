@@ -204,7 +204,7 @@ QCPItemText* add_text(QCustomPlot* plot, const std::string& text, const QFont& f
 
 void add_content(const PanelPlace& place, const CurvePanel& panel) {
   for (const RangeMark& range : panel.ranges) {
-    new RangePlottable(place.x(), place.y(), range, *place.theme);
+    new RangePlottable(place.x(), place.y(), range, panel.curves, *place.theme);
   }
   for (const ReferenceLine& reference : panel.references) add_reference(place, reference);
   for (const Curve& curve : panel.curves) {

@@ -2,14 +2,18 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QLabel>
+#include <QRegularExpression>
 #include <QTableView>
 #include <QTest>
 #include <QTextEdit>
 #include <fstream>
 
+#include "explorer/interventions/decoder_edits.h"
 #include "explorer/interventions/interventions_view_fixture.h"
-#include "explorer/interventions/part_edits.h"
+#include "explorer/interventions/parts_figure.h"
+#include "explorer/interventions/text_editor.h"
 #include "explorer/widgets/theme.h"
+#include "store/capture_reader.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
@@ -180,22 +184,125 @@ TEST_F(InterventionPartsTest, MarksChangedWordsBehindThePromptAndColoursTheChang
   EXPECT_TRUE(loss.contains(lossColour(is_worse, view_.palette()).name())) << loss.toStdString();
 }
 
-TEST(PartEditsTest, WritesWhatEditReadsAndReadsItBack) {
-  const std::vector<PartEdit> edits = {{DecoderPart::kAttention, 0, 0, 0.0},
+TEST_F(InterventionPartsTest, PatchesPartsFromASecondText) {
+  openLlama();
+  auto& second = childCalled<QPlainTextEdit>(view_, "second text, from which parts are patched");
+  text().setPlainText("the cat is here\nthe dogs were there");
+  click(map(), 1, 1);
+  EXPECT_FALSE(second.isVisible());
+  button("Patch").click();
+  EXPECT_TRUE(second.isVisible()) << "it is empty, so it is shown";
+  ASSERT_EQ(parts().size(), 1U);
+  EXPECT_TRUE(parts()[0].is_patched);
+  EXPECT_EQ(undo_.undoText(), "Patch MLP of layer 1");
+  EXPECT_EQ(view_.parts().index(0, PartEdits::kScale).data(), "patched");
+  EXPECT_FALSE(button("Patch").isEnabled());
+  button("Run").click();
+  EXPECT_TRUE(note().contains("The text has 2 lines, the second text 0 lines"))
+      << note().toStdString();
+  second.setPlainText("the cat is here\nthe dog was there");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_TRUE(note().contains("line 2 has 13 tokens in the second text, but 14 in the text"))
+      << note().toStdString();
+  // Its own text as the second one changes nothing.
+  second.setPlainText(text().toPlainText());
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "");
+  const InterventionRun& run = view_.interventions();
+  ASSERT_TRUE(run.score());
+  EXPECT_NEAR(run.score()->before, run.score()->after, 1e-4);
+  EXPECT_EQ(run.originalReading()->back().next.front().id,
+            run.editedReading()->back().next.front().id);
+  second.setPlainText("the dog is here\nthe cats were there");
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  EXPECT_EQ(note(), "");
+  EXPECT_GT(std::abs(run.score()->before - run.score()->after), 1e-4);
+  EXPECT_NE(run.originalReading()->back().next, run.editedReading()->back().next);
+  EXPECT_EQ(run.score()->lines.size(), 2U);
+  // Every edit is a step of undo, and part of the session.
+  const Json state = view_.state();
+  EXPECT_EQ(state["second_text"], "the dog is here\nthe cats were there");
+  undo_.undo();
+  while (!parts().empty() && undo_.canUndo()) undo_.undo();
+  EXPECT_TRUE(parts().empty());
+  view_.setState(state);
+  ASSERT_EQ(parts().size(), 1U);
+  EXPECT_TRUE(parts()[0].is_patched);
+  EXPECT_EQ(view_.state(), state);
+  map().setFocus();
+  QTest::keyClick(&map(), Qt::Key_Right);
+  QTest::keyClick(&map(), Qt::Key_P);
+  ASSERT_EQ(parts().size(), 2U);
+  EXPECT_EQ(parts()[1], (PartEdit{DecoderPart::kHead, 1, 0, 1.0, true}));
+  button("Restore").click();
+  EXPECT_EQ(parts().size(), 1U);
+}
+
+TEST_F(InterventionPartsTest, CopiedCommandsRepeatAPatch) {
+  openLlama();
+  text().setPlainText("the cat is here\nthe dogs were there");
+  childCalled<QPlainTextEdit>(view_, "second text, from which parts are patched")
+      .setPlainText("the dog is here\nthe cats were there");
+  map().setFocus();
+  for (const int key : {Qt::Key_Right, Qt::Key_P, Qt::Key_Up, Qt::Key_0}) {
+    QTest::keyClick(&map(), static_cast<Qt::Key>(key));
+  }
+  site().setCurrentText("hidden");
+  Q_EMIT site().activated(site().currentIndex());
+  button("Run").click();
+  ASSERT_TRUE(finishes());
+  ASSERT_TRUE(view_.interventions().score()) << note().toStdString();
+  QString commands = view_.commandLines().join('\n');
+  EXPECT_TRUE(commands.contains("--sites hook_mlp_out --layers 0")) << commands.toStdString();
+  commands.replace(QRegularExpression(u"^lime-"_s, QRegularExpression::MultilineOption),
+                   u"'%1'/lime-"_s.arg(QLatin1String(LIME_PROGRAMS)));
+  const QStringList lines = commands.split('\n');
+  const lime::testing::TemporaryFolder folder;
+  for (const QString& line : lines) {
+    if (line.contains("lime-metrics") || line.contains("lime-figure")) continue;
+    const auto ran =
+        lime::testing::run_command("cd '" + folder.path().string() + "' && " + line.toStdString());
+    ASSERT_EQ(ran.status, 0) << line.toStdString() << ran.errors;
+  }
+  const InterventionRun& run = view_.interventions();
+  const TextScore score = compareScores(CaptureReader(folder.path() / "original.h5"),
+                                        CaptureReader(folder.path() / "edited.h5"));
+  EXPECT_NEAR(score.before, run.score()->before, 1e-4);
+  EXPECT_NEAR(score.after, run.score()->after, 1e-4);
+  std::ifstream edited(folder.path() / "edited.json");
+  const std::string json((std::istreambuf_iterator<char>(edited)), {});
+  EXPECT_EQ(parseReading(QByteArray::fromStdString(json)).back().continuation,
+            run.editedReading()->back().continuation);
+}
+
+TEST(DecoderEditsTest, WritesWhatEditReadsAndReadsItBack) {
+  const std::vector<PartEdit> parts = {{DecoderPart::kAttention, 0, 0, 0.0},
                                        {DecoderPart::kMlp, 3, 0, 0.5},
                                        {DecoderPart::kLayer, 2, 0, 0.0},
-                                       {DecoderPart::kHead, 1, 4, 0.0}};
-  EXPECT_EQ(editOptions(edits),
-            QStringList({"skip attention layers=0", "scale=0.5 hook_mlp_out layers=3",
-                         "skip layers=2", "zero attn.hook_z layers=1 heads=4"}));
+                                       {DecoderPart::kHead, 1, 4, 0.0},
+                                       {DecoderPart::kMlp, 5, 0, 1.0, true}};
+  EXPECT_EQ(
+      editTexts({.parts = parts}),
+      QStringList({"skip attention layers=0", "scale=0.5 hook_mlp_out layers=3", "skip layers=2",
+                   "zero attn.hook_z layers=1 heads=4", "patch=second.h5 hook_mlp_out layers=5"}));
+  EXPECT_EQ(editTexts({.parts = {{DecoderPart::kLayer, 2, 0, 1.0, true}}}, u"b.h5"_s),
+            QStringList({"patch=b.h5 hook_attn_out layers=2", "patch=b.h5 hook_mlp_out layers=2"}));
+  EXPECT_EQ(patchedSites({.parts = {{DecoderPart::kLayer, 2, 0, 1.0, true},
+                                    {DecoderPart::kHead, 4, 1, 1.0, true},
+                                    {DecoderPart::kMlp, 5}}}),
+            QStringList({"--sites", "attn.hook_z,hook_attn_out,hook_mlp_out", "--layers", "2,4"}));
   lime::testing::TemporaryFolder folder;
   const RouterEdit route{.layer = 2, .head = {}, .source = 0, .source_head = {}, .scale = 0.25};
-  std::ofstream(folder / "edit.json") << editsFile({{route}, edits});
-  const ExplorerEdits read = readEditsFile(folder / "edit.json");
-  EXPECT_EQ(read.parts, edits);
-  EXPECT_EQ(read.routes, std::vector{route});
+  const DecoderEdits edits{{route}, parts};
+  std::ofstream(folder / "edit.json") << editsFile(edits);
+  EXPECT_EQ(readEditsFile(folder / "edit.json"), edits);
   std::ofstream(folder / "other.json")
       << R"({"format": "lime-edit/1", "edits": ["mean hidden layers=1"]})";
+  EXPECT_THROW(readEditsFile(folder / "other.json"), FormatError);
+  std::ofstream(folder / "other.json") << R"({"format": "lime-edit/1", "edits": ["zerro mlp"]})";
   EXPECT_THROW(readEditsFile(folder / "other.json"), FormatError);
 }
 

@@ -219,6 +219,7 @@ TEST_F(InterventionsViewTest, StateReadsItselfBackAndForgetsEditsThatDoNotFit) {
                       {"part", "attention"},
                       {"scope", "head"},
                       {"text", "the cat"},
+                      {"second_text", "the dog"},
                       {"lines", 1000},
                       {"scored", 1},
                       {"scored_text", "="},

@@ -37,6 +37,7 @@ class RouterViewTest : public WorkspaceTest {
   RouterViewTest() {
     view_.resize(1040, 640);
     view_.show();
+    view_.setState({{"detail", static_cast<int>(RouterDetail::kWeights)}});
     QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
   }
 
@@ -61,6 +62,19 @@ class RouterViewTest : public WorkspaceTest {
   RouterView view_{ViewContext{workspace_, jobs_, undo_, preferences_}};
   QString status_;
 };
+
+TEST_F(RouterViewTest, TheFlowIsTheLargePictureWithTheMapAsItsLegend) {
+  RouterView fresh{ViewContext{workspace_, jobs_, undo_, preferences_}};
+  fresh.resize(1100, 700);
+  fresh.show();
+  open({checkpointFolder()});
+  const auto& flow = fresh.findChild<FigurePane*>("weights of heads, or flow into a head")->plot();
+  const auto& map = fresh.findChild<FigurePane*>("mean map of layers")->plot();
+  ASSERT_NE(flow.figure(), nullptr);
+  EXPECT_EQ(flow.figure()->name, "router-flow");
+  EXPECT_GT(flow.width(), map.width() * 3 / 2);
+  EXPECT_GT(flow.height(), map.height() * 3 / 2);
+}
 
 TEST_F(RouterViewTest, SaysWhatToDoWithoutACheckpoint) {
   EXPECT_FALSE(view_.figure());

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "explorer/models/preferences.h"
+#include "explorer/text/pinned_token.h"
+#include "explorer/text/text_measurements.h"
+#include "explorer/widgets/figure_pane.h"
+
+namespace lime::explorer {
+
+/// Shows the pinned token of a sequence through all layers, as the open captures contain it: its
+/// lens, attention, sources and experts. Hidden without one.
+class TokenStrip : public QWidget {
+  Q_OBJECT
+
+ public:
+  TokenStrip(TextMeasurements& measurements, Workspace& workspace, const Preferences& preferences);
+
+  FigurePane& pane() { return *pane_; }
+  /// Returns the pinned token of the sequence; -1: none.
+  int token() const { return token_; }
+  void setToken(int token) { token_ = token; }
+  /// Reads the token, as far as it is not known, and draws it.
+  /// @param tokens  of the sequence; null while they are not known
+  void draw(const SequenceTokens* tokens);
+  QStringList commandLines(int sequence) const;
+
+ private:
+  std::vector<PinnedIn> known(QString& problem) const;
+
+  TextMeasurements& measurements_;
+  Workspace& workspace_;
+  const Preferences& preferences_;
+  int token_ = -1;
+  std::optional<PinnedFigure> shown_;
+  FigurePane* pane_;
+  QLabel* missing_;
+};
+
+}  // namespace lime::explorer
