@@ -49,6 +49,9 @@ InterventionParts::InterventionParts(PartEdits& edits)
 
 QWidget* InterventionParts::makeControls() {
   part_->setAccessibleName(u"edited part"_s);
+  // Its longest name would make the view wider than a small window.
+  part_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  part_->setMinimumContentsLength(6);
   part_->setToolTip(u"Part of the selected layer that is skipped or scaled"_s);
   scale_->setRange(-kLargestPartScale, kLargestPartScale);
   scale_->setSingleStep(kPartScaleStep);

@@ -101,7 +101,7 @@ TextEditor::TextEditor()
     : text_(new QPlainTextEdit),
       second_(new QPlainTextEdit),
       tabs_(makeTabs(
-          {u"Text"_s, u"Second text"_s, u"Lines, most changed first"_s, u"Generated text"_s},
+          {u"Text"_s, u"Second text"_s, u"Lines by change"_s, u"Generated"_s},
           u"text, second text, lines with their losses, or generated text"_s)),
       table_(makeTable(scores_, u"lines with their losses"_s)),
       generated_(new QTextEdit) {
