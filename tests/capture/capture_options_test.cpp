@@ -58,13 +58,13 @@ TEST(CaptureOptionsTest, NamesTheFieldAtFault) {
                 o.pairs = {"p.jsonl"};
                 o.seq_len = 9;
               }),
-              HasSubstr("seq_len: --pairs are not packed"));
+              HasSubstr("--pairs are not packed; omit it"));
   EXPECT_THAT(with([](auto& o) {
                 o.text.clear();
                 o.lines = {"l.txt"};
                 o.seq_len = 9;
               }),
-              HasSubstr("seq_len: --lines are not packed"));
+              HasSubstr("--lines are not packed; omit it"));
 }
 
 TEST(CaptureOptionsTest, KeepsActivationsBesideScoresOnlyWhenAsked) {

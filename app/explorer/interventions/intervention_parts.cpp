@@ -21,6 +21,7 @@ namespace {
 constexpr double kLargestPartScale = 100.0;
 constexpr double kPartScaleStep = 0.25;
 constexpr int kListedEdits = 4;
+constexpr int kButtonPadding = 8;  // both sides of the text
 
 }  // namespace
 
@@ -49,9 +50,6 @@ InterventionParts::InterventionParts(PartEdits& edits)
 
 QWidget* InterventionParts::makeControls() {
   part_->setAccessibleName(u"edited part"_s);
-  // Its longest name would make the view wider than a small window.
-  part_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  part_->setMinimumContentsLength(6);
   part_->setToolTip(u"Part of the selected layer that is skipped or scaled"_s);
   scale_->setRange(-kLargestPartScale, kLargestPartScale);
   scale_->setSingleStep(kPartScaleStep);
@@ -68,6 +66,11 @@ QWidget* InterventionParts::makeControls() {
   QHBoxLayout* const bar = makeBar(*controls);
   bar->addWidget(part_, 1);
   bar->addWidget(scale_);
+  // The style's width of a button is too much for three of them in a small window.
+  for (QPushButton* const button : {skip_, patch_, restore_}) {
+    button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) +
+                            kButtonPadding);
+  }
   bar->addWidget(skip_);
   bar->addWidget(patch_);
   bar->addWidget(restore_);
