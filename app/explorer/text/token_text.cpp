@@ -115,6 +115,14 @@ void TokenText::currentChanged(const QModelIndex& current, const QModelIndex& pr
   if (current.isValid()) Q_EMIT selected(current.row());
 }
 
+void TokenText::focusInEvent(QFocusEvent* event) {
+  // The base class makes the first token the current one, which nobody selected.
+  const int before = current();
+  const QSignalBlocker quiet(selectionModel());
+  QListView::focusInEvent(event);
+  setCurrentIndex(model_.index(before, 0));
+}
+
 void TokenText::leaveEvent(QEvent* event) {
   QListView::leaveEvent(event);
   Q_EMIT hovered(-1);
