@@ -53,8 +53,8 @@ const std::vector<InvarianceNote>& invarianceNotes() {
        "invariant in the stream; elsewhere they compare coordinates that have no relation",
        "use them on the stream only"},
       {"`collapse`",
-       "massive tokens by their norm are invariant; outlier dimensions move with rotations, and "
-       "what is measured without them",
+       "the largest ratio of norms, participation and entropy of all rows are invariant; outlier "
+       "dimensions move with rotations, and which rows are massive is also decided without them",
        "a verdict \"outlier dimensions\" is about the basis that training chose"},
       {"`separability`",
        "invariant to scales, since dimensions are standardised; with a penalty, a rotation changes "
