@@ -178,8 +178,7 @@ TEST_F(AttentionAnalysisTest, ASequenceHasItsWholePatternAndItsTokens) {
   const MatrixF query = PatternReader(reader).read_query(2, 1, 3);
   ASSERT_EQ(query.cols(), 4) << "the keys up to the query";
   for (Eigen::Index head = 0; head < query.rows(); ++head) {
-    EXPECT_EQ(query.row(head),
-              attention.patterns[static_cast<std::size_t>(head)].row(3).head(4));
+    EXPECT_EQ(query.row(head), attention.patterns[static_cast<std::size_t>(head)].row(3).head(4));
   }
   EXPECT_EQ(row_of(report, {{"kind", "token"}, {"position", 1}})->text(col::kText), " 7");
   EXPECT_FALSE(row_of(report, {{"kind", "layer"}})->has(col::kCiLow));

@@ -100,9 +100,8 @@ QStringList linesOf(const QString& text) {
 TextEditor::TextEditor()
     : text_(new QPlainTextEdit),
       second_(new QPlainTextEdit),
-      tabs_(makeTabs(
-          {u"Text"_s, u"Second text"_s, u"Lines by change"_s, u"Generated"_s},
-          u"text, second text, lines with their losses, or generated text"_s)),
+      tabs_(makeTabs({u"Text"_s, u"Second text"_s, u"Lines by change"_s, u"Generated"_s},
+                     u"text, second text, lines with their losses, or generated text"_s)),
       table_(makeTable(scores_, u"lines with their losses"_s)),
       generated_(new QTextEdit) {
   styleText(*text_,

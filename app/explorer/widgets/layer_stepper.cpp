@@ -29,7 +29,7 @@ LayerStepper::LayerStepper(QHBoxLayout& bar, const QString& toolTip)
 }
 
 void LayerStepper::setLayers(const std::vector<int>& layers, std::optional<int> now,
-                            int layer_base) {
+                             int layer_base) {
   layers_ = layers;
   const QSignalBlocker quiet(slider_);
   slider_->setRange(0, std::max(0, static_cast<int>(layers.size()) - 1));
