@@ -25,9 +25,13 @@ QString number(double value, char format, int digits) {
   return QString::number(value, format, digits).replace(u'-', QChar(0x2212));
 }
 
-/// "0.003 → 0.412".
+/// "0.003 → 0.412". A narrow label breaks it after the arrow, never within a number.
+QString beforeAfter(const QString& before, const QString& after) {
+  return before + QChar::Nbsp + kArrow + u' ' + after;
+}
+
 QString beforeAfter(double before, double after, char format, int digits) {
-  return u"%1 %2 %3"_s.arg(number(before, format, digits), kArrow, number(after, format, digits));
+  return beforeAfter(number(before, format, digits), number(after, format, digits));
 }
 
 /// With a plus as well.
@@ -70,8 +74,7 @@ std::array<Score, 3> scoresOf(const std::optional<TextScore>& score) {
   const double after = score->lossAfter();
   scores[0].values = beforeAfter(before, after, 'f', 4);
   scores[0].change = change(after - before, 'f', 4);
-  scores[1].values =
-      u"%1 %2 %3"_s.arg(perplexity(std::exp(before)), kArrow, perplexity(std::exp(after)));
+  scores[1].values = beforeAfter(perplexity(std::exp(before)), perplexity(std::exp(after)));
   scores[1].change = u"× %1"_s.arg(std::exp(after - before), 0, 'g', 4);
   scores[2].values = beforeAfter(score->before, score->after, 'f', 2);
   scores[2].change = u"%1; %2 in %3"_s.arg(
@@ -235,9 +238,8 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
   for (std::size_t i = 0; i < scores.size(); ++i) {
     scores_[i]->setText(
         u"<span style='color:%1'>%2</span><br><big>%3</big><br><span style='color:%5'>%4</span>"_s
-            .arg(mutedText(palette()).name(), QLatin1String(scores[i].title),
-                 QString(scores[i].values).replace(u' ', QChar::Nbsp), scores[i].change,
-                 changeColour(run.score()).name()));
+            .arg(mutedText(palette()).name(), QLatin1String(scores[i].title), scores[i].values,
+                 scores[i].change, changeColour(run.score()).name()));
   }
   editor_->setScores(run.score() ? run.score()->lines : std::vector<LineScore>(),
                      run.request() ? run.request()->line : 0);
