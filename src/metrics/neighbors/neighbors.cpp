@@ -26,6 +26,9 @@ using neighbors::PackedPoints;
 constexpr double kMaxExactWork = 1e12;
 /// Squared distances below this fraction of the squared norm are recomputed in double.
 constexpr double kRecomputeBelow = 1e-1;
+/// Squared distances that differ by less than this fraction of the squared norms are compared in
+/// double.
+constexpr float kRankDoubt = 4e-6F;
 /// If even the last neighbour is this near, the point is compared with all others in double.
 constexpr double kDoubtBelow = 2e-2;
 
@@ -37,6 +40,25 @@ struct Distance {
 
 double squared_distance(const ConstMatrixRef& points, Eigen::Index a, Eigen::Index b) {
   return (points.row(a).cast<double>() - points.row(b).cast<double>()).squaredNorm();
+}
+
+/// Returns how many points are nearer to `point` than `neighbor` is.
+/// @param distances  squared distances to `point` in float32, up to a constant
+/// @param doubt      what rounding may change in each of them
+Eigen::Index count_nearer(const ConstMatrixRef& points, Eigen::Index point, Eigen::Index neighbor,
+                          const Eigen::Ref<const Eigen::Array<float, 1, Eigen::Dynamic>>& distances,
+                          const Eigen::ArrayXf& doubt) {
+  const float limit = distances[neighbor];
+  const auto beyond = (distances - limit).transpose();
+  const float most = doubt[neighbor];
+  Eigen::Index nearer = (beyond < -(doubt + most)).count();
+  if ((beyond.abs() <= doubt + most).count() == 1) return nearer;  // the neighbour itself
+  const double exact = squared_distance(points, point, neighbor);
+  for (Eigen::Index other = 0; other < points.rows(); ++other) {
+    if (other == point || std::abs(distances[other] - limit) > doubt[other] + most) continue;
+    if (squared_distance(points, point, other) < exact) ++nearer;
+  }
+  return nearer;
 }
 
 /// Returns the nearest neighbours of `row` among all points, in double.
@@ -344,12 +366,14 @@ std::vector<VectorD> scaled_ranks(const ConstMatrixRef& points,
     MatrixF distances = -2.0F * centred.middleRows(first, count) * centred.transpose();
     distances.rowwise() += squares;
     for (Eigen::Index i = 0; i < count; ++i) {
+      const Eigen::Index point = first + i;
       auto row = distances.row(i).array();
-      row[first + i] = std::numeric_limits<float>::infinity();
+      row[point] = std::numeric_limits<float>::infinity();
+      const Eigen::ArrayXf doubt = kRankDoubt * (squares.transpose().array() + squares[point]);
       for (std::size_t space = 0; space < nearest.size(); ++space) {
-        const float distance = row[nearest[space][static_cast<std::size_t>(first + i)]];
-        ranks[space][first + i] =
-            2.0 * static_cast<double>((row < distance).count() + 1) / static_cast<double>(n);
+        const Eigen::Index neighbor = nearest[space][static_cast<std::size_t>(point)];
+        const auto nearer = count_nearer(points, point, neighbor, row, doubt);
+        ranks[space][point] = 2.0 * static_cast<double>(nearer + 1) / static_cast<double>(n);
       }
     }
   });

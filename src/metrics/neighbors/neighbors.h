@@ -71,8 +71,9 @@ VectorD neighbor_overlap(const NeighborGraph::Indices& a, const NeighborGraph::I
 ///
 /// @param points   [N, dim], finite; the rank of a point's nearest neighbour is 1.
 /// @param nearest  per space the nearest neighbour of every point, [N].
-/// Distances are float32 about the mean; bit-identical for any number of threads. Time N^2 (dim +
-/// nearest.size()). Source: Glielmo et al. (2022), PNAS Nexus 1, pgac039, eq. 2.
+/// Distances are float32 about the mean, those too close to compare in double; bit-identical for
+/// any number of threads. Time N^2 (dim + nearest.size()). Source: Glielmo et al. (2022), PNAS
+/// Nexus 1, pgac039, eq. 2.
 std::vector<VectorD> scaled_ranks(const ConstMatrixRef& points,
                                   std::span<const std::vector<std::int32_t>> nearest,
                                   ThreadPool& pool);

@@ -136,5 +136,32 @@ TEST(FindNeighborsTest, NamesWhatIsWrong) {
   EXPECT_THAT(message(3), HasSubstr("got nan in row 7, dimension 2"));
 }
 
+// Tokens that occur twice are nearly equal in early layers: float32 cannot order their distances.
+TEST(ScaledRanksTest, NearlyEqualPointsHaveTheRanksOfDouble) {
+  constexpr Eigen::Index kGroups = 20;
+  constexpr Eigen::Index kCopies = 6;
+  const MatrixF centres = random_points(kGroups, 64, 11);
+  MatrixF points = random_points(kGroups * kCopies, 64, 12) * 1e-4F;
+  for (Eigen::Index i = 0; i < points.rows(); ++i) points.row(i) += centres.row(i % kGroups);
+  points.row(3 * kGroups) = points.row(2 * kGroups);  // equal points
+  ThreadPool pool(2);
+  for (const Eigen::Index step : {1, 2, 3}) {  // the neighbour of another space: some copy
+    std::vector<std::int32_t> nearest;
+    VectorD expected(points.rows());
+    for (Eigen::Index i = 0; i < points.rows(); ++i) {
+      nearest.push_back(static_cast<std::int32_t>((i + step * kGroups) % points.rows()));
+      const std::vector<std::pair<double, std::int32_t>> sorted = sorted_distances(points, i);
+      const double distance = std::find_if(sorted.begin(), sorted.end(), [&](const auto& one) {
+                                return one.second == nearest.back();
+                              })->first;
+      const auto nearer = std::count_if(sorted.begin(), sorted.end(),
+                                        [&](const auto& one) { return one.first < distance; });
+      expected[i] = 2.0 * static_cast<double>(nearer + 1) / static_cast<double>(points.rows());
+    }
+    EXPECT_EQ(scaled_ranks(points, std::vector<std::vector<std::int32_t>>{nearest}, pool).front(),
+              expected);
+  }
+}
+
 }  // namespace
 }  // namespace lime
