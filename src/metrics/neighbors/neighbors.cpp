@@ -12,6 +12,7 @@
 
 #include "core/random.h"
 #include "metrics/neighbors/exact_search.h"
+#include "metrics/neighbors/float_distances.h"
 #include "metrics/rows.h"
 
 namespace lime {
@@ -20,16 +21,16 @@ namespace {
 using neighbors::Candidate;
 using neighbors::Centering;
 using neighbors::exact_search;
+using neighbors::FloatDistances;
 using neighbors::PackedPoints;
+using neighbors::squared_distance;
 
 /// Multiply-adds of an exact search above which `auto` builds an inverted file.
 constexpr double kMaxExactWork = 1e12;
 /// Squared distances below this fraction of the squared norm are recomputed in double.
 constexpr double kRecomputeBelow = 1e-1;
-/// Squared distances that differ by less than this fraction of the squared norms are compared in
-/// double.
-constexpr float kRankDoubt = 4e-6F;
-/// If even the last neighbour is this near, the point is compared with all others in double.
+/// If even the last neighbour is this near, other points may be nearer than their float32 distance
+/// says.
 constexpr double kDoubtBelow = 2e-2;
 
 struct Distance {
@@ -38,41 +39,41 @@ struct Distance {
   auto operator<=>(const Distance&) const = default;
 };
 
-double squared_distance(const ConstMatrixRef& points, Eigen::Index a, Eigen::Index b) {
-  return (points.row(a).cast<double>() - points.row(b).cast<double>()).squaredNorm();
-}
-
 /// Returns how many points are nearer to `point` than `neighbor` is.
-/// @param distances  squared distances to `point` in float32, up to a constant
-/// @param doubt      what rounding may change in each of them
+/// @param distances  squared distances to `point` in float32, infinite for itself
+/// @param rounding   the largest error of each
 Eigen::Index count_nearer(const ConstMatrixRef& points, Eigen::Index point, Eigen::Index neighbor,
-                          const Eigen::Ref<const Eigen::Array<float, 1, Eigen::Dynamic>>& distances,
-                          const Eigen::ArrayXf& doubt) {
-  const float limit = distances[neighbor];
-  const auto beyond = (distances - limit).transpose();
-  const float most = doubt[neighbor];
-  Eigen::Index nearer = (beyond < -(doubt + most)).count();
-  if ((beyond.abs() <= doubt + most).count() == 1) return nearer;  // the neighbour itself
+                          const Eigen::Ref<const Eigen::RowVectorXf>& distances,
+                          const Eigen::RowVectorXf& rounding) {
+  const auto beyond = distances.array() - distances[neighbor];
+  const auto doubt = rounding.array() + rounding[neighbor];
+  Eigen::Index nearer = (beyond < -doubt).count();
+  if ((beyond.abs() <= doubt).count() == 1) return nearer;  // the neighbour itself
   const double exact = squared_distance(points, point, neighbor);
   for (Eigen::Index other = 0; other < points.rows(); ++other) {
-    if (other == point || std::abs(distances[other] - limit) > doubt[other] + most) continue;
+    if (std::abs(beyond[other]) > doubt[other]) continue;
     if (squared_distance(points, point, other) < exact) ++nearer;
   }
   return nearer;
 }
 
-/// Returns the nearest neighbours of `row` among all points, in double.
-std::vector<Distance> search_in_double(const ConstMatrixRef& points, Eigen::Index row,
+/// Returns the nearest neighbours of `point` in double, of which the last is at most `bound` away.
+/// The other arguments are those of count_nearer().
+std::vector<Distance> search_in_double(const ConstMatrixRef& points, Eigen::Index point,
+                                       const Eigen::Ref<const Eigen::RowVectorXf>& distances,
+                                       const Eigen::RowVectorXf& rounding, double bound,
                                        std::int64_t requested) {
-  std::vector<Distance> all;
-  all.reserve(static_cast<std::size_t>(points.rows()));
-  for (Eigen::Index other = 0; other < points.rows(); ++other) {
-    if (other == row) continue;
-    all.push_back({squared_distance(points, row, other), static_cast<std::int32_t>(other)});
+  std::vector<Distance> near;
+  for (float margin = 1.0F; std::ssize(near) < requested; margin *= 2.0F) {
+    near.clear();
+    for (Eigen::Index other = 0; other < points.rows(); ++other) {
+      if (distances[other] - margin * rounding[other] > static_cast<float>(bound)) continue;
+      near.push_back({squared_distance(points, point, other), static_cast<std::int32_t>(other)});
+    }
   }
-  std::partial_sort(all.begin(), all.begin() + requested, all.end());
-  all.resize(static_cast<std::size_t>(requested));
-  return all;
+  std::partial_sort(near.begin(), near.begin() + requested, near.end());
+  near.resize(static_cast<std::size_t>(requested));
+  return near;
 }
 
 std::vector<Distance> refine(const ConstMatrixRef& points, Eigen::Index row,
@@ -87,13 +88,22 @@ std::vector<Distance> refine(const ConstMatrixRef& points, Eigen::Index row,
                        candidate.index});
   }
   std::sort(refined.begin(), refined.end());
-  const auto farthest = static_cast<double>(found.back().squared_distance);
-  // Equal points also have distance 0 in float32, and nothing is nearer.
-  const bool all_equal = refined.back().squared == 0.0;
-  if (farthest < kDoubtBelow * squared_norm && !all_equal) {
-    return search_in_double(points, row, std::ssize(found));
-  }
   return refined;
+}
+
+/// Calls `run` with 64 rows at a time.
+template <typename Run>
+void for_each_block(std::span<const Eigen::Index> rows, ThreadPool& pool,
+                    const std::stop_token& stop, const Run& run) {
+  constexpr std::size_t kBlock = 64;
+  const std::size_t blocks = (rows.size() + kBlock - 1) / kBlock;
+  pool.parallel_for(
+      static_cast<std::int64_t>(blocks),
+      [&](std::int64_t block) {
+        const std::size_t first = static_cast<std::size_t>(block) * kBlock;
+        run(rows.subspan(first, std::min(kBlock, rows.size() - first)));
+      },
+      stop);
 }
 
 void exact_neighbors(const ConstMatrixRef& points, const PackedPoints& packed, double scale,
@@ -103,19 +113,39 @@ void exact_neighbors(const ConstMatrixRef& points, const PackedPoints& packed, d
   std::iota(self.begin(), self.end(), 0);
   const std::vector<Candidate> found =
       exact_search(packed, packed, {.num_neighbors = requested, .self = self}, pool, stop);
+  const auto store = [&](Eigen::Index row, const std::vector<Distance>& nearest) {
+    for (Eigen::Index i = 0; i < requested; ++i) {
+      graph.index(row, i) = nearest[static_cast<std::size_t>(i)].index;
+      graph.squared_distance(row, i) = nearest[static_cast<std::size_t>(i)].squared;
+    }
+  };
   pool.parallel_for(
       points.rows(),
       [&](std::int64_t row) {
         const std::span<const Candidate> of_row(found.data() + row * requested,
                                                 static_cast<std::size_t>(requested));
-        const std::vector<Distance> refined =
-            refine(points, row, of_row, packed.squared_norms()[row], scale);
-        for (std::int64_t i = 0; i < requested; ++i) {
-          graph.index(row, i) = refined[static_cast<std::size_t>(i)].index;
-          graph.squared_distance(row, i) = refined[static_cast<std::size_t>(i)].squared;
-        }
+        store(row, refine(points, row, of_row, packed.squared_norms()[row], scale));
       },
       stop);
+  std::vector<Eigen::Index> doubtful;
+  for (Eigen::Index row = 0; row < points.rows(); ++row) {
+    const auto farthest = static_cast<double>(
+        found[static_cast<std::size_t>((row + 1) * requested - 1)].squared_distance);
+    // Equal points also have distance 0 in float32, and nothing is nearer.
+    const bool all_equal = graph.squared_distance(row, requested - 1) == 0.0;
+    if (farthest < kDoubtBelow * packed.squared_norms()[row] && !all_equal) doubtful.push_back(row);
+  }
+  if (!doubtful.empty()) {
+    const FloatDistances distances(points);
+    for_each_block(doubtful, pool, stop, [&](std::span<const Eigen::Index> rows) {
+      const MatrixF to_all = distances.to_all(rows);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        store(rows[i], search_in_double(points, rows[i], to_all.row(static_cast<Eigen::Index>(i)),
+                                        distances.rounding_of(rows[i]),
+                                        graph.squared_distance(rows[i], requested - 1), requested));
+      }
+    });
+  }
   graph.search = NeighborSearch::kExact;
   graph.recall = 1.0;
 }
@@ -355,24 +385,19 @@ std::vector<VectorD> scaled_ranks(const ConstMatrixRef& points,
                                   std::span<const std::vector<std::int32_t>> nearest,
                                   ThreadPool& pool) {
   const Eigen::Index n = points.rows();
-  const Eigen::RowVectorXf mean = points.cast<double>().colwise().mean().cast<float>();
-  const MatrixF centred = points.rowwise() - mean;
-  const Eigen::RowVectorXf squares = centred.rowwise().squaredNorm().transpose();
+  const FloatDistances distances(points);
+  std::vector<Eigen::Index> all(static_cast<std::size_t>(n));
+  std::iota(all.begin(), all.end(), 0);
   std::vector<VectorD> ranks(nearest.size(), VectorD(n));
-  constexpr Eigen::Index kBlock = 64;
-  pool.parallel_for((n + kBlock - 1) / kBlock, [&](std::int64_t block) {
-    const Eigen::Index first = block * kBlock;
-    const Eigen::Index count = std::min(kBlock, n - first);
-    MatrixF distances = -2.0F * centred.middleRows(first, count) * centred.transpose();
-    distances.rowwise() += squares;
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index point = first + i;
-      auto row = distances.row(i).array();
-      row[point] = std::numeric_limits<float>::infinity();
-      const Eigen::ArrayXf doubt = kRankDoubt * (squares.transpose().array() + squares[point]);
+  for_each_block(all, pool, {}, [&](std::span<const Eigen::Index> rows) {
+    const MatrixF to_all = distances.to_all(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Eigen::Index point = rows[i];
+      const Eigen::RowVectorXf rounding = distances.rounding_of(point);
       for (std::size_t space = 0; space < nearest.size(); ++space) {
-        const Eigen::Index neighbor = nearest[space][static_cast<std::size_t>(point)];
-        const auto nearer = count_nearer(points, point, neighbor, row, doubt);
+        const auto nearer =
+            count_nearer(points, point, nearest[space][static_cast<std::size_t>(point)],
+                         to_all.row(static_cast<Eigen::Index>(i)), rounding);
         ranks[space][point] = 2.0 * static_cast<double>(nearer + 1) / static_cast<double>(n);
       }
     }
