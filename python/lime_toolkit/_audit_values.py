@@ -104,6 +104,8 @@ def _similarities(capture: Capture, site: str, seed: int) -> _Measured:
     without = [maps_of(lambda own, a=first, b=last: own[:a] + own[b:]) for first, last in blocks]
     for i, layer in enumerate(layers):
         for j, other in enumerate(layers):
+            if i == j:
+                continue
             for name in _SIMILARITIES:
                 value = float(getattr(whole, name)[i, j])
                 if not math.isnan(value):  # influence and angle of layers of one dim only

@@ -118,6 +118,14 @@ TEST(AuditChangesTest, DivideTheLargestChangeByTheHalfWidth) {
   EXPECT_EQ(rows[1].text(col::kProof), "it is a function of inner products");
 }
 
+TEST(AuditChangesTest, AnIntervalOfRoundingIsNone) {
+  const std::vector<ResultRow> rows = changes(
+      {value_row("original", "entropy", 2.0, 1e-15), value_row("value-scale", "entropy", 3.0)},
+      AuditOver::kCoordinates);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(change_text(rows[0]), "50 %");
+}
+
 TEST(AuditChangesTest, PairsOfLayersAreOfOneVariant) {
   std::vector<ResultRow> values;
   for (const char* const variant : {"original", "value-rotation"}) {
@@ -166,6 +174,15 @@ TEST(AuditedRowsTest, KeepThePlaceAndTheInterval) {
   EXPECT_EQ(rows[0].text(col::kMeasure), "distance per head");
   EXPECT_EQ(rows[0].integer(col::kHead), 2);
   EXPECT_EQ(rows[0].number(col::kCiHigh), 5.0);
+}
+
+TEST(AuditedRowsTest, OmitALayerAndItself) {
+  const AuditMeasurement& neighbors =
+      *std::ranges::find(audit_measurements(), AuditMetric::kNeighbors, &AuditMeasurement::metric);
+  ResultRow row{{col::kSite, "hidden"}, {col::kLayer, 3}, {col::kOtherLayer, 3}};
+  row.set_cell("imbalance", 0.1);
+  EXPECT_EQ(audited_rows(neighbors, row).size(), 0U);
+  EXPECT_EQ(audited_rows(neighbors, row.set(col::kOtherLayer, 4)).size(), 1U);
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Values below it in magnitude, most of them fractions, are compared as if they were it.
 constexpr double kSmallest = 1e-3;
+/// The interval of a value that is the same in every sequence is rounding: it is none.
+constexpr double kSmallestInterval = 1e-9;
 
 using ValuesByPlace = std::unordered_map<ResultRow, const ResultRow*, ResultRowHash>;
 
@@ -47,7 +49,8 @@ void add_number(const ResultRow& before, const ResultRow& after, double rounding
   if (before.has(col::kCiLow)) {
     const double half = (before.number(col::kCiHigh) - before.number(col::kCiLow)) / 2.0;
     if (relative <= rounding) half_widths = 0.0;
-    if (relative > rounding && half > 0.0) half_widths = difference / half;
+    const bool is_interval = half > kSmallestInterval * std::max(std::abs(value), kSmallest);
+    if (relative > rounding && is_interval) half_widths = difference / half;
   }
   const bool is_larger = std::isnan(half_widths)
                              ? std::isnan(change.half_widths) && relative > change.relative
