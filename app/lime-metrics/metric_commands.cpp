@@ -143,6 +143,14 @@ void check_output(const HowToRun& how, const WorkShare& share) {
       share.count, outputs.empty() ? "none" : outputs.front().string());
 }
 
+/// Says before a long run what it will need, if a machine may not have it to spare.
+void announce_memory(const std::string& metric, std::int64_t bytes) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  if (bytes < kLarge) return;
+  print_line(stderr, "{}: needs up to {} of memory; --memory-limit sets a bound", metric,
+             human_bytes(static_cast<double>(bytes)));
+}
+
 int run_metric(const MetricCommand& command, const HowToRun& how) {
   const WorkShare share = how.share();
   check_output(how, share);
@@ -153,6 +161,7 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   analysis.compare = command.compare;
   print_warnings(analysis.warnings);
   if (goes_on && is_finished(how, analysis, run)) return kExitDone;
+  if (!how.output.quiet) announce_memory(command.spec.name, peak_memory(analysis, run));
   const std::vector<fs::path>& outputs = how.output.output;
   // Locked first: the journal of a process that is running is not that of an interrupted one.
   OutputFiles files(how.output, files_of(analysis), share);

@@ -140,11 +140,9 @@ void check_comparison(const Analysis& analysis) {
 
 /// Refuses before the work units that can never fit into memory.
 void check_memory(const Analysis& analysis, const RunOptions& run) {
-  std::vector<const Unit*> units;
-  for (const Unit& unit : analysis.units) units.push_back(&unit);
-  plan_units(units, analysis.threads, run.num_threads(), run.memory_limit);
-  if (!run.memory_limit) return;
   const std::int64_t held = resident_memory();
+  peak_memory(analysis, run);
+  if (!run.memory_limit) return;
   const std::int64_t needed = comparison_bytes(analysis.compare, run.num_threads());
   if (needed <= run.memory_limit->bytes - held) return;
   throw InvalidArgument(
@@ -285,6 +283,13 @@ Report report_of(const Analysis& analysis, AnalysisResult result) {
   std::ranges::move(result.comparisons, std::back_inserter(report.results.rows));
   add_sample_sections(report, analysis.compare);
   return report;
+}
+
+std::int64_t peak_memory(const Analysis& analysis, const RunOptions& run) {
+  std::vector<const Unit*> units;
+  for (const Unit& unit : analysis.units) units.push_back(&unit);
+  return peak_memory(units,
+                     plan_units(units, analysis.threads, run.num_threads(), run.memory_limit));
 }
 
 Report run_analysis(const Analysis& analysis, const RunOptions& run, const ProgressFn& on_progress,

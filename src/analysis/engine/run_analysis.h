@@ -6,6 +6,10 @@
 
 namespace lime {
 
+/// Returns the memory in bytes that the units of an analysis need at most.
+/// @throws InvalidArgument  if a unit needs more memory than there is.
+std::int64_t peak_memory(const Analysis& analysis, const RunOptions& run);
+
 /// Runs an analysis: hashes its inputs and computes its units in parallel. Rows are in the order of
 /// the units and do not depend on threads, memory or interruptions.
 /// @param on_progress  called from this thread; counts the work of the remaining units.

@@ -211,6 +211,18 @@ UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int th
                         std::ceil((need * 1.05 + static_cast<double>(held)) / kMebibyte));
 }
 
+std::int64_t peak_memory(std::span<const Unit* const> units, const UnitPlan& plan) {
+  const auto workers = static_cast<std::size_t>(plan.workers);
+  std::int64_t together = 0;
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    together += bytes_of(*units[i], plan.threads_inside);
+    if (i >= workers) together -= bytes_of(*units[i - workers], plan.threads_inside);
+    most = std::max(most, together);
+  }
+  return std::min(most, plan.memory);
+}
+
 void run_units(std::span<const Unit* const> units, const UnitPlan& plan,
                const std::function<void(std::size_t, UnitResult)>& on_finished,
                const ProgressFn& on_progress, const std::stop_token& stop) {

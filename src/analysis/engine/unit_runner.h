@@ -19,6 +19,9 @@ struct UnitPlan {
 UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,
                     std::optional<ByteSize> memory_limit);
 
+/// Returns the memory in bytes that `units` need at most when they run as planned.
+std::int64_t peak_memory(std::span<const Unit* const> units, const UnitPlan& plan);
+
 /// Runs units in their order on the threads of `plan`.
 /// @param on_finished  called from this thread, with the index in `units`, as they finish.
 /// @param on_progress  called from this thread; counts the work of these units.
