@@ -100,6 +100,8 @@ void measure_rows(const at::Tensor& logits, const FinalDistributions& final,
     row[0] = static_cast<float>(std::max(final.mean_logs[at] - cross, 0.0));
     row[1] = static_cast<float>(std::max(std::log(sum) - (weights * shifted).sum() / sum, 0.0));
     row[2] = place == final.largest[at] ? 1.0F : 0.0F;
+    row[5] = static_cast<float>(place / kLensIdBase);
+    row[6] = static_cast<float>(place % kLensIdBase);
     if (tokens.next[at] < 0) return;
     const double right = shifted[tokens.next[at]];
     row[3] = static_cast<float>(std::log(sum) - right);
@@ -114,10 +116,13 @@ at::Tensor measure_on_device(const at::Tensor& logits, const at::Tensor& final_l
   const at::Tensor next = at::tensor(tokens.next, at::kLong).to(logs.device()).unsqueeze(1);
   const at::Tensor right = logs.gather(1, next.clamp_min(0));
   const at::Tensor has_next = next.ge(0).squeeze(1).to(at::kDouble);
+  const at::Tensor largest = logs.argmax(1);
   return at::stack(
              {(final_logs.exp() * (final_logs - logs)).sum(1).clamp_min(0),
-              -(logs.exp() * logs).sum(1), logs.argmax(1).eq(final_logs.argmax(1)).to(at::kDouble),
-              -right.squeeze(1) * has_next, (logs.gt(right).sum(1) + 1).to(at::kDouble) * has_next},
+              -(logs.exp() * logs).sum(1), largest.eq(final_logs.argmax(1)).to(at::kDouble),
+              -right.squeeze(1) * has_next, (logs.gt(right).sum(1) + 1).to(at::kDouble) * has_next,
+              largest.floor_divide(kLensIdBase).to(at::kDouble),
+              largest.remainder(kLensIdBase).to(at::kDouble)},
              1)
       .to(at::kFloat)
       .cpu();

@@ -22,8 +22,9 @@ namespace lime {
 ///
 /// A row has kLensSize values: KL(final || layer) and the entropy of the layer's distribution, in
 /// nats; 1 if both distributions have the same most probable token, else 0; the loss -ln p(next
-/// token) and its rank from 1, the number of tokens with a larger logit plus 1. Both are 0 for the
-/// last token of a sequence, which has no next one.
+/// token) and its rank from 1, the number of tokens with a larger logit plus 1, both 0 for the last
+/// token of a sequence, which has no next one; and the most probable token of the layer, as
+/// id / kLensIdBase and id % kLensIdBase.
 ///
 /// During a pass keep() stores the streams, at its end finish() computes the rows, for some tokens
 /// at a time, so that memory does not grow with the batch times the vocabulary. On the CPU

@@ -189,6 +189,24 @@ void CaptureReader::hide_rows(const std::vector<bool>& hides) {
   if (std::ranges::find(hides, true) != hides.end()) impl_->hide(hides);
 }
 
+void CaptureReader::hide_sequences(const std::vector<bool>& hides) {
+  throw_if(std::ssize(hides) != num_sequences(),
+           "store: expected a mark for each of {} sequences, got {}", num_sequences(),
+           hides.size());
+  if (std::ranges::find(hides, true) == hides.end()) return;
+  std::vector<bool> rows(static_cast<std::size_t>(num_rows()), false);
+  const std::vector<std::int64_t>& shown = offsets();
+  for (std::size_t i = 0; i < hides.size(); ++i) {
+    if (hides[i]) std::fill_n(rows.begin() + shown[i], shown[i + 1] - shown[i], true);
+  }
+  impl_->hide(rows);
+  std::vector<std::int64_t> kept = {0};
+  for (std::size_t i = 0; i < hides.size(); ++i) {
+    if (!hides[i]) kept.push_back(impl_->view[i + 1]);
+  }
+  impl_->view = std::move(kept);
+}
+
 void CaptureReader::hide_dimensions(const std::string& site, int layer,
                                     const std::vector<int>& dimensions) {
   if (dimensions.empty()) return;
@@ -377,9 +395,10 @@ const std::vector<Sequence>& CaptureReader::sequences() const {
 
 std::vector<Sequence> CaptureReader::read_sequence_table() const {
   std::vector<Sequence> sequences = read_sequences(impl_->file);
-  throw_if<FormatError>(static_cast<std::int64_t>(sequences.size()) != num_sequences(),
+  const std::size_t stored = impl_->tables.offsets.size() - 1;
+  throw_if<FormatError>(sequences.size() != stored,
                         "store: '{}': 'sequences/text' must have {} entries, got {}",
-                        path().string(), num_sequences(), sequences.size());
+                        path().string(), stored, sequences.size());
   return sequences;
 }
 

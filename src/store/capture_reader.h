@@ -58,6 +58,10 @@ class CaptureReader {
   /// Hides the rows for which `hides`, [num_rows], is true, as skip_tokens() does. Invalidates
   /// what rows() returned.
   void hide_rows(const std::vector<bool>& hides);
+  /// Leaves out sequences [num_sequences] as if they were not in the file: num_sequences(),
+  /// offsets() and all that count sequences count the others. rows() and sequences() keep the
+  /// stored numbers. Call as hide_rows().
+  void hide_sequences(const std::vector<bool>& hides);
   /// Hides dimensions of one site and layer from every function that reads its rows or its width,
   /// and the stored statistics. Call once, before other threads read.
   void hide_dimensions(const std::string& site, int layer, const std::vector<int>& dimensions);

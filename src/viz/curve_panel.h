@@ -39,9 +39,11 @@ struct ReferenceLine {
 struct RangeMark {
   double low = 0.0;
   double high = 0.0;
-  std::string label = {};
+  std::string label = {};  ///< short; drawn where no curve crosses it, else not at all
+  std::string name = {};   ///< drawn after the label if there is room
 
   bool is_line() const { return low == high; }
+  std::string whole_label() const { return name.empty() ? label : label + ": " + name; }
 };
 
 struct CurvePanel {

@@ -33,7 +33,7 @@ struct Escape {
       if (curve.legend) (*this)(*curve.legend);
     }
     for (ReferenceLine& line : panel.references) (*this)(line.label);
-    for (RangeMark& range : panel.ranges) (*this)(range.label);
+    for (RangeMark& range : panel.ranges) (*this)(range.name);
   }
   void operator()(HeatmapPanel& /*panel*/) const {}
   void operator()(ScatterPanel& panel) const { (*this)(panel.class_names); }
@@ -158,7 +158,7 @@ std::pair<double, double> colour_range_of(const Figure& figure) {
 std::size_t num_colours_of(const Figure& figure) {
   std::size_t count = 1;
   const auto see = [&](const SeriesStyle& style) {
-    if (style.colour != kMutedColour) count = std::max(count, style.colour + 1);
+    if (is_class_colour(style.colour)) count = std::max(count, style.colour + 1);
   };
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {

@@ -187,8 +187,8 @@ struct TableLines {
     }
     for (const ReferenceLine& line : panel.references) add(line.label, "", number(line.y));
     for (const RangeMark& range : panel.ranges) {
-      add(range.label, number(range.low), "");
-      if (!range.is_line()) add(range.label, number(range.high), "");
+      add(range.whole_label(), number(range.low), "");
+      if (!range.is_line()) add(range.whole_label(), number(range.high), "");
     }
   }
 

@@ -128,7 +128,7 @@ Json series_colours(const Figure& figure, const FigureStyle& style) {
   const std::size_t count = num_colours_of(figure);
   Json series = Json::array();
   for (const LegendEntry& entry : legend_of(figure)) {
-    if (entry.style.colour == kMutedColour) continue;
+    if (!is_class_colour(entry.style.colour)) continue;
     series.push_back(
         {{"label", entry.label},
          {"colour", theme.class_colour(entry.style.colour, count).name().toStdString()}});

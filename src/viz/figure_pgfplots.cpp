@@ -149,8 +149,8 @@ void add_colours(std::string& tex, const Figure& figure, const FigureStyle& styl
                        c.green, c.blue);
   }
   const auto [low, high] = colour_range_of(figure);
-  const HeatmapPalette palette =
-      style.map_palette.value_or(low < 0.0 ? HeatmapPalette::kBlueRed : HeatmapPalette::kViridis);
+  const HeatmapPalette palette = style.map_palette.value_or(low < 0.0 ? HeatmapPalette::kGreenPurple
+                                                                      : HeatmapPalette::kViridis);
   tex += "\\pgfplotsset{colormap={lime}{";
   for (int i = 0; i <= 16; ++i) {
     const Colour c = heatmap_colour(palette, i / 16.0);

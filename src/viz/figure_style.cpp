@@ -23,12 +23,15 @@ constexpr std::array<std::uint32_t, 2> kWhiteToBlack = {0xFFFFFF, 0x000000};
 constexpr std::array<std::uint32_t, 11> kBlueRed = {0x053061, 0x2166AC, 0x4393C3, 0x92C5DE,
                                                     0xD1E5F0, 0xF7F7F7, 0xFDDBC7, 0xF4A582,
                                                     0xD6604D, 0xB2182B, 0x67001F};
-constexpr std::array<std::uint32_t, 11> kBlueRedDark = {0xC6E2F5, 0x92C5DE, 0x5FA3CF, 0x3B78AE,
-                                                        0x2C4A68, 0x24272C, 0x68352F, 0xA94B3D,
-                                                        0xD6705A, 0xF4A582, 0xFDDBC7};
 constexpr std::array<std::uint32_t, 11> kPurpleOrange = {0x2D004B, 0x542788, 0x8073AC, 0xB2ABD2,
                                                          0xD8DAEB, 0xF7F7F7, 0xFEE0B6, 0xFDB863,
                                                          0xE08214, 0xB35806, 0x7F3B08};
+constexpr std::array<std::uint32_t, 11> kGreenPurple = {0x00441B, 0x1B7837, 0x5AAE61, 0xA6DBA0,
+                                                        0xD9F0D3, 0xF7F7F7, 0xE7D4E8, 0xC2A5CF,
+                                                        0x9970AB, 0x762A83, 0x40004B};
+constexpr std::array<std::uint32_t, 11> kGreenPurpleDark = {0xD9F0D3, 0xA6DBA0, 0x6DBB73, 0x3F8F50,
+                                                            0x2B5637, 0x24272C, 0x523A5E, 0x82559A,
+                                                            0xAA82BE, 0xCDB2D9, 0xEBDDF0};
 
 // Its orange, sky blue and yellow are darker here: 3:1 against white and the dark background.
 constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73, 0xB07D00,
@@ -36,8 +39,8 @@ constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73
 constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x949494, 0x474747, 0x707070};
 
 /// In the order of HeatmapPalette.
-constexpr std::array<std::span<const std::uint32_t>, 6> kAnchors = {
-    kViridis, kCividis, kWhiteToBlack, kBlueRed, kPurpleOrange, kBlueRedDark};
+constexpr std::array<std::span<const std::uint32_t>, 7> kAnchors = {
+    kViridis, kCividis, kWhiteToBlack, kBlueRed, kPurpleOrange, kGreenPurple, kGreenPurpleDark};
 
 struct NamedSize {
   std::string_view name;
@@ -97,12 +100,12 @@ double luma(Colour colour) {
 
 HeatmapPalette usual_palette(bool is_signed, bool is_dark) {
   if (!is_signed) return HeatmapPalette::kViridis;
-  return is_dark ? HeatmapPalette::kBlueRedDark : HeatmapPalette::kBlueRed;
+  return is_dark ? HeatmapPalette::kGreenPurpleDark : HeatmapPalette::kGreenPurple;
 }
 
 bool is_diverging(HeatmapPalette palette) {
-  return palette == HeatmapPalette::kBlueRed || palette == HeatmapPalette::kBlueRedDark ||
-         palette == HeatmapPalette::kPurpleOrange;
+  return palette != HeatmapPalette::kViridis && palette != HeatmapPalette::kCividis &&
+         palette != HeatmapPalette::kGrey;
 }
 
 Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count) {

@@ -33,18 +33,20 @@ enum class ClassPalette {
 
 /// Sequential and diverging palettes for numbers.
 enum class HeatmapPalette {
-  kViridis,       ///< matplotlib's (van der Walt & Smith 2015, CC0)
-  kCividis,       ///< Nunez, Anderton & Renslow 2018, CC0
-  kGrey,          ///< white to black
-  kBlueRed,       ///< diverging, ColorBrewer's RdBu reversed (Harrower & Brewer 2003)
-  kPurpleOrange,  ///< diverging, ColorBrewer's PuOr reversed
-  kBlueRedDark,   ///< kBlueRed with a dark middle, for dark backgrounds; no option
+  kViridis,          ///< matplotlib's (van der Walt & Smith 2015, CC0)
+  kCividis,          ///< Nunez, Anderton & Renslow 2018, CC0
+  kGrey,             ///< white to black
+  kBlueRed,          ///< diverging, ColorBrewer's RdBu reversed (Harrower & Brewer 2003)
+  kPurpleOrange,     ///< diverging, ColorBrewer's PuOr reversed
+  kGreenPurple,      ///< diverging, ColorBrewer's PRGn reversed
+  kGreenPurpleDark,  ///< with a dark middle, for dark backgrounds; no option
 };
 
 constexpr auto names_of(ClassPalette) { return names_in_order<ClassPalette>("okabe-ito", "grey"); }
 
 constexpr auto names_of(HeatmapPalette) {
-  return names_in_order<HeatmapPalette>("viridis", "cividis", "grey", "blue-red", "purple-orange");
+  return names_in_order<HeatmapPalette>("viridis", "cividis", "grey", "blue-red", "purple-orange",
+                                        "green-purple");
 }
 
 /// Returns the palette of heatmaps for which none was selected.
@@ -83,7 +85,7 @@ struct FigureStyle {
   std::string font = "Liberation Sans";
   double font_size = 8.0;  ///< pt, of axis labels; ticks and legend are one point smaller
   ClassPalette palette = ClassPalette::kOkabeIto;
-  /// Unset: viridis, or blue-red for signed values.
+  /// Unset: viridis, or green-purple for signed values.
   std::optional<HeatmapPalette> map_palette = {};
   FigureTheme theme = FigureTheme::kLight;
   /// Panels to draw, counted from 1; empty: all.

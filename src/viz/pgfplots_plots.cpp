@@ -59,7 +59,7 @@ std::string range_mark(const RangeMark& range, double y) {
       "\\node[gray, font=\\tiny, rotate=90, anchor={}] at ({{axis cs:{},{}}}|-{{rel axis "
       "cs:0,{}}}) {{{}}};\n",
       range.is_line() ? "south west" : "west", 0.5 * (range.low + range.high), y,
-      range.is_line() ? 0.15 : 0.0, latex_text(range.label));
+      range.is_line() ? 0.15 : 0.0, latex_text(range.whole_label()));
   return fmt::format("\\{} {};\n{}",
                      range.is_line() ? "draw[gray, dashed]" : "fill[gray, fill opacity=0.12]", ends,
                      label);
@@ -246,6 +246,8 @@ std::string latex_text(const std::string& raw) {
 }
 
 std::string pgfplots_colour(std::size_t index) {
+  if (index == kNegativeColour) return "green!45!black";
+  if (index == kPositiveColour) return "violet";
   return index == kMutedColour ? "gray" : fmt::format("class{}", index);
 }
 

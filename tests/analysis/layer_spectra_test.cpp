@@ -82,6 +82,21 @@ TEST_F(LayerSpectraTest, ExtremesAreTheSequencesOfLowestAndHighestEntropy) {
   EXPECT_THAT(layer.lowest[0].text, HasSubstr("ids "));
 }
 
+TEST_F(LayerSpectraTest, SequencesOfOneTokenAreAtNoEnd) {
+  testing::SmallCapture small = testing::example_capture();
+  small.lengths = {5, 1, 7, 3};
+  const CaptureReader reader = capture(small);
+  const LayerSpectra layer =
+      layer_spectra(reader, "values", 0, std::vector<double>{1.0, 0.5, 0.9}, 2);
+  ASSERT_EQ(layer.lowest.size() + layer.highest.size(), 3U);
+  for (const std::vector<SequenceSpectrum>* const end : {&layer.lowest, &layer.highest}) {
+    for (const SequenceSpectrum& spectrum : *end) {
+      EXPECT_NE(spectrum.sequence, 1);
+      if (spectrum.sequence == 2) EXPECT_EQ(spectrum.entropy, 0.5) << "the second that is measured";
+    }
+  }
+}
+
 TEST_F(LayerSpectraTest, RefusesCapturesOfSomeTokens) {
   testing::SmallCapture small = testing::example_capture();
   small.class_names = {" is"};

@@ -153,8 +153,12 @@ TEST_F(LimeMetricsErrorsTest, RefusesRowsThatAreNoSequences) {
   capture = example_capture();
   capture.lengths = {5, 1, 10};
   write_capture(folder_ / "short.h5", capture);
-  EXPECT_EQ(refusal("entropy short.h5", 1),
-            "lime-metrics: 'short.h5': sequence 1 has 1 token, but entropy needs at least 2; "
+  EXPECT_THAT(run("entropy short.h5").output,
+              HasSubstr("short: skipped 1 sequence of fewer than 2 tokens"));
+  capture.lengths = std::vector<std::int64_t>(16, 1);
+  write_capture(folder_ / "single.h5", capture);
+  EXPECT_EQ(refusal("entropy single.h5", 1),
+            "lime-metrics: 'single.h5': sequence 0 has 1 token, but entropy needs at least 2; "
             "capture again without it\n");
 }
 

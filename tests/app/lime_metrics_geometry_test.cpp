@@ -358,10 +358,15 @@ TEST_F(LimeMetricsGeometryTest, RefusesWhatHasNoSequencesOfTokens) {
   SmallCapture single;
   single.lengths = {4, 1};
   single.activations.push_back({"hidden", 0, random_matrix(5, 3, 1)});
+  single.lengths = {1, 1, 1, 1, 1};
   write_capture(folder_ / "single.h5", single);
   EXPECT_EQ(refusal("geometry single.h5", 1),
-            "lime-metrics: 'single.h5': sequence 1 has 1 token, but geometry needs at least 2; "
+            "lime-metrics: 'single.h5': sequence 0 has 1 token, but geometry needs at least 2; "
             "capture again without it\n");
+  single.lengths = {4, 1};
+  write_capture(folder_ / "short.h5", single);
+  EXPECT_THAT(run("geometry short.h5").output,
+              HasSubstr("short: skipped 1 sequence of fewer than 2 tokens"));
 }
 
 TEST_F(LimeMetricsGeometryTest, WrongOptionsAreOneLine) {

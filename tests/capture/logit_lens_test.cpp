@@ -53,13 +53,22 @@ TEST(LogitLensTest, EqualsTransformersAndEndsAtTheFinalDistribution) {
                               .at(layer)
                               .at(static_cast<std::size_t>(s))
                               .at(static_cast<std::size_t>(t));
-        for (std::int64_t m = 0; m < kLensSize; ++m) {
+        for (std::int64_t m = 0; m < std::ssize(row); ++m) {
           const double expected = row.at(static_cast<std::size_t>(m));
           // Stored as float32.
           EXPECT_NEAR(found.at(layer)[s][t][m].item<double>(), expected, 1e-6)
               << layer << " " << s << " " << t << " " << m;
         }
       }
+    }
+  }
+  // The most probable token, in the last layer that of the model.
+  const at::Tensor largest = decoder.logits_of(result.hidden).argmax(-1);
+  for (std::int64_t s = 0; s < 2; ++s) {
+    for (std::int64_t t = 0; t < input.length(s); ++t) {
+      const at::Tensor row = found.at(2)[s][t];
+      EXPECT_EQ(row[5].item<double>() * kLensIdBase + row[6].item<double>(),
+                largest[s][t].item<double>());
     }
   }
   EXPECT_EQ(found.at(2).select(2, 0).abs().max().item<double>(), 0.0);

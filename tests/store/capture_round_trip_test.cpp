@@ -88,6 +88,24 @@ TEST_P(CaptureRoundTripTest, HidesRowsAndDimensions) {
   }
 }
 
+TEST_P(CaptureRoundTripTest, HidesSequences) {
+  CaptureReader reader(path_);
+  const std::vector<std::int64_t> offsets = reader.offsets();
+  const auto [site, layer, dim, hook] = sample_.plan().activations.front();
+  const auto all = static_cast<std::size_t>(reader.num_sequences());
+  const MatrixF last = reader.read_sequence(site, layer, reader.num_sequences() - 1);
+  const std::int32_t last_number = reader.rows().sequence.back();
+  std::vector<bool> hides(all, true);
+  hides[0] = hides[all - 1] = false;
+  reader.hide_sequences(hides);
+  ASSERT_EQ(reader.num_sequences(), 2);
+  EXPECT_EQ(reader.offsets()[1], offsets[1]);
+  EXPECT_EQ(reader.read_sequence(site, layer, 1), last);
+  EXPECT_EQ(reader.rows().sequence.back(), last_number) << "the stored number";
+  EXPECT_EQ(reader.sequences().size(), all);
+  EXPECT_FALSE(reader.has_statistics(site, layer)) << "which include the others";
+}
+
 TEST_P(CaptureRoundTripTest, KeepsEveryRow) {
   const CaptureReader reader(path_);
   ASSERT_EQ(reader.num_rows(), sample_.num_rows());

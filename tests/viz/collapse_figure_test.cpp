@@ -109,15 +109,26 @@ TEST(CollapseFigureTest, AnUndecidedCauseIsNoCliff) {
 
 TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {
   const Results results = collapse_results({60, 65, 1, 1, 5, 50}).results;
-  const std::vector<RangeMark> marks = collapse_marks(results, "model", "hidden", 1);
+  Figure figure;
+  figure.panels.push_back({.content = CurvePanel()});
+  mark_collapse(figure, results, "model", "hidden", 1);
+  const std::vector<RangeMark>& marks = std::get<CurvePanel>(figure.panels[0].content).ranges;
   ASSERT_EQ(marks.size(), 2U);  // not the range without a cause
-  EXPECT_EQ(marks[0].label, "massive tokens");
+  EXPECT_EQ(marks[0].label, "A");
+  EXPECT_EQ(marks[0].name, "massive tokens");
+  EXPECT_EQ(marks[0].whole_label(), "A: massive tokens");
   EXPECT_EQ(marks[0].low, 2.5);
   EXPECT_EQ(marks[0].high, 5.5);
-  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
+  EXPECT_EQ(marks[1].label, "cliff");
+  EXPECT_THAT(figure.note, HasSubstr("A: massive tokens"));
+  EXPECT_THAT(figure.note,
+              HasSubstr("cliff at layer 3, the participation ratio falls: massive tokens"));
   EXPECT_EQ(marks[1].low, 2.5);
   EXPECT_TRUE(marks[1].is_line());
-  EXPECT_TRUE(collapse_marks(results, "model", "values", 1).empty());
+  Figure other;
+  other.panels.push_back({.content = CurvePanel()});
+  mark_collapse(other, results, "model", "values", 1);
+  EXPECT_TRUE(std::get<CurvePanel>(other.panels[0].content).ranges.empty());
 }
 
 TEST(CollapseFigureTest, WritesMarksToTextFiles) {

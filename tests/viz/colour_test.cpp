@@ -26,7 +26,8 @@ TEST(ColourTest, SequentialPalettesGetLighterThroughout) {
 }
 
 TEST(ColourTest, DivergingPalettesAreLightestInTheMiddle) {
-  for (const HeatmapPalette palette : {HeatmapPalette::kBlueRed, HeatmapPalette::kPurpleOrange}) {
+  for (const HeatmapPalette palette :
+       {HeatmapPalette::kBlueRed, HeatmapPalette::kPurpleOrange, HeatmapPalette::kGreenPurple}) {
     EXPECT_TRUE(is_diverging(palette));
     const double middle = luma(heatmap_colour(palette, 0.5));
     EXPECT_GT(middle, 0.95);

@@ -140,7 +140,7 @@ void CaptureRun::start(const CaptureRequest& request) {
   }
   using Words = std::vector<std::string>;
   job_ = jobs_.start<Words>(
-      this, {.title = u"Selecting words"_s},
+      this, {.title = u"Frequent words of %1"_s.arg(QFileInfo(text).fileName())},
       [model = toPath(request.models.front().path), text](const JobContext&) {
         return frequentWords(model, toPath(text), kNumWords);
       },
@@ -177,8 +177,9 @@ void CaptureRun::capture(const CaptureRequest& request, const QString& text) {
               << QString::number(form.max_sequences) << u"--threads"_s
               << QString::number(request.threads) << u"--resume"_s << u"--output"_s << output;
     if (form.only_words) arguments << u"--only"_s << words.join(u',');
-    waiting_.push_back({u"Capturing %1"_s.arg(request.models[i].label),
-                        findProgram(u"lime-capture"_s), arguments, output});
+    waiting_.push_back(
+        {u"Capture of %1 by %2"_s.arg(QFileInfo(text).fileName(), request.models[i].label),
+         findProgram(u"lime-capture"_s), arguments, output});
   }
   if (request.measures_entropy) {
     addMeasurement(outputs, withSuffix(request.output, {}, u".entropy.json"_s), request.threads);
@@ -187,7 +188,9 @@ void CaptureRun::capture(const CaptureRequest& request, const QString& text) {
 }
 
 void CaptureRun::addMeasurement(const QStringList& captures, const QString& output, int threads) {
-  waiting_.push_back({u"Measuring the entropy"_s, findProgram(u"lime-metrics"_s),
+  QStringList names;
+  for (const QString& capture : captures) names << QFileInfo(capture).completeBaseName();
+  waiting_.push_back({u"Entropy of %1"_s.arg(names.join(u", "_s)), findProgram(u"lime-metrics"_s),
                       QStringList{u"entropy"_s} + captures +
                           QStringList{u"--threads"_s, QString::number(threads), u"-o"_s, output},
                       output});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/collapse/collapse_measurements.h"
 
+#include "analysis/engine/capture_rows.h"
 #include "analysis/engine/run_analysis.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
@@ -27,7 +28,8 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
 }
 
 constexpr std::int64_t kFirstSequences = 2;  // that are shown while the others are measured
-constexpr std::int64_t kExtremes = 8;        // sequences at each end of a layer's entropies
+constexpr std::string_view kRandomBox = "tick \"compare with random weights\"";
+constexpr std::int64_t kExtremes = 8;  // sequences at each end of a layer's entropies
 
 const QString kNeedsTwo = u"A difference needs two captures: open or tick another one."_s;
 
@@ -91,7 +93,7 @@ void CollapseMeasurements::measure(Kind kind, bool compares, const std::string& 
 
 void CollapseMeasurements::request(const std::vector<const Document*>& documents, Kind kind,
                                    const std::string& site) {
-  const QString name = kind == Kind::kEntropy ? u"Entropy"_s : u"Geometry"_s;
+  const QString name = kind == Kind::kEntropy ? u"Entropy"_s : u"Rank, similarity and curvature"_s;
   RunOptions run;
   run.threads = preferences_.threads;
   CurveKey key{.captures = {}, .kind = kind, .max_sequences = max_sequences_};
@@ -110,7 +112,7 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
                            documents.front()->capture->num_sequences() > kFirstSequences &&
                            contains(representationsOf(*documents.front()->capture), site);
   curves_.requestInParts(
-      key, {.title = title, .key = u"collapse/"_s + title, .lane = JobLane::kLong},
+      key, {.title = title, .key = u"collapse/curves/"_s + title, .lane = JobLane::kLong},
       [kind, set, most = max_sequences_, run, pairs, site, has_preview](const JobContext& context,
                                                                         const auto& publish) {
         if (has_preview) {
@@ -170,8 +172,9 @@ void CollapseMeasurements::measureLayer(const std::string& site, std::optional<i
   }
 }
 
-void CollapseMeasurements::measureVerdicts(const std::string& site) {
+void CollapseMeasurements::measureVerdicts(const std::string& site, bool against_random) {
   verdict_site_ = site;
+  against_random_ = against_random;
   RunOptions run;
   run.threads = preferences_.threads;
   CollapseAnalysisOptions options;
@@ -179,18 +182,25 @@ void CollapseMeasurements::measureVerdicts(const std::string& site) {
   if (max_sequences_ > 0) options.captures.max_sequences = max_sequences_;
   const std::vector<std::filesystem::path> checkpoints = workspace_.openInputs().checkpoints;
   for (const Document* const document : captures()) {
+    if (!contains(document->capture->sites(), site)) continue;
     const QString label = workspace_.uniqueLabel(*document);
     options.captures.captures = {document->path};
     options.captures.label = {label.toStdString()};
     verdicts_.request(
-        {document->capture, site, max_sequences_},
-        {.title = u"Verdict on %1 of %2"_s.arg(toQString(site), label),
+        {document->capture, site, max_sequences_, against_random},
+        {.title = (against_random ? u"Causes of collapse in %1 of %2, and with random weights"_s
+                                  : u"Causes of collapse in %1 of %2"_s)
+                      .arg(toQString(site), label),
          .key = u"collapse/verdict/%1/%2"_s.arg(toQString(site)).arg(document->id),
          .lane = JobLane::kLong},
-        [options, run, checkpoints, capture = document->capture](const JobContext& context) {
+        [options, run, checkpoints, against_random,
+         capture = document->capture](const JobContext& context) {
           CollapseAnalysisOptions own = options;
           own.checkpoint = findTokenizer(*capture, checkpoints).folder;
-          return compute_collapse(own, run, context.on_progress, context.stop);
+          own.against_random = against_random;
+          throw_if(against_random && own.checkpoint.empty(),
+                   "random weights need the config of the checkpoint that was captured; open it");
+          return compute_collapse(own, run, context.on_progress, context.stop, kRandomBox);
         });
   }
 }
@@ -224,7 +234,11 @@ const Answer<LayerSpectra>& CollapseMeasurements::layerOf(const Document& docume
 }
 
 const Answer<CollapseVerdicts>& CollapseMeasurements::verdictsOf(const Document& document) const {
-  return verdicts_.at({document.capture, verdict_site_, max_sequences_});
+  const auto at = [&](bool against_random) -> const Answer<CollapseVerdicts>& {
+    return verdicts_.at({document.capture, verdict_site_, max_sequences_, against_random});
+  };
+  const bool is_waiting = against_random_ && at(true).job != 0 && at(false).result;
+  return at(against_random_ && !is_waiting);
 }
 
 bool CollapseMeasurements::isMeasuring(Kind kind) const {
@@ -325,6 +339,15 @@ QStringList collapseProblems(const CollapseMeasurements& measurements, const Wor
   const Document* first = nullptr;
   for (const Document* const document : measurements.captures()) {
     if (!collapseObstacle(measurements, *document, kind).isEmpty()) continue;
+    const std::int64_t all = document->capture->num_sequences();
+    const std::int64_t most = measurements.maxSequences();
+    const std::int64_t skipped =
+        num_short_sequences(*document->capture, most > 0 ? std::min(all, most) : all);
+    if (skipped > 0) {
+      lines << u"%1: skipped %2 of fewer than two tokens"_s.arg(
+          workspace.uniqueLabel(*document),
+          skipped == 1 ? u"1 sequence"_s : u"%1 sequences"_s.arg(skipped));
+    }
     const std::string& text = document->capture->info().input_sha256;
     if (!text.empty() && first == nullptr) first = document;
     if (!text.empty() && text != first->capture->info().input_sha256) {

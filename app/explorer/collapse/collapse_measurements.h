@@ -43,7 +43,8 @@ class CollapseMeasurements : public QObject {
   void measureLayer(const std::string& site, std::optional<int> layer);
   std::optional<int> layer() const { return layer_; }
   /// Starts what is missing of the verdicts on the layers of a site.
-  void measureVerdicts(const std::string& site);
+  /// @param against_random  compares with random weights, which are captured if they are missing
+  void measureVerdicts(const std::string& site, bool against_random);
   /// Drops all values.
   void recompute();
 
@@ -52,7 +53,8 @@ class CollapseMeasurements : public QObject {
   /// Returns the differences of all shown captures to the first.
   const Answer<AnalysisResult>& differences(Kind kind) const;
   const Answer<LayerSpectra>& layerOf(const Document& document) const;
-  /// Returns the verdicts on the site of measureVerdicts().
+  /// Returns the verdicts on the site of measureVerdicts(); while random weights are being
+  /// captured, those without them.
   const Answer<CollapseVerdicts>& verdictsOf(const Document& document) const;
   bool isMeasuring(Kind kind) const;
   bool isMeasuringLayer() const { return layers_.isBusy(); }
@@ -83,6 +85,7 @@ class CollapseMeasurements : public QObject {
     Capture capture;
     std::string site;
     std::int64_t max_sequences = 0;
+    bool against_random = false;
     bool operator==(const VerdictKey&) const = default;
   };
   void request(const std::vector<const Document*>& documents, Kind kind, const std::string& site);
@@ -98,6 +101,7 @@ class CollapseMeasurements : public QObject {
   std::string site_;  ///< of the layer
   std::optional<int> layer_;
   std::string verdict_site_;
+  bool against_random_ = false;
   JobCache<CurveKey, AnalysisResult> curves_;
   JobCache<LayerKey, LayerSpectra> layers_;
   JobCache<VerdictKey, CollapseVerdicts> verdicts_;

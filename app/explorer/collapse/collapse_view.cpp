@@ -60,10 +60,9 @@ void LayerDetail::draw(const std::optional<Extreme>& extreme, int layer_base) {
   title_->clear();  // links get the colour of the palette with a new text
   // The link comes first: it stays at its place whatever is selected.
   title_->setText(u"<a href=\"probes\">probes</a> &nbsp; "_s +
-                  (layer
-                       ? u"<b>Layer %1</b>: spectrum of all rows, and the sequences of lowest and "
-                         u"highest entropy"_s.arg(*layer + layer_base)
-                       : u"No layer is selected"_s));
+                  (layer ? u"Layer %1: spectrum of all rows, and the sequences of lowest and "
+                           u"highest entropy"_s.arg(*layer + layer_base)
+                         : u"No layer is selected"_s));
   std::optional<Figure> figure;
   if (const auto panel = spectrumPanel(measurements_, workspace_, extreme)) {
     figure.emplace();
@@ -92,6 +91,7 @@ void LayerDetail::listSequences() {
       }
     }
   }
+  table_->setColumnHidden(ExtremesModel::kModel, measurements_.captures().size() < 2);
   if (rows == extremes_.rows()) return;
   const bool had_none = extremes_.rowCount() == 0;
   const QSignalBlocker quiet(table_->selectionModel());
@@ -143,6 +143,8 @@ CollapseView::CollapseView(const ViewContext& context)
   column->addWidget(makeSplitter(Qt::Vertical, {verdicts_, curves_, detail_}, {1700, 2800, 2000}),
                     1);
   panes().add(*curves_);
+  curves_->followJobs(jobs(), u"collapse/curves/"_s);
+  detail_->spectrum().followJobs(jobs(), u"collapse/layer/"_s);
   panes().add(detail_->spectrum());
   setFirstFocus(&curves_->plot());
   curves_->plot().setDescriber([this](const FigureHit& hit) {
@@ -152,6 +154,10 @@ CollapseView::CollapseView(const ViewContext& context)
   });
   connect(&curves_->plot(), &FigureView::clicked, this, [this](const FigureHit& hit) {
     selectLayer(static_cast<int>(std::lround(hit.x)) - preferences().layer_base);
+  });
+  connect(verdicts_, &VerdictList::againstRandomChanged, this, [this] {
+    recordChange(u"Compare with random weights"_s);
+    measure();
   });
   connect(verdicts_, &VerdictList::rangeSelected, this, &CollapseView::selectRange);
   connect(detail_, &LayerDetail::sequenceSelected, this, &CollapseView::selectSequence);
@@ -207,6 +213,9 @@ void CollapseView::addSettings() {
   addSetting("site", *site_, u"Select a site"_s, update);
   addSetting("measure", *measure_, u"Select a measure"_s, update);
   addSetting("show", *show_, u"Select values or differences"_s, update);
+  addSetting(
+      "against_random", [this]() -> Json { return verdicts_->againstRandom(); },
+      [this](const Json& on) { verdicts_->setAgainstRandom(on.get<bool>()); });
   addSetting("sequences", *sequences_, u"Select the number of sequences"_s, update);
   addSetting(
       "layer",
@@ -267,7 +276,7 @@ void CollapseView::measure() {
   measurements_.setMaxSequences(sequences_->currentData().toLongLong());
   measurements_.measure(kind(), compares(), site());
   measurements_.measureLayer(site(), workspace().selection().layer);
-  measurements_.measureVerdicts(site());
+  measurements_.measureVerdicts(site(), verdicts_->againstRandom());
   draw();
 }
 
@@ -345,10 +354,8 @@ QString CollapseView::markVerdicts(Figure& figure) const {
   if (marked == nullptr) return {};
   const std::optional<CollapseVerdicts>& verdicts = measurements_.verdictsOf(*marked).result;
   if (!verdicts || verdicts->ranges.empty()) return {};
-  for (FigurePanel& panel : figure.panels) {
-    std::get<CurvePanel>(panel.content).ranges = collapse_marks(
-        verdicts->results, verdicts->ranges.front().label, site(), preferences().layer_base);
-  }
+  mark_collapse(figure, verdicts->results, verdicts->ranges.front().label, site(),
+                preferences().layer_base);
   return measurements_.captures().size() > 1
              ? u"Ranges: verdicts on %1"_s.arg(workspace().uniqueLabel(*marked))
              : QString();
@@ -419,6 +426,9 @@ QStringList CollapseView::verdictCommand() const {
   const Json& checkpoint = *checkpoints.begin();
   if (checkpoints.size() == 1 && checkpoint.is_string() && checkpoint != "") {
     command << "--checkpoint" << toQString(checkpoint.get<std::string>());
+  }
+  if (verdicts_->againstRandom() && command.contains(u"--checkpoint"_s)) {
+    command << "--against-random";
   }
   return {shellLine(command << "-o"
                             << "collapse.json")};

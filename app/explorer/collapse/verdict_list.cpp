@@ -28,7 +28,12 @@ VerdictList::VerdictList(const CollapseMeasurements& measurements, const Workspa
       workspace_(workspace),
       caption_(makeCaption(u"Why representations look collapsed, per range of layers"_s)),
       table_(makeTable(model_, u"verdicts on ranges of layers"_s)),
+      against_random_(new QCheckBox(u"Compare with random &weights"_s)),
       evidence_(new QPlainTextEdit) {
+  against_random_->setToolTip(wrapped(
+      u"What is due to the architecture: captures the same tokens with random weights of the same "
+      u"config, as CAPTURE.random-0.h5 beside the capture, and compares the verdicts"_s));
+  connect(against_random_, &QCheckBox::clicked, this, &VerdictList::againstRandomChanged);
   table_->setAlternatingRowColors(true);
   evidence_->setAccessibleName(u"evidence of the selected verdict"_s);
   evidence_->setReadOnly(true);
@@ -41,7 +46,11 @@ VerdictList::VerdictList(const CollapseMeasurements& measurements, const Workspa
             Q_EMIT rangeSelected(row.document, row.first);
           });
   QVBoxLayout* const column = fillWithColumn(*this);
-  column->addWidget(caption_);
+  auto* const head = new QHBoxLayout;
+  head->addWidget(caption_, 1);
+  head->addWidget(against_random_);
+  head->setContentsMargins(0, 0, 8, 0);
+  column->addLayout(head);
   column->addWidget(makeSplitter(Qt::Horizontal, {table_, evidence_}, {2300, 2700}), 1);
 }
 
@@ -51,6 +60,7 @@ std::vector<VerdictRow> VerdictList::rows(int layer_base) const {
     const Answer<CollapseVerdicts>& answer = measurements_.verdictsOf(*capture);
     if (!answer.result) continue;
     for (const RangeVerdict& range : answer.result->ranges) {
+      if (range.label != answer.result->ranges.front().label) continue;  // of random weights
       rows.push_back({.document = capture->id,
                       .label = workspace_.uniqueLabel(*capture),
                       .first = range.first,

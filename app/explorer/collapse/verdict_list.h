@@ -37,11 +37,15 @@ class VerdictList : public QWidget {
  public:
   VerdictList(const CollapseMeasurements& measurements, const Workspace& workspace);
 
+  bool againstRandom() const { return against_random_->isChecked(); }
+  void setAgainstRandom(bool on) { against_random_->setChecked(on); }
+
   /// Shows what is known. The row of `layer` of the capture `document` becomes current.
   void draw(int document, std::optional<int> layer, int layer_base);
 
  Q_SIGNALS:
   void rangeSelected(int document, int first_layer);
+  void againstRandomChanged();
 
  private:
   std::vector<VerdictRow> rows(int layer_base) const;
@@ -54,6 +58,7 @@ class VerdictList : public QWidget {
   VerdictModel model_;
   QLabel* caption_;
   QTableView* table_;
+  QCheckBox* against_random_;
   QPlainTextEdit* evidence_;
 };
 

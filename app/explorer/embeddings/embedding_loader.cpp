@@ -108,7 +108,7 @@ void EmbeddingLoader::compute(int threads, const TsneOptions& tsne) {
   }
   const QString method = is_pca ? u"PCA"_s : u"t-SNE"_s;
   start(kComputed, u"Computing %1 ..."_s.arg(method),
-        {.title = u"%1 of %2"_s.arg(method, names.join(u", "_s)),
+        {.title = u"%1 of %2 (%3)"_s.arg(method, names.join(u", "_s), toQString(site)),
          .key = u"embeddings/compute"_s,
          .lane = JobLane::kLong},
         [request](const OpenInputs& inputs, const JobContext& context, const auto& publish) {

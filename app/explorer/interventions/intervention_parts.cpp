@@ -63,9 +63,14 @@ QWidget* InterventionParts::makeControls() {
       u"Take its output from the second text, at the same positions (P on the map)"_s);
   restore_->setToolTip(u"Remove the edit of this part (1 on the map)"_s);
   auto* const controls = new QWidget;
-  QHBoxLayout* const bar = makeBar(*controls);
-  bar->addWidget(part_, 1);
-  bar->addWidget(scale_);
+  auto* const rows = new QVBoxLayout(controls);
+  rows->setContentsMargins(12, 8, 12, 8);
+  auto* const what = new QHBoxLayout;
+  what->addWidget(part_, 1);
+  what->addWidget(scale_);
+  rows->addLayout(what);
+  auto* const bar = new QHBoxLayout;
+  rows->addLayout(bar);
   // The style's width of a button is too much for three of them in a small window.
   for (QPushButton* const button : {skip_, patch_, restore_}) {
     button->setMinimumWidth(button->fontMetrics().horizontalAdvance(button->text()) +
@@ -74,6 +79,7 @@ QWidget* InterventionParts::makeControls() {
   bar->addWidget(skip_);
   bar->addWidget(patch_);
   bar->addWidget(restore_);
+  bar->addStretch();
   connect(part_, &QComboBox::activated, this, [this](int index) {
     PartEdit part = selected_;
     part.part = static_cast<DecoderPart>(index);

@@ -177,9 +177,13 @@ QString InterventionRun::nameOf(Step step) {
                                  "Original: capturing the text",
                                  "Original: capturing the second text",
                                  "Edited: capturing the text",
-                                 "Ablating every component",
+                                 "Loss without each part",
                                  "Entropies of both models"};
   return QString::fromUtf8(kNames[static_cast<std::size_t>(step)]);
+}
+
+QString InterventionRun::titleOf(Step step) const {
+  return u"%1 (%2)"_s.arg(nameOf(step), toQString(request_->checkpoint.filename()));
 }
 
 QString InterventionRun::stepText() const {
@@ -327,7 +331,7 @@ void InterventionRun::answer(Step step, const QString& program, const QStringLis
   const auto failure = [this](const QString& problem) { failed(problem); };
   const auto read = [this, step, parse, keep, failure](const QByteArray& output) {
     job_ = jobs_.start<Result>(
-        this, {.title = nameOf(step), .is_shown = false},
+        this, {.title = titleOf(step), .is_shown = false},
         [parse, output](const JobContext&) { return parse(output); },
         [this, step, keep](Result result) {
           keep(std::move(result));
@@ -335,7 +339,7 @@ void InterventionRun::answer(Step step, const QString& program, const QStringLis
         },
         failure);
   };
-  job_ = jobs_.startProcess(this, {.title = nameOf(step)}, program, arguments, read, failure);
+  job_ = jobs_.startProcess(this, {.title = titleOf(step)}, program, arguments, read, failure);
 }
 
 QString InterventionRun::writeText(const QStringList& lines, const QTemporaryDir& folder) {
@@ -399,7 +403,7 @@ void InterventionRun::capture(Step step) {
                                             output} +
                                 request_->score;
   job_ = jobs_.startProcess(
-      this, {.title = nameOf(step)}, programs_.capture, arguments,
+      this, {.title = titleOf(step)}, programs_.capture, arguments,
       [this, step, captured = Captured{folder, toPath(output)}](const QByteArray&) {
         (step == Step::kCaptureOriginal ? original_ : edited_) = captured;
         finished(step);
@@ -411,7 +415,7 @@ void InterventionRun::compare() {
   const Captured before = *original_;
   const Captured after = !request_->edits.isEmpty() ? *edited_ : before;
   job_ = jobs_.start<TextScore>(
-      this, {.title = nameOf(Step::kCompare), .is_shown = false},
+      this, {.title = titleOf(Step::kCompare), .is_shown = false},
       // The folders stay until it has read them.
       [before, after](const JobContext&) {
         return compareScores(CaptureReader(before.path), CaptureReader(after.path));
@@ -435,7 +439,7 @@ void InterventionRun::measure(const Captured& before, const Captured& after) {
   RunOptions run;
   run.threads = request_->threads;
   job_ = jobs_.start<Results>(
-      this, {.title = nameOf(Step::kCompare), .lane = JobLane::kLong},
+      this, {.title = titleOf(Step::kCompare), .lane = JobLane::kLong},
       [options, run, before, after](const JobContext& context) {
         return compute(prepare_entropy(options, run), run, context.on_progress, context.stop)
             .table();

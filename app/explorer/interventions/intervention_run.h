@@ -113,6 +113,7 @@ class InterventionRun : public QObject {
     Captured captured;
   };
   static QString nameOf(Step step);
+  QString titleOf(Step step) const;  ///< with the model
   static bool isEdited(Step step) {
     return step == Step::kReadEdited || step == Step::kCaptureEdited;
   }

@@ -64,7 +64,6 @@ void InterventionsView::layOut() {
     if (!action->data().toBool()) continue;
     auto* const button = new QToolButton;
     button->setDefaultAction(action);
-    button->setAutoRaise(true);
     button->setFocusPolicy(Qt::TabFocus);
     bar->addWidget(button);
   }

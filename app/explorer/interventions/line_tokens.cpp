@@ -45,7 +45,6 @@ constexpr std::size_t kShownTokens = 7;
 QToolButton* arrowButton(Qt::ArrowType arrow, const QString& name, const QString& toolTip) {
   auto* const button = new QToolButton;
   button->setArrowType(arrow);
-  button->setAutoRaise(true);
   button->setAccessibleName(name);
   button->setToolTip(toolTip);
   return button;
@@ -85,7 +84,7 @@ LineTokens::LineTokens(FigurePane& next)
   title_->setTextFormat(Qt::PlainText);
   title_->setForegroundRole(QPalette::PlaceholderText);
   list_->setToolTip(
-      u"Orange: lower probability after the intervention; blue: higher. Select a token to see the "
+      u"Purple: lower probability after the intervention; green: higher. Select a token to see the "
       u"predictions in its place"_s);
   list_->setFixedHeight(3 * (list_->fontMetrics().height() + 10) + 6);
   auto* const row = new QHBoxLayout;

@@ -18,7 +18,7 @@ namespace lime::explorer {
 class FigurePane;
 
 /// Returns the tokens of a line, and a place for the next one. Their colour is the loss that the
-/// edits cause: orange where the token became less likely, blue where more.
+/// edits cause: purple where the token became less likely, green where more.
 /// @param after  empty while it is not known
 std::vector<TextToken> scoredTokens(const LineReading& before, const LineReading& after);
 

@@ -83,7 +83,9 @@ void styleText(QPlainTextEdit& text, const QString& placeholder, const QString& 
   text.setPlaceholderText(placeholder);
   text.setAccessibleName(name);
   text.setTabChangesFocus(true);
-  text.setFrameShape(QFrame::NoFrame);
+  // A frame that is seen in the dark too.
+  text.setFrameStyle(QFrame::Box | QFrame::Plain);
+  text.setForegroundRole(QPalette::PlaceholderText);
   text.setLineWrapMode(QPlainTextEdit::NoWrap);
 }
 

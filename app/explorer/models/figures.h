@@ -52,7 +52,7 @@ inline QStringList colourModels(std::span<FigurePanel> panels, const Workspace& 
     auto* const curves = std::get_if<CurvePanel>(&panel.content);
     for (std::size_t i = 0; curves != nullptr && i < curves->curves.size(); ++i) {
       Curve& curve = curves->curves[i];
-      if (curve.style.colour == kMutedColour) continue;
+      if (!is_class_colour(curve.style.colour)) continue;
       const QString label = toQString(curve.label);
       int number = workspace.colourOf(label);
       if (number < 0) number = workspace.colourOf(label.section(u", "_s, 0, 0));

@@ -224,7 +224,7 @@ void PredictionList::updateTitle(const QString& message) {
       [](const ProbePrediction& probe_prediction) { return !probe_prediction.isCorrect(); });
   const bool of_pairs = detail->place.question == ProbeQuestion::kBlimp;
   title_->setText(
-      u"<b>%1, layer %2</b>  %3 of %4 %5%6"_s.arg(detail->place.label.toHtmlEscaped())
+      u"%1, layer %2: %3 of %4 %5%6"_s.arg(detail->place.label)
           .arg(detail->place.layer + layer_base_)
           .arg(wrong)
           .arg(detail->predictions.size())

@@ -260,7 +260,8 @@ std::vector<ProbeSource> ProbeMeasurements::sources(ProbeQuestion question) cons
 }
 
 void ProbeMeasurements::measure(ProbeQuestion question) {
-  const QString name = question == ProbeQuestion::kSeparability ? u"Separability"_s : u"BLiMP"_s;
+  const QString name =
+      question == ProbeQuestion::kSeparability ? u"Separability"_s : u"Accuracy on minimal pairs"_s;
   RunOptions run;
   run.threads = preferences_.threads;
   for (const ProbeSource& source : sources(question)) {
@@ -339,16 +340,16 @@ void ProbeMeasurements::startDetail() {
   request.results = workspace_.find(source->document)->path;
   request.threads = preferences_.threads;
   request.inputs = workspace_.openInputs();
-  details_.request(
-      *place_,
-      {.title = u"Probe of layer %1 of %2"_s.arg(place_->layer + preferences_.layer_base)
-                    .arg(source->label),
-       .key = u"probes/detail"_s,
-       .lane = JobLane::kLong},
-      [request](const JobContext& context) {
-        return std::make_shared<const ProbeDetail>(
-            exploreProbe(request, context.on_progress, context.stop));
-      });
+  details_.request(*place_,
+                   {.title = u"Predictions of the probe of layer %1 of %2"_s
+                                 .arg(place_->layer + preferences_.layer_base)
+                                 .arg(source->label),
+                    .key = u"probes/detail"_s,
+                    .lane = JobLane::kLong},
+                   [request](const JobContext& context) {
+                     return std::make_shared<const ProbeDetail>(
+                         exploreProbe(request, context.on_progress, context.stop));
+                   });
 }
 
 void ProbeMeasurements::onDocumentRemoved(int document) {

@@ -49,6 +49,7 @@ ProbesView::ProbesView(const ViewContext& context)
   setFirstFocus(&curves_->plot());
   panes().add(*curves_);
   panes().add(*confusion_);
+  curves_->followJobs(jobs(), u"probes/"_s);
   connectAll();
   connectPanes();
   addActions();

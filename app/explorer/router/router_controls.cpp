@@ -11,13 +11,13 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kThresholdSteps = 100;
+constexpr int kNameLength = 8;        // letters of a checkpoint that are shown
+constexpr int kWholeNameLength = 28;  // where there are no other controls
 
 QComboBox* checkpointBox(const QString& toolTip) {
   auto* const box = new QComboBox;
   box->setToolTip(toolTip);
-  box->setMinimumContentsLength(8);
-  box->setMinimumWidth(kLeastBoxWidth);
-  box->setMaximumWidth(200);
+  box->setMinimumContentsLength(kNameLength);
   box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   return box;
 }
@@ -116,11 +116,10 @@ void RouterControls::setCheckpoint(int id) {
 void RouterControls::setDisplayEnabled(bool enabled) {
   for (QWidget* const control :
        std::initializer_list<QWidget*>{sign_, normalised_, sorted_, threshold_}) {
-    control->setEnabled(enabled);
-    control->setToolTip(
-        enabled ? control->whatsThis()
-                : u"Applies to stored router weights only, not to token-dependent ones"_s);
+    control->setVisible(enabled);  // they are for stored router weights only
+    control->setToolTip(control->whatsThis());
   }
+  checkpoint_->setMinimumContentsLength(enabled ? kNameLength : kWholeNameLength);
 }
 
 void RouterControls::setOther(int id) { selectData(*other_, id); }

@@ -83,8 +83,7 @@ CurvePanel diagram(const RouterFlow& flow, int layer, int head, double threshold
     Curve curve =
         bent({layer + 1.0, level(head)}, {static_cast<double>(source), level(from)},
              flow.direct(from, source) / strongest, from == head ? arc(layer + 1, source) : 0.0,
-             // As in heatmaps of signed weights: blue is negative.
-             {.colour = is_negative ? 0U : 1U});
+             {.colour = is_negative ? kNegativeColour : kPositiveColour});
     curve.label = is_negative ? "read with a negative weight" : "read with a positive weight";
     panel.curves.push_back(std::move(curve));
   }

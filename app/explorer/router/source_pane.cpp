@@ -143,6 +143,9 @@ void SourcePane::drawPlain(const Document& document) {
     problem = answer.job != 0 ? u"Reading what each part writes ..."_s : answer.problem;
   }
   FigureOrMessage drawn = writtenFigure(norms.get(), sweepsOf(document), layer_base_);
+  if (drawn.figure) {
+    colourParts(*drawn.figure, modelColour(workspace_.colourOf(document.label)));
+  }
   const QString message = problem.isEmpty() ? kNothingWritten : problem;
   show(std::move(drawn.figure), message,
        u"What attention and MLP write to the residual stream of a plain transformer"_s,

@@ -120,4 +120,15 @@ FigureOrMessage writtenFigure(const WrittenNorms* norms, std::span<const FigureS
   return {.figure = std::move(figure)};
 }
 
+void colourParts(Figure& figure, std::size_t model_colour) {
+  for (FigurePanel& panel : figure.panels) {
+    for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
+      if (!is_class_colour(curve.style.colour)) continue;
+      curve.style.pattern =
+          curve.style.colour == kMlpColour ? LinePattern::kDotted : LinePattern::kSolid;
+      curve.style.colour = model_colour;
+    }
+  }
+}
+
 }  // namespace lime::explorer

@@ -34,4 +34,7 @@ WrittenNorms writtenNorms(const CaptureReader& capture, std::stop_token stop = {
 FigureOrMessage writtenFigure(const WrittenNorms* norms, std::span<const FigureSource> sweeps,
                               int layer_base);
 
+/// Gives the curves of all parts the colour of their model; dashes distinguish them.
+void colourParts(Figure& figure, std::size_t model_colour);
+
 }  // namespace lime::explorer

@@ -312,8 +312,8 @@ QString PinnedFigure::missing() const {
     sites << toQString(lacks->token.missing.at(part));
   }
   if (names.isEmpty()) return {};
-  return u"Not captured: %1. Capture the text with lime-capture --sites hidden,%2"_s.arg(
-      names.join(u", "_s), sites.join(u','));
+  return u"Not captured: %1. Capture the text with these boxes ticked (Ctrl+T), or with "
+         u"lime-capture --sites hidden,%2"_s.arg(names.join(u", "_s), sites.join(u','));
 }
 
 }  // namespace lime::explorer

@@ -224,13 +224,15 @@ TextMeasurements::TextMeasurements(Workspace& workspace, JobRunner& jobs,
       tokens_(jobs),
       attention_(jobs),
       routed_(jobs),
-      pinned_(jobs) {
+      pinned_(jobs),
+      layers_(jobs) {
   connect(&workspace, &Workspace::documentRemoved, this, &TextMeasurements::dropClosed);
   connect(&workspace, &Workspace::documentChanged, this, &TextMeasurements::dropClosed);
   connect(&tokens_, &JobCacheSignals::changed, this, &TextMeasurements::changed);
   connect(&attention_, &JobCacheSignals::changed, this, &TextMeasurements::attentionChanged);
   connect(&routed_, &JobCacheSignals::changed, this, &TextMeasurements::routedChanged);
   connect(&pinned_, &JobCacheSignals::changed, this, &TextMeasurements::pinnedChanged);
+  connect(&layers_, &JobCacheSignals::changed, this, &TextMeasurements::pinnedChanged);
 }
 
 void TextMeasurements::measure(const Document* document, const std::string& site,
@@ -278,7 +280,8 @@ void TextMeasurements::start() {
     const std::vector<std::int64_t>& offsets = document.capture->offsets();
     tokens_.requestInParts(
         {document.capture, site_, sequence_},
-        {.title = u"Tokens of sequence %1 of %2"_s.arg(sequence_).arg(document.label),
+        {.title = u"Norms and entropy contributions of sequence %1 of %2 (%3)"_s.arg(sequence_).arg(
+             document.label, toQString(site_)),
          .key = u"text/%1"_s.arg(id),
          .lane = offsets[at + 1] - offsets[at] <= kQuickTokens ? JobLane::kQuick : JobLane::kLong},
         [request](const JobContext& context, const auto& publish) {
@@ -303,10 +306,14 @@ void TextMeasurements::measureAttention(const std::optional<AttentionKey>& key) 
   attention_.keepOnly(key);
   measureRouted(std::nullopt);
   if (key) {
-    attention_.request(*key, {.title = u"Attention"_s, .key = "text/attention", .is_shown = false},
-                       [key = *key](const JobContext&) {
-                         return PatternReader(*key.capture).read(key.layer, key.sequence);
-                       });
+    attention_.request(
+        *key,
+        {.title = u"Attention in layer %1 of sequence %2"_s.arg(key->layer).arg(key->sequence),
+         .key = "text/attention",
+         .is_shown = false},
+        [key = *key](const JobContext&) {
+          return PatternReader(*key.capture).read(key.layer, key.sequence);
+        });
   }
   Q_EMIT attentionChanged();
 }
@@ -325,7 +332,10 @@ void TextMeasurements::measureRouted(
   routed_key_ = key;
   routed_.keepOnly(key);
   if (key) {
-    routed_.request(*key, {.title = u"Routed attention"_s, .key = "text/routed", .is_shown = false},
+    routed_.request(*key,
+                    {.title = u"Routed attention of token %1"_s.arg(key->query),
+                     .key = "text/routed",
+                     .is_shown = false},
                     [key = *key, attention = *attention().result](const JobContext&) {
                       return routed_attention_of_query(*key.attention.capture, attention, key.head,
                                                        key.query);
@@ -353,6 +363,38 @@ void TextMeasurements::readPinned(std::optional<int> token) {
                       return readPinnedToken(*key.capture, key.sequence, key.token, context.stop);
                     });
   }
+  readLayers();
+}
+
+std::optional<TextMeasurements::LayersKey> TextMeasurements::layersKey() const {
+  if (!pinned_token_ || documents_.empty()) return std::nullopt;
+  const Document& document = *workspace_.find(documents_.front());
+  return LayersKey{{document.capture, sequence_, *pinned_token_}, site_};
+}
+
+void TextMeasurements::readLayers() {
+  const std::optional<LayersKey> key = layersKey();
+  layers_.keepOnly(key);
+  if (!key) return;
+  const PinnedLayersRequest request{.capture = key->token.capture,
+                                    .site = key->site,
+                                    .sequence = key->token.sequence,
+                                    .token = key->token.token,
+                                    .checkpoints = workspace_.openInputs().checkpoints,
+                                    .first_layer = first_layer_};
+  layers_.requestInParts(
+      *key,
+      {.title = u"Neighbours of token %1 of sequence %2 of %3 (%4)"_s.arg(key->token.token)
+                    .arg(sequence_)
+                    .arg(workspace_.find(documents_.front())->label, toQString(site_)),
+       .key = u"text/layers"_s},
+      [request](const JobContext& context, const auto& publish) {
+        return readPinnedLayers(request, context, publish);
+      });
+}
+
+const Answer<std::vector<PinnedLayer>>& TextMeasurements::pinnedLayers() const {
+  return layers_.at(layersKey().value_or(LayersKey()));
 }
 
 const Answer<PinnedToken>& TextMeasurements::pinned(int document) const {

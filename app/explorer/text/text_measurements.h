@@ -4,6 +4,7 @@
 #include "analysis/attention/attention_patterns.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
+#include "explorer/text/pinned_layers.h"
 #include "explorer/text/pinned_token.h"
 #include "store/results_file.h"
 #include "viz/figure.h"
@@ -129,6 +130,8 @@ class TextMeasurements : public QObject {
   /// Reads a token of the sequence in documents(), in jobs. @param token  empty: none
   void readPinned(std::optional<int> token);
   const Answer<PinnedToken>& pinned(int document) const;
+  /// Returns the layers of that token in the requested capture, as far as they are known.
+  const Answer<std::vector<PinnedLayer>>& pinnedLayers() const;
 
  Q_SIGNALS:
   void changed();
@@ -149,8 +152,15 @@ class TextMeasurements : public QObject {
     int token = 0;
     bool operator==(const PinnedKey&) const = default;
   };
+  struct LayersKey {
+    PinnedKey token;
+    std::string site;
+    bool operator==(const LayersKey&) const = default;
+  };
   void start();
   void dropClosed();
+  std::optional<LayersKey> layersKey() const;
+  void readLayers();
 
   Workspace& workspace_;
   const Preferences& preferences_;
@@ -165,6 +175,7 @@ class TextMeasurements : public QObject {
   JobCache<RoutedKey, RoutedAttention> routed_;
   std::optional<int> pinned_token_;
   JobCache<PinnedKey, PinnedToken> pinned_;
+  JobCache<LayersKey, std::vector<PinnedLayer>> layers_;
 };
 
 }  // namespace lime::explorer

@@ -47,6 +47,7 @@ TextView::TextView(const ViewContext& context)
   column->addWidget(makeSplitter(Qt::Horizontal, {sequences_, right}, {250, 760}), 1);
   setFirstFocus(text_);
   panes().add(*map_);
+  map_->followJobs(jobs(), u"text/"_s);
   panes().add(attention_->pattern());
   panes().add(attention_->routed());
   panes().add(strip_->pane());
@@ -145,6 +146,7 @@ void TextView::connectControls() {
   });
   connect(layer_slider_, &LayerStepper::layerSelected, this, [this](int at) { selectLayer(at); });
   connect(sequences_, &SequenceList::sequenceSelected, this, &TextView::selectSequence);
+  connect(strip_, &TokenStrip::layerSelected, this, [this](int layer) { selectLayer(layer); });
   const auto describe = [this](int token) {
     const std::optional<int> now = layer();
     const bool is_known = token >= 0 && tokens() != nullptr && now;

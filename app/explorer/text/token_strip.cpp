@@ -21,9 +21,15 @@ TokenStrip::TokenStrip(TextMeasurements& measurements, Workspace& workspace,
       workspace_(workspace),
       preferences_(preferences),
       pane_(new FigurePane(u"pinned token in all layers"_s)),
+      table_(makeTable(layers_, u"pinned token, layer by layer"_s)),
       missing_(makeNote(u"what is not captured of the pinned token"_s)) {
   QVBoxLayout* const column = fillWithColumn(*this);
-  column->addWidget(pane_, 1);
+  column->addWidget(makeSplitter(Qt::Horizontal, {pane_, table_}, {3000, 2000}), 1);
+  table_->setAlternatingRowColors(true);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& index) {
+            if (index.isValid()) Q_EMIT layerSelected(layers_.at(index.row()).layer);
+          });
   column->addWidget(missing_);
   setMinimumHeight(150);
   hide();
@@ -44,6 +50,22 @@ std::vector<PinnedIn> TokenStrip::known(QString& problem) const {
   return known;
 }
 
+void TokenStrip::listLayers() {
+  const Answer<std::vector<PinnedLayer>>& answer = measurements_.pinnedLayers();
+  std::vector<PinnedLayer> rows = answer.result.value_or(std::vector<PinnedLayer>());
+  for (PinnedLayer& row : rows) row.shown_layer = row.layer + preferences_.layer_base;
+  const bool has_words =
+      std::ranges::any_of(rows, [](const PinnedLayer& row) { return !row.lens_word.isEmpty(); });
+  table_->setColumnHidden(PinnedLayersModel::kLensWord, !has_words);
+  if (rows == layers_.rows()) return;
+  if (rows.size() == layers_.rows().size()) return layers_.updateRows(std::move(rows));
+  const QSignalBlocker quiet(table_->selectionModel());
+  layers_.setRows(std::move(rows));
+  for (const int column : {PinnedLayersModel::kLayer, PinnedLayersModel::kLensWord}) {
+    table_->resizeColumnToContents(column);
+  }
+}
+
 void TokenStrip::draw(const SequenceTokens* tokens) {
   const int count = tokens == nullptr ? 0 : static_cast<int>(tokens->texts.size());
   const bool is_shown = token_ >= 0 && token_ < count;
@@ -53,6 +75,7 @@ void TokenStrip::draw(const SequenceTokens* tokens) {
     measurements_.readPinned(is_shown ? std::optional(token_) : std::nullopt);
   }
   if (!is_shown) return;
+  listLayers();
   QString problem = u"Reading ..."_s;
   std::vector<PinnedIn> all = known(problem);
   const bool is_known = !all.empty();

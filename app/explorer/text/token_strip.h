@@ -28,8 +28,13 @@ class TokenStrip : public QWidget {
   void draw(const SequenceTokens* tokens);
   QStringList commandLines(int sequence) const;
 
+ Q_SIGNALS:
+  /// The user selected a layer, in the list of its neighbours.
+  void layerSelected(int layer);
+
  private:
   std::vector<PinnedIn> known(QString& problem) const;
+  void listLayers();
 
   TextMeasurements& measurements_;
   Workspace& workspace_;
@@ -37,6 +42,8 @@ class TokenStrip : public QWidget {
   int token_ = -1;
   std::optional<PinnedFigure> shown_;
   FigurePane* pane_;
+  PinnedLayersModel layers_;
+  QTableView* table_;
   QLabel* missing_;
 };
 

@@ -13,11 +13,13 @@ namespace {
 
 constexpr const char* kAwaited = "awaited";  // property of a box
 
-/// The label of a control, disabled with it.
+/// The label of a control, disabled and hidden with it.
 class BuddyLabel : public QLabel {
   using QLabel::QLabel;
   bool eventFilter(QObject* /*control*/, QEvent* event) override {
     if (event->type() == QEvent::EnabledChange) setEnabled(buddy()->isEnabled());
+    if (event->type() == QEvent::ShowToParent) setVisible(true);
+    if (event->type() == QEvent::HideToParent) setVisible(false);
     return false;
   }
 };
@@ -42,13 +44,13 @@ QLabel* makeCaption(const QString& text) {
   auto* const label = new QLabel(text);
   label->setContentsMargins(12, 4, 12, 4);
   label->setMinimumWidth(40);
+  QFont font = label->font();
+  font.setWeight(QFont::DemiBold);
+  label->setFont(font);
   return label;
 }
 
 void setActiveCaption(QLabel& caption, bool active) {
-  QFont font = caption.font();
-  font.setWeight(active ? QFont::DemiBold : QFont::Normal);
-  caption.setFont(font);
   caption.setForegroundRole(active ? QPalette::WindowText : QPalette::PlaceholderText);
 }
 

@@ -6,20 +6,24 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "explorer/widgets/job_line.h"
+
 namespace lime::explorer {
 
 FigurePane::FigurePane(const QString& accessibleName)
-    : caption_(new QLabel), plot_(new FigureView) {
+    : column_(fillWithColumn(*this)), caption_(new QLabel), plot_(new FigureView) {
   setObjectName(accessibleName);
   plot_->setAccessibleName(accessibleName);
   plot_->installEventFilter(this);
   caption_->setContentsMargins(12, 6, 12, 2);
   caption_->setTextFormat(Qt::PlainText);
   caption_->setMinimumWidth(40);
+  QFont font = caption_->font();
+  font.setWeight(QFont::DemiBold);
+  caption_->setFont(font);
   caption_->setWordWrap(true);
-  QVBoxLayout* const column = fillWithColumn(*this);
-  column->addWidget(caption_);
-  column->addWidget(plot_, 1);
+  column_->addWidget(caption_);
+  column_->addWidget(plot_, 1);
   setActive(false);
   caption_->hide();
 }
@@ -29,6 +33,10 @@ void FigurePane::show(std::optional<Figure> figure, const QString& message, cons
   setCaption(figure ? caption : QString(), help);
   plot_->setMessage(message);
   plot_->setFigure(std::move(figure));
+}
+
+void FigurePane::followJobs(JobRunner& jobs, const QString& key_prefix) {
+  column_->insertWidget(1, new JobLine(jobs, key_prefix));
 }
 
 void FigurePane::setCaption(const QString& text, const QString& help) {

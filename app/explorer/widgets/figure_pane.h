@@ -12,8 +12,11 @@
 
 class QEvent;
 class QLabel;
+class QVBoxLayout;
 
 namespace lime::explorer {
+
+class JobRunner;
 
 /// Shows a figure below its caption.
 class FigurePane : public QWidget {
@@ -30,6 +33,8 @@ class FigurePane : public QWidget {
             const QString& help = {});
   void setCaption(const QString& text, const QString& help = {});
   QString caption() const { return caption_->text(); }
+  /// Shows the progress of jobs above the figure. @param key_prefix  of their keys
+  void followJobs(JobRunner& jobs, const QString& key_prefix);
   void setActive(bool active) { setActiveCaption(*caption_, active); }
 
  Q_SIGNALS:
@@ -40,6 +45,7 @@ class FigurePane : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  QVBoxLayout* column_;
   QLabel* caption_;
   FigureView* plot_;
 };

@@ -95,11 +95,15 @@ QColor documentColour(int number, const QPalette& palette) {
   return {shown.red, shown.green, shown.blue};
 }
 
-QColor lossColour(bool rises) { return rises ? QColor(213, 94, 0) : QColor(0, 114, 178); }
+QColor lossColour(bool rises) { return rises ? QColor(118, 42, 131) : QColor(27, 120, 55); }
 
 QColor lossColour(bool rises, const QPalette& palette) {
   const QColor colour = lossColour(rises);
-  return isDark(palette) ? colour.lighter(150) : colour.darker(110);
+  const Colour own = {static_cast<std::uint8_t>(colour.red()),
+                      static_cast<std::uint8_t>(colour.green()),
+                      static_cast<std::uint8_t>(colour.blue())};
+  const Colour pale = blend(own, {255, 255, 255}, 0.5);
+  return isDark(palette) ? QColor(pale.red, pale.green, pale.blue) : colour;
 }
 
 QColor inkOn(const QColor& ground) {

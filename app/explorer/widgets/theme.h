@@ -28,7 +28,7 @@ FigureStyle screenStyle(const QWidget& widget, const Preferences& preferences);
 QColor documentColour(int number, const QPalette& palette);
 
 QColor inkOn(const QColor& ground);
-/// Returns the colour of a loss that rises, orange, or falls, blue.
+/// Returns the colour of a loss that rises, purple, or falls, green: of the signs in heatmaps.
 QColor lossColour(bool rises);
 /// Returns the same as text on `palette`.
 QColor lossColour(bool rises, const QPalette& palette);

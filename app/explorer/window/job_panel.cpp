@@ -39,7 +39,7 @@ QString detailOf(const JobInfo& job) {
   return parts.join(u", "_s);
 }
 
-/// A line of text that ends in dots where it does not fit.
+/// A line of text, whose middle becomes dots where it does not fit: names differ at both ends.
 class ElidedLabel : public QLabel {
  public:
   explicit ElidedLabel(const QString& text = {}) : QLabel(text) { setMinimumWidth(40); }
@@ -49,7 +49,7 @@ class ElidedLabel : public QLabel {
     QPainter painter(this);
     painter.setPen(palette().color(foregroundRole()));
     painter.drawText(rect(), Qt::AlignVCenter | Qt::AlignLeft,
-                     fontMetrics().elidedText(text(), Qt::ElideRight, width()));
+                     fontMetrics().elidedText(text(), Qt::ElideMiddle, width()));
   }
 };
 

@@ -6,6 +6,7 @@
 #include "analysis/collapse/random_capture.h"
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/run_analysis.h"
+#include "core/program/program.h"
 #include "core/utf8.h"
 
 namespace lime {
@@ -99,9 +100,9 @@ std::vector<RangeVerdict> verdicts_of(const CollapseShared& shared,
 }
 
 std::vector<std::string> caveats_of_units(const CollapseShared& shared,
-                                          std::span<const UnitResult> units) {
-  return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random,
-                    "--against-random, or --random FILE");
+                                          std::span<const UnitResult> units,
+                                          std::string_view random_option) {
+  return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random, random_option);
 }
 
 bool has_site(const CaptureReader& reader, const std::string& site) {
@@ -137,9 +138,7 @@ std::vector<ChosenCapture> open_for_collapse(const CollapseAnalysisOptions& opti
   CaptureSetOptions chosen = all_captures(options);
   chosen.site = sites_of_collapse(options);
   std::vector<ChosenCapture> captures = open_captures(chosen);
-  for (const ChosenCapture& capture : captures) {
-    check_token_sequences(capture.reader, capture.num_sequences, "collapse");
-  }
+  for (ChosenCapture& capture : captures) skip_short_sequences(capture, "collapse");
   return captures;
 }
 
@@ -185,12 +184,12 @@ void complete_unit(Unit& unit, const std::shared_ptr<CollapseShared>& shared,
 
 /// Returns the options with the capture that --against-random asks for.
 CollapseAnalysisOptions with_random_capture(const CollapseAnalysisOptions& given,
-                                            const RunOptions& run) {
+                                            const RunOptions& run, const std::stop_token& stop) {
   given.validate();
   CollapseAnalysisOptions options = given;
   if (options.against_random) {
     options.random = random_capture(options.captures.captures.front(), sites_of_collapse(options),
-                                    options.checkpoint, run);
+                                    options.checkpoint, run, stop);
     options.against_random = false;
   }
   return options;
@@ -237,7 +236,7 @@ Analysis analysis_of_collapse(const CollapseAnalysisOptions& options,
       inputs.push_back(describe_sequences(capture));
     }
     fill_collapse_report(report, inputs, verdicts_of(*shared, units),
-                         caveats_of_units(*shared, units), shared->options.collapse);
+                         caveats_of_units(*shared, units, kRandomOption), shared->options.collapse);
   };
   return analysis;
 }
@@ -272,18 +271,19 @@ void CollapseAnalysisOptions::validate() const {
 }
 
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run) {
-  const CollapseAnalysisOptions completed = with_random_capture(options, run);
+  const CollapseAnalysisOptions completed = with_random_capture(options, run, interrupt_token());
   return analysis_of_collapse(completed, share(completed, run), run);
 }
 
 CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
-                                  const ProgressFn& on_progress, const std::stop_token& stop) {
-  const CollapseAnalysisOptions completed = with_random_capture(options, run);
+                                  const ProgressFn& on_progress, const std::stop_token& stop,
+                                  std::string_view random_option) {
+  const CollapseAnalysisOptions completed = with_random_capture(options, run, stop);
   const auto shared = share(completed, run);
   const Analysis analysis = analysis_of_collapse(completed, shared, run);
   const AnalysisResult result = compute(analysis, run, on_progress, stop);
   return {result.table(), verdicts_of(*shared, result.units),
-          caveats_of_units(*shared, result.units)};
+          caveats_of_units(*shared, result.units, random_option)};
 }
 
 }  // namespace lime

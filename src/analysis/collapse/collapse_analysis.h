@@ -24,8 +24,9 @@ struct CollapseAnalysisOptions {
 /// Prepares the verdict on every layer: which causes make its representations look collapsed, alone
 /// and without the others, and one sentence for each range of layers with the same causes
 /// (docs/collapse.md). One unit per capture, site and layer; the layers are read once.
-/// @throws InvalidArgument  if a capture holds pooled rows or only some tokens, or a sequence of
-///         one token; or if the random capture has another text or other layers.
+/// @throws InvalidArgument  if a capture contains pooled rows or only some tokens, or no sequence
+/// of
+///         two tokens; or if the random capture has another text or other layers.
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run);
 
 /// The results of a collapse analysis, and its verdicts.
@@ -35,9 +36,14 @@ struct CollapseVerdicts {
   std::vector<std::string> caveats;  ///< what the measurement cannot decide
 };
 
-/// Computes what prepare_collapse() prepares. @throws as prepare_collapse() and compute()
+/// How to compare with random weights, in the words of the command line.
+inline constexpr std::string_view kRandomOption = "--against-random, or --random FILE";
+
+/// Computes what prepare_collapse() prepares. @param random_option  in the words of the caller
+/// @throws as prepare_collapse() and compute()
 CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
                                   const ProgressFn& on_progress = {},
-                                  const std::stop_token& stop = {});
+                                  const std::stop_token& stop = {},
+                                  std::string_view random_option = kRandomOption);
 
 }  // namespace lime

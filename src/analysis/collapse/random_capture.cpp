@@ -66,7 +66,8 @@ void check_found(const fs::path& path, const CaptureReader& capture, std::uint64
 }  // namespace
 
 fs::path random_capture(const fs::path& path, std::vector<std::string> sites,
-                        const fs::path& checkpoint, const RunOptions& run) {
+                        const fs::path& checkpoint, const RunOptions& run,
+                        const std::stop_token& stop) {
   const CaptureReader capture(path);
   check_whole_sequences(capture, "collapse");
   if (sites.empty()) sites = capture.sites();
@@ -74,7 +75,7 @@ fs::path random_capture(const fs::path& path, std::vector<std::string> sites,
       path.parent_path() / fmt::format("{}.random-{}.h5", capture_stem(path), run.seed);
   if (!fs::exists(output)) {
     const int status = run_child_program(
-        "lime-capture", arguments_of(capture, sites, checkpoint, output, run), interrupt_token());
+        "lime-capture", arguments_of(capture, sites, checkpoint, output, run), stop);
     throw_if(
         status != kExitDone, OptionName("against_random"),
         "lime-capture ended with status {} (its message is above); capture the checkpoint with "

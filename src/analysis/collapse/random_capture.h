@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace lime {
 ///         file exists with other content. @throws Interrupted
 std::filesystem::path random_capture(const std::filesystem::path& capture,
                                      std::vector<std::string> sites,
-                                     const std::filesystem::path& checkpoint,
-                                     const RunOptions& run);
+                                     const std::filesystem::path& checkpoint, const RunOptions& run,
+                                     const std::stop_token& stop);
 
 }  // namespace lime

@@ -232,10 +232,16 @@ void check_whole_sequences(const CaptureReader& capture, std::string_view metric
   throw_if(capture.num_sequences() == 0, "{}: contains no sequences", quoted_path(capture));
 }
 
+std::int64_t num_short_sequences(const CaptureReader& capture, std::int64_t count) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found += num_tokens(capture, i) < kFewestTokens ? 1 : 0;
+  return found;
+}
+
 void check_two_tokens(const CaptureReader& capture, std::int64_t sequence,
                       std::string_view metric) {
   const std::int64_t tokens = num_tokens(capture, sequence);
-  if (tokens >= 2) return;
+  if (tokens >= kFewestTokens) return;
   throw InvalidArgument(
       "{}: sequence {} has {} token{}, but {} needs at least 2; capture again without it",
       quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", metric);

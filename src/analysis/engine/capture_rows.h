@@ -32,6 +32,12 @@ std::int64_t num_sequences_used(const CaptureReader& capture,
 /// @param metric  names the command in the message, e.g. "geometry". @throws InvalidArgument
 void check_whole_sequences(const CaptureReader& capture, std::string_view metric);
 
+/// Sequences of fewer tokens have no entropy, and no direction from one token to the next.
+inline constexpr std::int64_t kFewestTokens = 2;
+
+/// Returns how many of the first `count` sequences have fewer than kFewestTokens tokens.
+std::int64_t num_short_sequences(const CaptureReader& capture, std::int64_t count);
+
 void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::string_view metric);
 
 /// Refuses captures unless the first `count` sequences are whole and of at least two tokens each.

@@ -313,6 +313,23 @@ std::string describe_sequences(const ChosenCapture& capture) {
   return text;
 }
 
+void skip_short_sequences(ChosenCapture& capture, std::string_view metric) {
+  check_whole_sequences(capture.reader, metric);
+  const std::int64_t skipped = num_short_sequences(capture.reader, capture.num_sequences);
+  if (skipped == 0) return;
+  if (skipped == capture.num_sequences) check_two_tokens(capture.reader, 0, metric);
+  std::vector<bool> hides;
+  for (std::int64_t i = 0; i < capture.reader.num_sequences(); ++i) {
+    hides.push_back(num_tokens(capture.reader, i) < kFewestTokens);
+  }
+  capture.reader.hide_sequences(hides);
+  capture.num_sequences -= skipped;
+  capture.identity = identity_of(capture.reader, capture.num_sequences);
+  capture.notes.push_back(fmt::format("{}: skipped {} sequence{} of fewer than {} tokens",
+                                      capture.label, skipped, skipped == 1 ? "" : "s",
+                                      kFewestTokens));
+}
+
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {
   std::vector<ChosenCapture> captures = open_without_parts(options);
   for (ChosenCapture& capture : captures) capture.parts = select_parts(capture.reader, options);

@@ -81,6 +81,11 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options);
 /// kPaperSite, and whether the capture was interrupted. Rows must be tokens.
 std::string describe_sequences(const ChosenCapture& capture);
 
+/// Leaves out the sequences of fewer than two tokens, of which no metric of whole sequences has a
+/// value, and notes their number.
+/// @throws InvalidArgument  if rows are not whole sequences of tokens, or no sequence is left.
+void skip_short_sequences(ChosenCapture& capture, std::string_view metric);
+
 /// Reads the tokenizer of a checkpoint, for the texts of the tokens in `captures`.
 /// @throws InvalidArgument  if a capture was made with another tokenizer.
 std::unique_ptr<Tokenizer> tokenizer_of(const std::filesystem::path& checkpoint,

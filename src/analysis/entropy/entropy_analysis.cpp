@@ -159,8 +159,8 @@ Analysis prepare_entropy(const EntropyAnalysisOptions& options, const RunOptions
   shared->options = options;
   shared->options.summary.seed = run.seed;
   shared->captures = open_captures(options.captures);
-  for (const ChosenCapture& capture : shared->captures) {
-    check_token_sequences(capture.reader, capture.num_sequences, "entropy");
+  for (ChosenCapture& capture : shared->captures) {
+    skip_short_sequences(capture, "entropy");
     throw_if(!options.dataset.empty() && capture.num_sequences < 2, OptionName("dataset"),
              "needs at least 2 sequences, {} has {}", quoted_path(capture.reader),
              capture.num_sequences);

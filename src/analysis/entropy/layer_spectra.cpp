@@ -80,9 +80,9 @@ std::string text_of(const CaptureReader& capture, std::int64_t sequence) {
   return fmt::format("ids {}", fmt::join(ids, " "));
 }
 
-/// Maximum of the entropy of a sequence, nats; 0 for one of a single token or none.
+/// Maximum of the entropy of a sequence, nats.
 double ceiling(std::int64_t tokens, std::int64_t dim) {
-  return std::log(static_cast<double>(std::max<std::int64_t>(1, std::min(tokens, dim))));
+  return std::log(static_cast<double>(std::min(tokens, dim)));
 }
 
 SequenceSpectrum spectrum_of(const StandardizedLayer& layer, std::int64_t sequence,
@@ -115,27 +115,31 @@ LayerSpectra layer_spectra(const CaptureReader& capture, const std::string& site
                            const ProgressFn& on_progress, const std::stop_token& stop) {
   check_option(extremes >= 1, "extremes", ">= 1", extremes);
   check_whole_sequences(capture, "a layer's spectrum");
+  // Entropies are of the sequences that skip_short_sequences() leaves.
+  std::vector<std::int64_t> measured;
+  for (std::int64_t s = 0; s < capture.num_sequences() && measured.size() < entropies.size(); ++s) {
+    if (num_tokens(capture, s) >= kFewestTokens) measured.push_back(s);
+  }
+  throw_if(measured.size() != entropies.size(),
+           "layer_spectra: expected at most {} entropies, got {}", measured.size(),
+           entropies.size());
   StandardizedLayer standardized{
       .capture = capture,
-      .sequences = token_sequences(capture, site, layer, std::ssize(entropies)),
+      .sequences =
+          token_sequences(capture, site, layer, measured.empty() ? 0 : measured.back() + 1),
       .dim = capture.dim(site, layer),
       .standardization = make_standardization(capture.statistics(site, layer)),
       .scale = {}};
   standardized.scale = standardized.standardization.divisor.cwiseInverse();
-  const auto entropy_of = [&](std::int64_t sequence) {
-    return entropies[static_cast<std::size_t>(sequence)];
-  };
-  const auto ceiling_of = [&](std::int64_t sequence) {
-    return ceiling(num_tokens(capture, sequence), standardized.dim);
-  };
-  std::vector<std::int64_t> order;
-  for (std::int64_t sequence = 0; sequence < std::ssize(entropies); ++sequence) {
-    if (ceiling_of(sequence) > 0.0) order.push_back(sequence);
-  }
+  std::vector<std::size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), 0);
   // By the fraction of their maximum, or the shortest would be the lowest.
-  std::ranges::stable_sort(order, {}, [&](std::int64_t sequence) {
-    return entropy_of(sequence) / ceiling_of(sequence);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return entropies[i] / ceiling(num_tokens(capture, measured[i]), standardized.dim);
   });
+  const auto spectrum_at = [&](std::size_t i) {
+    return spectrum_of(standardized, measured[i], entropies[i]);
+  };
   LayerSpectra spectra;
   spectra.spectrum = spectrum_of_rows(standardized, on_progress, stop);
   // No sequence is among both.
@@ -143,11 +147,10 @@ LayerSpectra layer_spectra(const CaptureReader& capture, const std::string& site
       std::min((order.size() + 1) / 2, static_cast<std::size_t>(extremes));
   const std::size_t num_highest = std::min(order.size() / 2, static_cast<std::size_t>(extremes));
   for (std::size_t i = 0; i < num_lowest; ++i) {
-    spectra.lowest.push_back(spectrum_of(standardized, order[i], entropy_of(order[i])));
+    spectra.lowest.push_back(spectrum_at(order[i]));
   }
   for (std::size_t i = 0; i < num_highest; ++i) {
-    const std::int64_t high = order[order.size() - 1 - i];
-    spectra.highest.push_back(spectrum_of(standardized, high, entropy_of(high)));
+    spectra.highest.push_back(spectrum_at(order[order.size() - 1 - i]));
   }
   return spectra;
 }

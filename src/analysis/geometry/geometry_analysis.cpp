@@ -328,8 +328,13 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   shared->options.summary.seed = run.seed;
   shared->captures = open_captures(options.captures);
   for (std::size_t i = 0; i < shared->captures.size(); ++i) {
-    const ChosenCapture& capture = shared->captures[i];
-    check_token_sequences(capture.reader, capture.num_sequences, "geometry");
+    ChosenCapture& capture = shared->captures[i];
+    // The views of a text are as many as those of the others.
+    if (options.wants(GeometryGroup::kViews)) {
+      check_token_sequences(capture.reader, capture.num_sequences, "geometry");
+    } else {
+      skip_short_sequences(capture, "geometry");
+    }
     check_size(capture, shared->num_rows(i), options);
     KeptRows& kept = shared->kept.emplace_back();
     if (options.wants(GeometryGroup::kDimension)) {

@@ -138,15 +138,15 @@ RowsOf tuned_lens(const ChosenCapture& capture, int layer, const OutputHead& hea
 /// Returns what reads the stored logit lens of a sequence's tokens that have a next one.
 RowsOf stored_lens(const ChosenCapture& capture, int layer) {
   const std::int64_t dim = capture.reader.dim(kLensSite, layer);
-  throw_if<FormatError>(dim != static_cast<std::int64_t>(kStored),
-                        "{}: {} must have {} values per token, got {}", quoted_path(capture.reader),
-                        kLensSite, kStored, dim);
+  throw_if<FormatError>(dim < static_cast<std::int64_t>(kStored),
+                        "{}: {} must have at least {} values per token, got {}",
+                        quoted_path(capture.reader), kLensSite, kStored, dim);
   const SequenceSource sequences =
       token_sequences(capture.reader, kLensSite, layer, capture.num_sequences);
   return [sequences](std::int64_t i) {
     MatrixF rows;
     sequences.read(i, rows);
-    return MatrixD(rows.topRows(rows.rows() - 1).cast<double>());
+    return MatrixD(rows.topLeftCorner(rows.rows() - 1, kStored).cast<double>());
   };
 }
 

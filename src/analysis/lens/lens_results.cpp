@@ -18,10 +18,11 @@ LensItems::LensItems(std::int64_t count)
     : values(kMeasures.size(), std::vector<double>(static_cast<std::size_t>(count))) {}
 
 void LensItems::set(std::int64_t index, const MatrixD& all) {
-  MatrixD rows = all;
+  MatrixD rows = all.leftCols(kLensMeasures);  // without the most probable token
+  const Eigen::Index rank = rows.cols() - 1;
   Eigen::Index kept = 0;
   for (Eigen::Index r = 0; r < all.rows(); ++r) {
-    if (all(r, all.cols() - 1) != 0.0) rows.row(kept++) = all.row(r);
+    if (rows(r, rank) != 0.0) rows.row(kept++) = rows.row(r);
   }
   rows.conservativeResize(kept, Eigen::NoChange);
   throw_if(kept == 0,
@@ -31,7 +32,6 @@ void LensItems::set(std::int64_t index, const MatrixD& all) {
   for (std::size_t m = 0; m < kAccuracy; ++m) {
     values[m][at] = rows.col(static_cast<Eigen::Index>(m)).mean();
   }
-  const Eigen::Index rank = rows.cols() - 1;
   values[kAccuracy][at] = (rows.col(rank).array() == 1.0).cast<double>().mean();
 }
 

@@ -8,6 +8,8 @@
 namespace lime {
 namespace {
 
+constexpr double kNegative = 0.15;  // place of a negative number in a signed palette
+
 /// Replacements of common fonts, metrically compatible where there are any.
 constexpr std::array<std::pair<std::string_view, const char*>, 8> kAliases = {
     {{"arial", "Liberation Sans"},
@@ -109,6 +111,11 @@ QPen PlotTheme::grid_pen() const {
 
 QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
   if (index == kMutedColour) return muted();
+  if (!is_class_colour(index)) {
+    const HeatmapPalette palette = usual_palette(/*is_signed=*/true, is_dark());
+    return to_qcolor(
+        heatmap_colour(palette, index == kNegativeColour ? kNegative : 1.0 - kNegative));
+  }
   const Colour colour = lime::class_colour(style_.palette, index, count);
   // Lighten dark colours on a dark background.
   const bool is_dim = is_dark() && luma(colour) < 0.45;
@@ -120,7 +127,7 @@ QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) con
   if (style.is_faint) colour.setAlphaF(0.55F);
   auto pattern = static_cast<std::size_t>(style.pattern);
   // Greys repeat after four series, like markers: then dashes tell them apart.
-  const bool repeats = style_.palette == ClassPalette::kGrey && style.colour != kMutedColour;
+  const bool repeats = style_.palette == ClassPalette::kGrey && is_class_colour(style.colour);
   if (repeats && style.pattern == LinePattern::kSolid) pattern = style.colour / 4 % 4;
   return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
           kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
@@ -129,7 +136,7 @@ QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) con
 HeatmapPalette PlotTheme::map_palette(bool is_signed) const {
   if (!style_.map_palette) return usual_palette(is_signed, is_dark());
   throw_if(is_signed && !is_diverging(*style_.map_palette), OptionName("map_palette"),
-           "signed values need blue-red or purple-orange, got '{}'",
+           "signed values need green-purple, blue-red or purple-orange, got '{}'",
            enum_name(*style_.map_palette));
   return *style_.map_palette;
 }

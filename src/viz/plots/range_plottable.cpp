@@ -11,7 +11,6 @@ namespace {
 
 constexpr float kFillAlpha = 0.13F;
 constexpr float kNameAlpha = 0.75F;
-constexpr double kMax = 0.85;  // part of the panel's height that an upright name uses
 
 }  // namespace
 
@@ -32,7 +31,7 @@ void RangePlottable::draw(QCPPainter* painter) {
   draw_name(*painter, area);
 }
 
-QRectF RangePlottable::free_part(const QRectF& strip, double height) const {
+std::optional<double> RangePlottable::free_top(const QRectF& strip, double height) const {
   std::vector<std::pair<double, double>> taken;  // of y in pixels
   const double margin = units(1.5);
   for (const Curve& curve : curves_) {
@@ -57,47 +56,53 @@ QRectF RangePlottable::free_part(const QRectF& strip, double height) const {
     if (top <= bottom) taken.emplace_back(top - margin, bottom + margin);
   }
   std::ranges::sort(taken);
-  QRectF best(strip.left(), strip.top(), strip.width(), 0.0);
+  std::optional<double> found;
   double free_from = strip.top();
   taken.emplace_back(strip.bottom(), strip.bottom());
   for (const auto& [top, bottom] : taken) {
-    const double room = std::min(top, strip.bottom()) - free_from;
-    // A lower part that suffices is preferred.
-    if (room >= height || room > best.height()) {
-      best = QRectF(strip.left(), free_from, strip.width(), room);
-    }
+    const double end = std::min(top, strip.bottom());
+    if (end - free_from >= height) found = end - height;
     free_from = std::max(free_from, bottom);
   }
-  return best.height() >= std::min(height, 0.3 * strip.height()) ? best : strip;
+  return found;
+}
+
+bool RangePlottable::draw_text(QCPPainter& painter, const QString& text, double left,
+                               double width) const {
+  const QRectF panel(keyAxis()->axisRect()->rect());
+  if (left < panel.left() || left + width > panel.right()) return false;
+  const double height = QFontMetricsF(font_).height();
+  const double margin = units(1.5);
+  QRectF strip(left, panel.top() + margin, width, panel.height() - 2.0 * margin);
+  // The label of a line is above those of ranges.
+  if (range_.is_line()) strip.setBottom(strip.bottom() - 1.5 * height);
+  const std::optional<double> top = free_top(strip, height);
+  if (!top) return false;
+  painter.drawText(QRectF(left, *top, width, height), Qt::AlignCenter, text);
+  return true;
 }
 
 void RangePlottable::draw_name(QCPPainter& painter, const QRectF& area) const {
   const QFontMetricsF metrics(font_);
-  const double height = metrics.height();
-  const QString name = QString::fromStdString(range_.label);
+  const double gap = units(1.5);
   QColor ink = ink_;
   ink.setAlphaF(kNameAlpha);
   painter.save();
   painter.setFont(font_);
   painter.setPen(ink);
-  const double advance = metrics.horizontalAdvance(name);
-  // Names of ranges are at the bottom, that of a line above them: a bound is often at the top.
-  if (!range_.is_line() && advance + units(2.0) <= area.width()) {
-    QRectF strip = area.adjusted(0.0, units(1.5), 0.0, -units(1.5));
-    strip.setLeft(area.center().x() - 0.5 * advance);
-    strip.setWidth(advance);
-    painter.drawText(free_part(strip, height), Qt::AlignHCenter | Qt::AlignBottom, name);
-  } else if (range_.is_line() || height <= area.width()) {
-    const double bottom = area.bottom() - (range_.is_line() ? (1.0 - kMax) * area.height() : 0.0);
-    const double left = range_.is_line() ? area.left() - height : area.center().x() - 0.5 * height;
-    const QRectF strip(QPointF(left, area.top() + units(1.5)),
-                       QPointF(left + height, bottom - units(1.5)));
-    const QRectF part = free_part(strip, advance + units(3.0));
-    const double room = std::min(part.height(), kMax * area.height() - units(3.0));
-    painter.translate(left, part.bottom());
-    painter.rotate(-90.0);
-    painter.drawText(QRectF(0.0, 0.0, room, height), Qt::AlignLeft | Qt::AlignVCenter,
-                     metrics.elidedText(name, Qt::ElideRight, room));
+  const QString label = QString::fromStdString(range_.label);
+  const QString whole = QString::fromStdString(range_.whole_label());
+  const double width = metrics.horizontalAdvance(label) + gap;
+  const double whole_width = metrics.horizontalAdvance(whole) + gap;
+  if (range_.is_line()) {
+    if (!draw_text(painter, label, area.left() - gap - width, width)) {
+      draw_text(painter, label, area.left() + gap, width);
+    }
+  } else {
+    const double centre = area.center().x();
+    const bool is_whole = !range_.name.empty() && whole_width <= area.width() &&
+                          draw_text(painter, whole, centre - 0.5 * whole_width, whole_width);
+    if (!is_whole) draw_text(painter, label, centre - 0.5 * width, width);
   }
   painter.restore();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "viz/figure.h"
@@ -9,8 +10,8 @@
 
 namespace lime {
 
-/// A range of x across the panel, or a dashed line, with its name: upright if it does not fit
-/// between the ends, and where no curve crosses it, if there is room.
+/// A range of x across the panel, or a dashed line, with its label, and its name if it fits between
+/// the ends: where no curve crosses them.
 class RangePlottable : public FixedPlottable {
  public:
   RangePlottable(QCPAxis* keys, QCPAxis* values, RangeMark range, std::vector<Curve> curves,
@@ -27,9 +28,11 @@ class RangePlottable : public FixedPlottable {
 
  private:
   void draw_name(QCPPainter& painter, const QRectF& area) const;
-  /// Returns a part of a strip that no curve or band crosses, from top to bottom: the lowest one of
-  /// at least `height`, else the highest.
-  QRectF free_part(const QRectF& strip, double height) const;
+  /// Draws a text of some width in the strip whose left end is `left`. @return false without room
+  bool draw_text(QCPPainter& painter, const QString& text, double left, double width) const;
+  /// Returns the top of the lowest part of a strip, of at least `height`, that no curve or band
+  /// crosses; no value if there is none.
+  std::optional<double> free_top(const QRectF& strip, double height) const;
 
   RangeMark range_;
   std::vector<Curve> curves_;  // that the name should not cross

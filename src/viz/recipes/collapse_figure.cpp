@@ -95,6 +95,11 @@ std::optional<Cliff> cliff_of(const FigureRows& rows) {
   return cliff;
 }
 
+std::string cliff_note(const Cliff& cliff, double layer) {
+  return fmt::format("{} at layer {:.0f}, the participation ratio {}: {}", kCliff, layer,
+                     cliff.falls ? "falls" : "rises", cliff.cause);
+}
+
 /// Marks the cliff with what causes it. @return a note on it; empty if there is none
 std::string mark_cliff(const FigureRows& rows, int layer_base, Curve& curve) {
   const std::optional<Cliff> cliff = cliff_of(rows);
@@ -104,8 +109,7 @@ std::string mark_cliff(const FigureRows& rows, int layer_base, Curve& curve) {
   for (std::size_t i = 0; i < curve.x.size(); ++i) {
     if (curve.x[i] == layer) curve.stars[i] = kCliff;
   }
-  return fmt::format("{} at layer {:.0f}, the participation ratio {}: {}", kCliff, layer,
-                     cliff->falls ? "falls" : "rises", cliff->cause);
+  return cliff_note(*cliff, layer);
 }
 
 }  // namespace
@@ -175,26 +179,37 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
   return figure;
 }
 
-std::vector<RangeMark> collapse_marks(const Results& results, const std::string& label,
-                                      const std::string& site, int layer_base) {
+void mark_collapse(Figure& figure, const Results& results, const std::string& label,
+                   const std::string& site, int layer_base) {
   const std::filesystem::path file = "collapse";
   std::vector<RangeMark> marks;
+  std::vector<std::string> verdicts;
   FigureRows layers;
   for (const ResultRow& row : results.rows) {
     if (row.text(col::kLabel) != label || row.text(col::kSite) != site) continue;
+    const std::string& verdict = row.text(col::kVerdict);
     if (!row.has(col::kLastLayer)) {
       layers.push_back({.row = &row, .file = &file});
-    } else if (row.text(col::kVerdict) != kNoCause) {
+    } else if (verdict != kNoCause) {
+      if (std::ranges::find(verdicts, verdict) == verdicts.end()) verdicts.push_back(verdict);
+      const auto at = std::ranges::find(verdicts, verdict) - verdicts.begin();
       marks.push_back({.low = static_cast<double>(row.integer(col::kLayer) + layer_base) - 0.5,
                        .high = static_cast<double>(row.integer(col::kLastLayer) + layer_base) + 0.5,
-                       .label = row.text(col::kVerdict)});
+                       .label = std::string(1, static_cast<char>('A' + at)),
+                       .name = verdict});
     }
   }
-  if (const std::optional<Cliff> cliff = cliff_of(layers)) {
-    const double at = layers[cliff->at].number(col::kLayer) + layer_base - 0.5;
-    marks.push_back({.low = at, .high = at, .label = fmt::format("{}: {}", kCliff, cliff->cause)});
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    add_note(figure, fmt::format("{}: {}", static_cast<char>('A' + i), verdicts[i]));
   }
-  return marks;
+  if (const std::optional<Cliff> cliff = cliff_of(layers)) {
+    const double layer = layers[cliff->at].number(col::kLayer) + layer_base;
+    marks.push_back({.low = layer - 0.5, .high = layer - 0.5, .label = kCliff});
+    add_note(figure, cliff_note(*cliff, layer));
+  }
+  for (FigurePanel& panel : figure.panels) {
+    if (auto* const curves = std::get_if<CurvePanel>(&panel.content)) curves->ranges = marks;
+  }
 }
 
 }  // namespace lime

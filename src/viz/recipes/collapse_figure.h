@@ -10,9 +10,10 @@ namespace lime {
 /// participation ratio changes most is marked and named.
 Figure collapse_figure(FigureSources sources, const FigureOptions& options);
 
-/// Returns marks for curves over the layers of one site of a capture: the ranges of layers with a
-/// cause, and the cliff as a line. @param results  of metric "collapse"
-std::vector<RangeMark> collapse_marks(const Results& results, const std::string& label,
-                                      const std::string& site, int layer_base);
+/// Marks the ranges of layers with a cause, and the cliff as a line, in all panels of `figure`,
+/// whose curves are over the layers of one site. Equal verdicts have one letter, which a note
+/// explains. @param results  of metric "collapse"
+void mark_collapse(Figure& figure, const Results& results, const std::string& label,
+                   const std::string& site, int layer_base);
 
 }  // namespace lime

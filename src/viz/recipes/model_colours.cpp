@@ -32,7 +32,7 @@ std::vector<std::size_t> colours_in_order(std::span<const FigurePanel> panels) {
   for (const FigurePanel& panel : panels) {
     visit_styles(panel, [&](const SeriesStyle& style) {
       const bool is_new = std::ranges::find(colours, style.colour) == colours.end();
-      if (style.colour != kMutedColour && is_new) colours.push_back(style.colour);
+      if (is_class_colour(style.colour) && is_new) colours.push_back(style.colour);
     });
   }
   return colours;
@@ -44,7 +44,7 @@ void dash_equal_colours(FigurePanel& panel, const std::vector<std::size_t>& mode
   std::map<std::size_t, std::vector<std::size_t>> of_colour;  // models, in the order of the curves
   for (std::size_t i = 0; i < curves->curves.size(); ++i) {
     SeriesStyle& style = curves->curves[i].style;
-    if (style.colour == kMutedColour || style.pattern != LinePattern::kSolid) continue;
+    if (!is_class_colour(style.colour) || style.pattern != LinePattern::kSolid) continue;
     std::vector<std::size_t>& earlier = of_colour[style.colour];
     const auto own = std::ranges::find(earlier, models[i]);
     const auto number = static_cast<std::size_t>(own - earlier.begin());
@@ -61,7 +61,7 @@ void recolour(Figure& figure, const std::vector<int>& colors) {
     std::vector<std::size_t> models;
     visit_styles(panel, [&](SeriesStyle& style) {
       models.push_back(style.colour);
-      if (style.colour == kMutedColour) return;
+      if (!is_class_colour(style.colour)) return;
       const auto place = std::ranges::find(before, style.colour) - before.begin();
       style.colour = static_cast<std::size_t>(colors[static_cast<std::size_t>(place)] - 1);
     });

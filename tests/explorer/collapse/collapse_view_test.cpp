@@ -2,6 +2,7 @@
 #include "explorer/collapse/collapse_view.h"
 
 #include <QAbstractItemModelTester>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QPlainTextEdit>
@@ -428,13 +429,46 @@ TEST_F(CollapseViewTest, ListsTheVerdictsOfTheProgramAndMarksTheirRanges) {
   }
   const std::vector<RangeMark>& marks = shownPanel().ranges;
   ASSERT_EQ(marks.size(), 2U);
-  EXPECT_EQ(marks[0].label, "massive tokens");
+  EXPECT_EQ(marks[0].whole_label(), "A: massive tokens");
   EXPECT_EQ(marks[0].low, 0.5);
   EXPECT_EQ(marks[0].high, 1.5);
-  EXPECT_EQ(marks[1].label, "cliff: massive tokens");
+  EXPECT_EQ(marks[1].label, "cliff");
   EXPECT_TRUE(marks[1].is_line());
   EXPECT_EQ(marks[1].low, 0.5);
   EXPECT_TRUE(view_.commandLines().front().startsWith("lime-metrics collapse "));
+}
+
+TEST_F(CollapseViewTest, SequencesOfOneTokenAreSkippedWithTheirNumber) {
+  lime::testing::SmallCapture short_one = lime::testing::example_capture();
+  short_one.lengths = {5, 1, 7, 3};
+  lime::testing::write_capture(folder_ / "short.h5", short_one);
+  open({toQString(folder_ / "short.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
+  EXPECT_EQ(childCalled<QLabel>(view_, "measurement problems").text(),
+            "short: skipped 1 sequence of fewer than two tokens");
+  Selection selection = workspace_.selection();
+  selection.layer = 1;
+  workspace_.setSelection(selection);
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && table().model()->rowCount() > 0; }));
+  EXPECT_EQ(table().model()->rowCount(), 3);
+  for (int row = 0; row < 3; ++row) {
+    EXPECT_NE(table().model()->index(row, ExtremesModel::kSequence).data().toString(), "1");
+  }
+}
+
+TEST_F(CollapseViewTest, CaveatsNameWhatTheWindowOffers) {
+  massiveCapture("m.h5");
+  open({toQString(folder_ / "m.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
+  EXPECT_FALSE(evidence().contains("--")) << evidence().toStdString();
+  EXPECT_TRUE(evidence().contains("compare with random weights"));
+  for (QCheckBox* const box : view_.findChildren<QCheckBox*>()) {
+    if (box->text().remove('&') == "Compare with random weights") box->click();
+  }
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  EXPECT_TRUE(evidence().contains("random weights need the config of the checkpoint"))
+      << evidence().toStdString();
+  EXPECT_EQ(undo_.undoText(), "Compare with random weights");
 }
 
 TEST_F(CollapseViewTest, AVerdictSelectsItsLayersAndShowsTheEvidence) {

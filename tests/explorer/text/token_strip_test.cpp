@@ -2,6 +2,7 @@
 #include "explorer/text/token_strip.h"
 
 #include <QLabel>
+#include <QTableView>
 #include <QTest>
 #include <QUndoStack>
 #include <cmath>
@@ -146,11 +147,53 @@ TEST_F(TokenStripTest, SaysWhichSitesAreMissingAndOfTheLastTokenWhyItHasNoLens) 
   ASSERT_NO_FATAL_FAILURE(click(1));
   EXPECT_EQ(plot().figure()->panels.size(), 1U);
   EXPECT_EQ(missing(),
-            "Not captured: attention, sources. Capture the text with lime-capture --sites "
-            "hidden,attn.hook_pattern,hook_depth_weights");
+            "Not captured: attention, sources. Capture the text with these boxes ticked (Ctrl+T), "
+            "or with lime-capture --sites hidden,attn.hook_pattern,hook_depth_weights");
   QTest::keyClick(&text(), Qt::Key_End);
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && missing().contains("last token"); }));
   EXPECT_EQ(plot().figure(), nullptr);
+}
+
+TEST_F(TokenStripTest, ListsTheLensWordAndTheNearestTokensOfEveryLayer) {
+  lime::testing::SmallCapture all = capture("llama");
+  for (const int layer : {0, 1}) {
+    MatrixF lens = MatrixF::Ones(kTokenRows, 7);
+    lens.col(5).setConstant(static_cast<float>(layer));
+    lens.col(6).setConstant(7.0F);
+    all.activations.push_back({"logit_lens", layer, lens});
+  }
+  ASSERT_NO_FATAL_FAILURE(openAndWait(all));
+  ASSERT_NO_FATAL_FAILURE(click(3));
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
+  auto& table = childCalled<QTableView>(view_, "pinned token, layer by layer");
+  const CaptureReader reader(folder_ / "run.h5");
+  const std::string site = view_.state()["site"].get<std::string>();
+  ASSERT_EQ(table.model()->rowCount(), std::ssize(reader.layers(site)));
+  const auto text = [&](int row, int column) {
+    return table.model()->index(row, column).data().toString();
+  };
+  EXPECT_EQ(text(0, PinnedLayersModel::kLensWord), "'#7'");
+  EXPECT_EQ(text(1, PinnedLayersModel::kLensWord), "'#1031'") << "1 * 1024 + 7";
+  // The nearest row by brute force.
+  const MatrixF rows = reader.read_all(site, 0).rowwise().normalized();
+  Eigen::Index nearest = -1;
+  for (Eigen::Index r = 0; r < rows.rows(); ++r) {
+    const bool is_nearer = nearest < 0 || (rows.row(r) - rows.row(3)).norm() <
+                                              (rows.row(nearest) - rows.row(3)).norm();
+    if (r != 3 && is_nearer) nearest = r;
+  }
+  const auto at = static_cast<std::size_t>(nearest);
+  EXPECT_TRUE(
+      text(0, PinnedLayersModel::kNearest).startsWith(u"'#%1'"_s.arg(reader.rows().token[at])))
+      << text(0, PinnedLayersModel::kNearest).toStdString();
+  EXPECT_TRUE(table.model()
+                  ->index(0, PinnedLayersModel::kNearest)
+                  .data(Qt::ToolTipRole)
+                  .toString()
+                  .contains(u"sequence %1, position %2"_s.arg(reader.rows().sequence[at])
+                                .arg(reader.rows().position[at])));
+  table.setCurrentIndex(table.model()->index(1, 0));
+  EXPECT_EQ(workspace_.selection().layer, 1);
 }
 
 TEST_F(TokenStripTest, ShowsTheSourcesOfTheToken) {
