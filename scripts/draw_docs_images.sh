@@ -151,6 +151,7 @@ edits='[{"layer": 2, "source": 0, "scale": 0},
   {"layer": 3, "head": 1, "source": 2, "source_head": 2, "scale": 0.5}]'
 cluster='[261, 765, 778, 165, 13, 761, 482, 361, 348, 400, 147, 141, 476, 51]'
 shoot start start '{}'
+for number in 1 2 3; do shoot "question-$number" "question-$number" '{}'; done
 shoot router router '{"router": {"layer": 2, "head": 1, "source_layer": 0}}' \
   "${models[@]}" "$out"/aet-{llama,lime}.h5
 shoot flow router '{"router": {"layer": 3, "head": 0, "source_layer": 3, "detail": 1}}' \

@@ -18,6 +18,7 @@
 #include "core/program/program.h"
 #include "explorer/models/text.h"
 #include "explorer/window/main_window.h"
+#include "explorer/window/screenshots.h"
 
 namespace lime::explorer {
 namespace {
@@ -36,7 +37,8 @@ struct ExplorerCommand {
     options.add("theme", theme, "light, dark, or the theme of the desktop; for this session");
     options.group("For documentation and measurements");
     options.add("screenshot", screenshot,
-                "write a PNG of every view of the files into this folder, and exit");
+                "write a PNG of every view of the files, without files of the start page and its "
+                "answers, into this folder, and exit");
     options.add("size", size, "width and height of the window, pixels, e.g. 1024,700");
     options.add(
         "state", state,
@@ -57,7 +59,7 @@ void takeScreenshots(MainWindow& window, const ExplorerCommand& command, std::st
     try {
       window.finishJobs();
       if (!command.state.empty()) window.setStates(parse_json(command.state, "state"));
-      window.saveScreenshots(toQString(command.screenshot));
+      saveScreenshots(window, toQString(command.screenshot));
     } catch (const std::exception& error) {
       add(error.what());
     }

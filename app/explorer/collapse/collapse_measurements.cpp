@@ -98,6 +98,7 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
   run.threads = preferences_.threads;
   CurveKey key{.captures = {}, .kind = kind, .max_sequences = max_sequences_};
   CaptureSetOptions set;
+  set.notes_massive_rows = false;
   set.captures.clear();  // of the default
   QStringList labels;
   for (const Document* const document : documents) {
@@ -131,6 +132,7 @@ std::vector<double> CollapseMeasurements::measuredEntropies(const LayerKey& key,
                                                             const RunOptions& run,
                                                             const JobContext& context) {
   CaptureSetOptions set;
+  set.notes_massive_rows = false;
   set.captures = {key.capture->path()};
   set.site = {key.site};
   set.layer = LayerSelection::parse(std::to_string(key.layer));

@@ -85,6 +85,7 @@ void EmbeddingLoader::compute(int threads, const TsneOptions& tsne) {
   options.tsne = tsne;
   options.align = !is_pca;
   options.captures.captures.clear();  // of its default
+  options.captures.notes_massive_rows = false;
   std::string site;
   QStringList names;
   for (const Document* const document : workspace_.documentsOf(DocumentKind::kCapture)) {

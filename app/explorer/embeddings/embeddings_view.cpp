@@ -45,7 +45,8 @@ EmbeddingsView::EmbeddingsView(const ViewContext& context)
 
 QWidget* EmbeddingsView::makeControls() {
   auto* const widget = new QWidget;
-  QHBoxLayout* const bar = makeBar(*widget);
+  auto* const first = new QWidget;
+  QHBoxLayout* const bar = makeBar(*first);
   source_ = addChoiceBox(*bar, u"&Embeddings"_s, u"Results of lime-metrics tsne"_s);
   compute_ = new QPushButton(u"Co&mpute"_s);
   compute_->setToolTip(u"Embed 2000 rows of each shown capture, layer by layer"_s);
@@ -60,9 +61,14 @@ QWidget* EmbeddingsView::makeControls() {
     colour_->addItem(name, name);  // in the order of EmbeddingColour
   }
   search_ = makeSearch(u"find a token"_s, u"Select the points of a token"_s);
-  search_->setMinimumWidth(50);
-  bar->addWidget(search_);
-  bar->addWidget(layers_, 1);
+  bar->addStretch();
+  auto* const second = new QHBoxLayout;
+  second->setContentsMargins(12, 0, 12, 8);
+  second->addWidget(layers_, 1);
+  second->addWidget(search_);
+  QVBoxLayout* const rows = fillWithColumn(*widget);
+  rows->addWidget(first);
+  rows->addLayout(second);
   connect(search_, &QLineEdit::textEdited, this, [this](const QString& text) {
     if (canvases().empty()) return;
     const std::size_t model = canvases_->active(list_->model());

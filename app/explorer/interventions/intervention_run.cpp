@@ -435,6 +435,7 @@ void InterventionRun::compare() {
 void InterventionRun::measure(const Captured& before, const Captured& after) {
   EntropyAnalysisOptions options;
   options.captures.captures = {before.path, after.path};
+  options.captures.notes_massive_rows = false;
   options.captures.label = {kOriginal.toStdString(), kEdited.toStdString()};
   RunOptions run;
   run.threads = request_->threads;

@@ -267,6 +267,7 @@ void ProbeMeasurements::measure(ProbeQuestion question) {
   for (const ProbeSource& source : sources(question)) {
     if (!source.is_capture) continue;
     CaptureSetOptions set;
+    set.notes_massive_rows = false;
     set.captures = {source.capture};
     set.label = {source.own_label};
     measured_.request({source.document, question},

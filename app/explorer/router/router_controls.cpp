@@ -101,7 +101,7 @@ void RouterControls::setCheckpoints(const Workspace& workspace) {
   }
   selectData(*checkpoint_, requested);
   selectData(*other_, wanted_other);
-  other_->setEnabled(checkpoint_->count() > 1);
+  other_->setVisible(other_->count() > 2);  // "nothing", and itself
 }
 
 int RouterControls::checkpoint() const { return checkpoint_->currentData().toInt(); }

@@ -34,8 +34,8 @@ bool isPlain(const Document& document) {
 
 const QString kNothingWritten =
     u"A plain transformer has no router: each part reads the sum of all earlier outputs.\n\nTo see "
-    u"what attention and MLP write to it, open a capture of hidden, or of hook_attn_out and "
-    u"hook_mlp_out; to see what they cause, open results of lime-capture sweep --over sublayers."_s;
+    u"what attention and MLP write to it, capture a text (Ctrl+T); to see what they cause, run a "
+    u"text in Interventions, or open results of lime-capture sweep --over sublayers."_s;
 
 }  // namespace
 

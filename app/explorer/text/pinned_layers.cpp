@@ -94,7 +94,10 @@ std::vector<PinnedLayer> readPinnedLayers(
     for (const NearRow& near : nearest_rows(capture, request.site, layers[i].layer, row, candidates,
                                             kNear, context.stop)) {
       const auto at = static_cast<std::size_t>(near.row);
-      layers[i].near.push_back({.text = reader.tokenText(rows.token[at]),
+      const bool is_first =
+          near.row == capture.offsets()[static_cast<std::size_t>(rows.sequence[at])];
+      const QString before = is_first ? QString() : reader.tokenText(rows.token[at - 1]);
+      layers[i].near.push_back({.text = before + reader.tokenText(rows.token[at]),
                                 .sequence = rows.sequence[at],
                                 .position = rows.position[at],
                                 .distance = near.distance});

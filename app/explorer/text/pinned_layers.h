@@ -16,7 +16,7 @@ namespace lime::explorer {
 
 /// A token of the capture near another one, by distance of their rows of length 1.
 struct NearToken {
-  QString text;
+  QString text;  ///< with the token before it, which tells equal tokens apart
   std::int64_t sequence = 0;
   std::int64_t position = 0;
   double distance = 0.0;  ///< in [0, 2]

@@ -101,6 +101,7 @@ SequenceTokens measureSequence(const SequenceRequest& request, const JobContext&
                                const std::function<void(SequenceTokens)>& publish) {
   TokensOptions options;
   options.captures.captures = {request.capture->path()};
+  options.captures.notes_massive_rows = false;
   options.captures.label = {request.label};
   options.captures.site = {request.site};
   options.sequence = request.sequence;

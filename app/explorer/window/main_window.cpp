@@ -480,19 +480,4 @@ void MainWindow::finishJobs() {
   loop.exec();
 }
 
-void MainWindow::saveScreenshots(const QString& folder) {
-  if (!QDir().mkpath(folder)) throw IoError("'{}': folder cannot be created", folder.toStdString());
-  const auto save = [&](const QString& name) {
-    const QString path = QDir(folder).filePath(name + u".png"_s);
-    if (!grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
-  };
-  const bool is_empty = workspace_.documents().empty();
-  if (is_empty) save(u"start"_s);
-  for (std::size_t i = 0; !is_empty && i < views().size(); ++i) {
-    views_->showIndex(static_cast<int>(i));
-    finishJobs();
-    save(allViews()[i].id);
-  }
-}
-
 }  // namespace lime::explorer

@@ -47,9 +47,6 @@ class MainWindow : public QMainWindow {
   /// Gives views their states. @throws as ViewStack::setStates()
   void setStates(const Json& states) { views_->setStates(states); }
   void finishJobs();  ///< waits for all jobs and animations
-  /// Writes an image of the window with each view into `folder`, after the views have computed what
-  /// they need. @throws IoError
-  void saveScreenshots(const QString& folder);
 
  protected:
   void closeEvent(QCloseEvent* event) override;

@@ -69,8 +69,8 @@ LinkButton* addLink(QVBoxLayout& column, const QString& text, const QString& too
 }
 
 LinkButton* addOpenLink(QVBoxLayout& column) {
-  return addLink(column, u"Open a capture or results (Ctrl+O)"_s,
-                 u"A file written by lime-capture or lime-metrics"_s);
+  return addLink(column, u"Open a GGUF file, a capture or results (Ctrl+O)"_s,
+                 u"A checkpoint in one file, or what lime-capture or lime-metrics wrote"_s);
 }
 
 /// Makes a column in the middle of a page, with a third of the free room above it.

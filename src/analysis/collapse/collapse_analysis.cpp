@@ -137,6 +137,7 @@ std::vector<std::string> sites_of_collapse(const CollapseAnalysisOptions& option
 std::vector<ChosenCapture> open_for_collapse(const CollapseAnalysisOptions& options) {
   CaptureSetOptions chosen = all_captures(options);
   chosen.site = sites_of_collapse(options);
+  chosen.notes_massive_rows = false;  // the verdict itself says it
   std::vector<ChosenCapture> captures = open_captures(chosen);
   for (ChosenCapture& capture : captures) skip_short_sequences(capture, "collapse");
   return captures;
@@ -214,10 +215,6 @@ Analysis analysis_of_collapse(const CollapseAnalysisOptions& options,
                               const std::shared_ptr<CollapseShared>& shared,
                               const RunOptions& run) {
   Analysis analysis = analysis_of("collapse", options, shared->captures);
-  analysis.notes.clear();  // the verdict itself says it
-  for (const ChosenCapture& capture : shared->captures) {
-    analysis.notes.insert(analysis.notes.end(), capture.notes.begin(), capture.notes.end());
-  }
   analysis.units = layer_units(shared->captures, [&](Unit& unit, const LayerPlace& place) {
     complete_unit(unit, shared, place);
   });

@@ -283,6 +283,7 @@ std::vector<ChosenCapture> open_without_parts(const CaptureSetOptions& options) 
     ChosenCapture& capture =
         captures.emplace_back(ChosenCapture{labels[i], open_capture(options.captures[i])});
     capture.reader.skip_tokens(options.skip_tokens);
+    capture.notes_massive_rows = options.notes_massive_rows;
     capture.num_sequences = num_sequences_used(capture.reader, options.max_sequences);
   }
   if (options.match_length) match_lengths(captures, *options.match_length);

@@ -25,6 +25,9 @@ struct CaptureSetOptions {
   std::optional<double> skip_massive;
   SkippedDimensions skip_dims;  ///< dimensions omitted; none by default
   std::optional<std::int64_t> max_sequences;
+  /// Whether to note rows that carry most of the trace of a layer, which reads a part of every
+  /// layer first. For callers that show no notes; no option.
+  bool notes_massive_rows = true;
 
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
@@ -66,6 +69,7 @@ struct ChosenCapture {
   std::int64_t num_sequences = 0;  ///< used: all, or the first `max_sequences`
   std::string identity = {};       ///< of the tokens of these sequences, equal for the same text
   std::vector<std::string> notes = {};  ///< what the options omit of it
+  bool notes_massive_rows = true;       ///< as in the options
 };
 
 /// Opens the captures and selects their sites and layers.

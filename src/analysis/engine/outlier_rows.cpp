@@ -349,7 +349,8 @@ void skip_dimensions(std::vector<ChosenCapture>& captures, const SkippedDimensio
 }
 
 std::vector<std::string> notes_on_massive_rows(std::span<const ChosenCapture> captures) {
-  const std::vector<Place> places = places_of(captures);
+  std::vector<Place> places = places_of(captures);
+  std::erase_if(places, [](const Place& place) { return !place.capture->notes_massive_rows; });
   std::vector<std::pair<double, std::int64_t>> found(places.size());
   ThreadPool pool(available_threads());
   pool.parallel_for(std::ssize(places), [&](std::int64_t i) {

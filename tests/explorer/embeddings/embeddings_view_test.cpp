@@ -12,9 +12,18 @@
 #include "analysis/tsne/tsne_analysis.h"
 #include "explorer/embeddings/embedding_canvases.h"
 #include "explorer/embeddings/embeddings_fixture.h"
+#include "explorer/results/results_view.h"
 
 namespace lime::explorer::testing {
 namespace {
+
+TEST_F(EmbeddingsViewTest, ResultsListEmbeddingsLastAndDoNotOpenOnThem) {
+  ResultsView results{ViewContext{workspace_, jobs_, undo_, preferences_}};
+  open({resultsFile(), embeddingsFile()});
+  const auto& metric = childCalled<QComboBox>(results, "Metric");
+  EXPECT_EQ(metric.currentText(), "entropy") << "the embeddings were opened last";
+  EXPECT_EQ(metric.itemText(1), "tsne");
+}
 
 TEST_F(EmbeddingsViewTest, SaysWhatToDoWithoutEmbeddings) {
   EXPECT_FALSE(view_.figure());

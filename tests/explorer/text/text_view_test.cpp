@@ -74,7 +74,7 @@ class TextViewTest : public WorkspaceTest {
   FigureView& routed() { return childCalled<FigureView>(view_, "routed attention"); }
   TokenText& text() { return *view_.findChild<TokenText*>(); }
   QRect place(int token) { return text().visualRect(text().model()->index(token, 0)); }
-  QTableView& list() { return *view_.findChild<QTableView*>(); }
+  QTableView& list() { return childCalled<QTableView>(view_, "sequences"); }
   QSlider& slider() { return *view_.findChild<QSlider*>(); }
   QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
   void settle() {

@@ -31,6 +31,7 @@
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/window/export_dialog.h"
 #include "explorer/window/file_menu.h"
+#include "explorer/window/screenshots.h"
 #include "explorer/window/side_bar.h"
 #include "explorer/window/view_stack.h"
 #include "support/refusal.h"
@@ -407,7 +408,7 @@ TEST_F(MainWindowTest, PicturesWaitForWhatViewsCompute) {
   window.show();
   openIn(window, {captureFile()});
   window.showView("router");
-  window.saveScreenshots(toQString(folder_ / "shots"));
+  saveScreenshots(window, toQString(folder_ / "shots"));
   EXPECT_TRUE(window.jobs().isIdle());
   for (const View* const view : window.views()) {
     if (view->title() != "Collapse") continue;
@@ -422,7 +423,7 @@ TEST_F(MainWindowTest, PicturesWaitForAnimations) {
   auto* const slider = window.findChild<LayerSlider*>();
   slider->setLayers({0, 1, 2}, 0);
   slider->moveTo(2);
-  window.saveScreenshots(toQString(folder_ / "shots"));
+  saveScreenshots(window, toQString(folder_ / "shots"));
   EXPECT_EQ(slider->current(), 2);
 }
 
@@ -467,13 +468,19 @@ TEST_F(MainWindowTest, HasAnIconAndOpensItsManual) {
   auto& opened = childCalled<QTextBrowser>(window, "manual");
   EXPECT_TRUE(opened.source().toLocalFile().endsWith("docs/explorer.md"));
   EXPECT_TRUE(opened.toPlainText().startsWith("LIMe Explorer"));
+  opened.resize(500, 400);
+  const QUrl url = QUrl::fromLocalFile(
+      QFileInfo(opened.source().toLocalFile()).dir().filePath("images/explorer-router.png"));
+  const auto image = opened.loadResource(QTextDocument::ImageResource, url).value<QImage>();
+  ASSERT_FALSE(image.isNull());
+  EXPECT_LE(image.width(), opened.viewport()->width()) << "no wider than its window";
 }
 
 TEST_F(MainWindowTest, SavesPicturesOfItsViews) {
   MainWindow window;
   window.show();
   openIn(window, {resultsFile()});
-  window.saveScreenshots(toQString(folder_ / "shots"));
+  saveScreenshots(window, toQString(folder_ / "shots"));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "shots" / "results.png"));
 }
 

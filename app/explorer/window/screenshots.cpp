@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/window/screenshots.h"
+
+#include <QDir>
+
+#include "core/errors.h"
+#include "explorer/window/main_window.h"
+#include "explorer/window/question_card.h"
+
+namespace lime::explorer {
+namespace {
+
+void save(MainWindow& window, const QString& folder, const QString& name) {
+  const QString path = QDir(folder).filePath(name + u".png"_s);
+  if (!window.grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
+}
+
+}  // namespace
+
+void saveScreenshots(MainWindow& window, const QString& folder) {
+  if (!QDir().mkpath(folder)) throw IoError("'{}': folder cannot be created", folder.toStdString());
+  if (!window.workspace().documents().empty()) {
+    for (const ViewKind& kind : allViews()) {
+      window.showView(kind.id);
+      window.finishJobs();
+      save(window, folder, kind.id);
+    }
+    return;
+  }
+  save(window, folder, u"start"_s);
+  int number = 0;
+  for (QuestionCard* const card : window.findChildren<QuestionCard*>()) {
+    ++number;
+    if (!card->isEnabled()) continue;  // its files are missing
+    card->click();
+    window.finishJobs();
+    save(window, folder, u"question-%1"_s.arg(number));
+    window.workspace().closeAll();
+    window.finishJobs();
+  }
+}
+
+}  // namespace lime::explorer
