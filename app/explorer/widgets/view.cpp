@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QElapsedTimer>
 #include <QEvent>
+#include <QLayout>
 #include <QUndoCommand>
 #include <QUndoStack>
 #include <ranges>
@@ -145,6 +146,11 @@ Json View::provenance() const {
   }
   provenance["view"] = state();
   return provenance;
+}
+
+int View::heightForWidth(int width) const {
+  return layout() == nullptr ? QWidget::heightForWidth(width)
+                             : layout()->minimumHeightForWidth(width);
 }
 
 void View::takeFocus() { (first_focus_ ? first_focus_.data() : this)->setFocus(); }

@@ -84,6 +84,10 @@ class View : public QWidget {
   /// Returns why the view leaves out a document of a kind that it draws; empty if it does not.
   virtual QString obstacle(const Document& /*document*/) const { return {}; }
 
+  /// Returns the least height: a scroll area asks for it where lines wrap, and would scroll where
+  /// the usual height does not fit.
+  int heightForWidth(int width) const override;
+
   void takeFocus();  ///< gives the focus to what setFirstFocus() named
 
   virtual void zoom(double factor) { panes_.zoom(factor); }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <QDropEvent>
 #include <QImage>
+#include <QLabel>
 #include <QMimeData>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSettings>
 #include <QTreeView>
 #include <QUrl>
@@ -45,6 +48,22 @@ TEST_F(SmallWindowTest, EveryViewFitsHalfAScreen) {
   window.resize(1600, 1000);
   QCoreApplication::processEvents();
   EXPECT_EQ(window.findChild<SideBar*>()->width(), width) << "the side bar has one width";
+}
+
+TEST_F(SmallWindowTest, ALineThatWrapsMakesNoViewScroll) {
+  MainWindow window;
+  window.resize(1024, 700);
+  window.show();
+  open(window, {captureFile()});
+  window.showView(u"text"_s);
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  ASSERT_TRUE(childCalled<QLabel>(*window.currentView(), "measurement problems").isVisible());
+  const QWidget* frame = window.currentView();
+  while (frame != nullptr && qobject_cast<const QScrollArea*>(frame) == nullptr) {
+    frame = frame->parentWidget();
+  }
+  ASSERT_NE(frame, nullptr);
+  EXPECT_EQ(qobject_cast<const QScrollArea*>(frame)->verticalScrollBar()->maximum(), 0);
 }
 
 TEST_F(SmallWindowTest, AFileThatIsDroppedIntoAViewThatCannotShowItChangesTheView) {
