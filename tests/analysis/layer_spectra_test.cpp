@@ -92,7 +92,9 @@ TEST_F(LayerSpectraTest, SequencesOfOneTokenAreAtNoEnd) {
   for (const std::vector<SequenceSpectrum>* const end : {&layer.lowest, &layer.highest}) {
     for (const SequenceSpectrum& spectrum : *end) {
       EXPECT_NE(spectrum.sequence, 1);
-      if (spectrum.sequence == 2) EXPECT_EQ(spectrum.entropy, 0.5) << "the second that is measured";
+      if (spectrum.sequence == 2) {
+        EXPECT_EQ(spectrum.entropy, 0.5) << "the second that is measured";
+      }
     }
   }
 }

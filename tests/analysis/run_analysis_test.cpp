@@ -355,6 +355,10 @@ TEST_F(RunAnalysisTest, RunsAsManyUnitsAtOnceAsFitIntoTheMemory) {
   }
   run_analysis(counting.analysis, {.threads = 6, .memory_limit = ByteSize{5 * kHuge / 2}});
   EXPECT_EQ(most, 2);
+  EXPECT_EQ(peak_memory(counting.analysis, {.threads = 1, .memory_limit = ByteSize{8 * kHuge}}),
+            kHuge);
+  EXPECT_EQ(peak_memory(counting.analysis, {.threads = 3, .memory_limit = ByteSize{8 * kHuge}}),
+            3 * kHuge);
 }
 
 TEST_F(RunAnalysisTest, SaysBeforeItStartsWhatDoesNotFit) {
