@@ -25,8 +25,9 @@ using neighbors::FloatDistances;
 using neighbors::PackedPoints;
 using neighbors::squared_distance;
 
-/// Multiply-adds of an exact search above which `auto` builds an inverted file.
-constexpr double kMaxExactWork = 1e12;
+/// `auto` searches exactly if an inverted file had to search more than one group in so many: the
+/// matrix products of an exact search take an eighth of the time of as many single distances.
+constexpr std::int64_t kGroupsPerProbe = 8;
 /// Squared distances below this fraction of the squared norm are recomputed in double.
 constexpr double kRecomputeBelow = 1e-1;
 /// If even the last neighbour is this near, other points may be nearer than their float32 distance
@@ -297,7 +298,8 @@ double recall_of(const MatrixD& found, const NeighborGraph::Indices& index,
 /// Fills `graph` (index, squared_distance, search, recall) with an inverted file: points are
 /// grouped by their nearest of 4 sqrt(n) centres (k-means on a sample), and a query searches as
 /// many of the nearest groups as needed for the recall in `options`.
-void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& packed,
+/// @return false if an exact search is faster and `options` leave the choice.
+bool inverted_file_search(const ConstMatrixRef& points, const PackedPoints& packed,
                           const Centering& centering, const NeighborOptions& options,
                           NeighborGraph& graph, ThreadPool& pool, const std::stop_token& stop) {
   const std::int64_t requested = graph.index.cols();
@@ -316,6 +318,8 @@ void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
     const bool complete = (index.array() >= 0).all();
     if (probes == file.num_groups() || (complete && graph.recall >= options.target_recall)) break;
     probes = std::min(2 * probes, file.num_groups());
+    const bool is_slow = probes * kGroupsPerProbe > file.num_groups();
+    if (options.search == NeighborSearch::kAuto && is_slow) return false;
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(points.rows()));
   std::iota(all.begin(), all.end(), 0);
@@ -333,12 +337,13 @@ void inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
     }
   }
   graph.search = NeighborSearch::kInvertedFile;
+  return true;
 }
 
-bool searches_exactly(const ConstMatrixRef& points, NeighborSearch search) {
-  if (search != NeighborSearch::kAuto) return search == NeighborSearch::kExact;
+bool searches_exactly(const ConstMatrixRef& points, const NeighborOptions& options) {
+  if (options.search != NeighborSearch::kAuto) return options.search == NeighborSearch::kExact;
   const auto count = static_cast<double>(points.rows());
-  return count * count * static_cast<double>(points.cols()) <= kMaxExactWork;
+  return count * count * static_cast<double>(points.cols()) <= options.max_exact_work;
 }
 
 }  // namespace
@@ -361,10 +366,9 @@ NeighborGraph find_neighbors(const ConstMatrixRef& points, std::int64_t num_neig
   NeighborGraph graph;
   graph.index.resize(points.rows(), num_neighbors);
   graph.squared_distance.resize(points.rows(), num_neighbors);
-  if (searches_exactly(points, options.search)) {
+  if (searches_exactly(points, options) ||
+      !inverted_file_search(points, packed, centering, options, graph, pool, stop)) {
     exact_neighbors(points, packed, centering.scale, graph, pool, stop);
-  } else {
-    inverted_file_search(points, packed, centering, options, graph, pool, stop);
   }
   return graph;
 }

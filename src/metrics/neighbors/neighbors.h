@@ -13,7 +13,9 @@
 namespace lime {
 
 enum class NeighborSearch {
-  kAuto,  ///< exact up to 1e12 multiply-adds (20,000 points of 2048 dimensions), else inverted file
+  /// Exact up to 1e12 multiply-adds (20,000 points of 2048 dimensions), else an inverted file,
+  /// unless that reached the recall with more than an eighth of the groups only.
+  kAuto,
   kExact,         ///< compares every point with every other
   kInvertedFile,  ///< FAISS's IndexIVFFlat: compares only with points of the nearest clusters
 };
@@ -26,6 +28,8 @@ struct NeighborOptions {
   NeighborSearch search = NeighborSearch::kAuto;
   /// Target recall, in (0, 1]: an inverted file searches more clusters until it is reached.
   double target_recall = 0.98;
+  /// Multiply-adds up to which kAuto is exact at once.
+  double max_exact_work = 1e12;
   /// Seed of the initial cluster centres and of the points on which the recall is measured.
   std::uint64_t seed = 0;
 

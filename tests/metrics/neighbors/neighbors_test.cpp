@@ -123,6 +123,17 @@ TEST(FindNeighborsTest, InvertedFileReachesTheRecallAskedFor) {
   EXPECT_NEAR(graph.recall, whole, 0.01);
 }
 
+TEST(FindNeighborsTest, AutoUsesGroupsOnlyWhereTheyTellWhatIsNear) {
+  ThreadPool pool(2);
+  const NeighborOptions options{.max_exact_work = 1.0};
+  const MatrixF plane = testing::random_matrix(12000, 2, 9).cast<float>();
+  EXPECT_EQ(find_neighbors(plane, 5, options, pool).search, NeighborSearch::kInvertedFile);
+  const MatrixF ball = testing::random_matrix(1000, 64, 10).cast<float>();
+  const NeighborGraph graph = find_neighbors(ball, 5, options, pool);
+  EXPECT_EQ(graph.search, NeighborSearch::kExact);
+  EXPECT_EQ(graph.index, find_neighbors(ball, 5, {}, pool).index);
+}
+
 TEST(FindNeighborsTest, NamesWhatIsWrong) {
   MatrixF points = random_points(30, 4, 8);
   ThreadPool pool(1);
