@@ -280,14 +280,17 @@ class InvertedFile {
 
 /// Returns the fraction of the true neighbours that `index` contains, row by row. A point at the
 /// distance of the farthest true one counts as found, so ties are not errors.
-double recall_of(const MatrixD& found, const NeighborGraph::Indices& index,
-                 const std::vector<Candidate>& truth, double scale) {
+double recall_of(const ConstMatrixRef& points, const std::vector<std::int64_t>& rows,
+                 const MatrixD& found, const NeighborGraph::Indices& index,
+                 const std::vector<Candidate>& truth) {
   std::int64_t hits = 0;
   for (Eigen::Index r = 0; r < index.rows(); ++r) {
-    const double farthest =
-        static_cast<double>(
-            truth[static_cast<std::size_t>((r + 1) * index.cols() - 1)].squared_distance) /
-        (scale * scale);
+    const std::int64_t row = rows[static_cast<std::size_t>(r)];
+    double farthest = 0.0;  // in double: rounding may exceed the differences of near points
+    for (Eigen::Index i = 0; i < index.cols(); ++i) {
+      const Candidate& candidate = truth[static_cast<std::size_t>(r * index.cols() + i)];
+      farthest = std::max(farthest, squared_distance(points, row, candidate.index));
+    }
     for (Eigen::Index i = 0; i < index.cols(); ++i) {
       if (index(r, i) >= 0 && found(r, i) <= farthest * (1.0 + 1e-5)) ++hits;
     }
@@ -314,7 +317,7 @@ bool inverted_file_search(const ConstMatrixRef& points, const PackedPoints& pack
   std::int64_t probes = std::min(kFewestProbes, file.num_groups());
   while (true) {
     file.search(sample, probes, requested, index, distance);
-    graph.recall = recall_of(distance, index, truth, centering.scale);
+    graph.recall = recall_of(points, sample, distance, index, truth);
     const bool complete = (index.array() >= 0).all();
     if (probes == file.num_groups() || (complete && graph.recall >= options.target_recall)) break;
     probes = std::min(2 * probes, file.num_groups());
