@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/engine/unit_runner.h"
 
+#include <malloc.h>
+
 #include <cmath>
 #include <condition_variable>
 
@@ -177,6 +179,14 @@ class Run {
   std::vector<std::thread> threads_;
 };
 
+/// Gives memory that units have freed back to the system. glibc keeps it, in another place for each
+/// unit: 30 layers of 50 MB took 1.4 GB.
+void release_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 UnitPlan plan_units(std::span<const Unit* const> units, UnitThreads kind, int threads,
@@ -237,6 +247,7 @@ void run_units(std::span<const Unit* const> units, const UnitPlan& plan,
       on_finished(index, std::move(result));
       ++num_finished;
     }
+    if (!finished.empty()) release_freed_memory();
     if (on_progress) on_progress(run.progress());
   }
   run.rethrow_failure();
