@@ -161,7 +161,8 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   analysis.compare = command.compare;
   print_warnings(analysis.warnings);
   if (goes_on && is_finished(how, analysis, run)) return kExitDone;
-  if (!how.output.quiet) announce_memory(command.spec.name, peak_memory(analysis, run));
+  if (!how.output.quiet && isatty(STDERR_FILENO) != 0)
+    announce_memory(command.spec.name, peak_memory(analysis, run));
   const std::vector<fs::path>& outputs = how.output.output;
   // Locked first: the journal of a process that is running is not that of an interrupted one.
   OutputFiles files(how.output, files_of(analysis), share);
