@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "model/kernels/parallel_tiles.h"
+#include "store/lens_row.h"
 
 namespace lime {
 namespace {
@@ -97,15 +98,16 @@ void measure_rows(const at::Tensor& logits, const FinalDistributions& final,
     const Row<T> p(final.probabilities.data_ptr<T>() + i * shifted.size(), shifted.size());
     const double cross = (p.template cast<double>() * shifted).sum() - std::log(sum);
     float* const row = out + tokens.rows[at] * kLensSize;
-    row[0] = static_cast<float>(std::max(final.mean_logs[at] - cross, 0.0));
-    row[1] = static_cast<float>(std::max(std::log(sum) - (weights * shifted).sum() / sum, 0.0));
-    row[2] = place == final.largest[at] ? 1.0F : 0.0F;
-    row[5] = static_cast<float>(place / kLensIdBase);
-    row[6] = static_cast<float>(place % kLensIdBase);
+    row[lens_column::kKl] = static_cast<float>(std::max(final.mean_logs[at] - cross, 0.0));
+    row[lens_column::kEntropy] =
+        static_cast<float>(std::max(std::log(sum) - (weights * shifted).sum() / sum, 0.0));
+    row[lens_column::kAgreement] = place == final.largest[at] ? 1.0F : 0.0F;
+    row[lens_column::kTokenHigh] = static_cast<float>(place / kLensIdBase);
+    row[lens_column::kTokenLow] = static_cast<float>(place % kLensIdBase);
     if (tokens.next[at] < 0) return;
     const double right = shifted[tokens.next[at]];
-    row[3] = static_cast<float>(std::log(sum) - right);
-    row[4] = static_cast<float>((shifted > right).count() + 1);
+    row[lens_column::kLoss] = static_cast<float>(std::log(sum) - right);
+    row[lens_column::kRank] = static_cast<float>((shifted > right).count() + 1);
   });
 }
 

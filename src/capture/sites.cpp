@@ -9,6 +9,7 @@
 #include "core/program/suggest.h"
 #include "core/utf8.h"
 #include "model/kernels/attention.h"
+#include "store/lens_row.h"
 
 namespace lime {
 namespace {

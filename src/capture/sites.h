@@ -26,12 +26,6 @@ struct CaptureSite {
 inline constexpr const char* kKeysSite = "keys";
 inline constexpr const char* kValuesSite = "values";
 
-/// Values per token of the site logit_lens, see LogitLens.
-inline constexpr std::int64_t kLensSize = 7;
-/// The id of the most probable token is stored as id / kLensIdBase and id % kLensIdBase, which are
-/// exact in float16.
-inline constexpr std::int64_t kLensIdBase = 1024;
-
 /// Returns the sites for `names`, in order: a short name of hook_sites(), `keys`, `logit_lens`, or
 /// a hook of every layer without its `blocks.{l}.`, e.g. `attn.hook_z`. A hook with a short name is
 /// stored under that name. Attention scores, most of which are -inf, are not supported.

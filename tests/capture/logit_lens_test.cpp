@@ -8,6 +8,7 @@
 
 #include "capture/scores.h"
 #include "core/json.h"
+#include "store/lens_row.h"
 #include "support/test_data.h"
 
 namespace lime {

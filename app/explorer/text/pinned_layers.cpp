@@ -7,14 +7,12 @@
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/tsne/nearest_rows.h"
 #include "explorer/models/sentence_reader.h"
+#include "store/lens_row.h"
 
 namespace lime::explorer {
 namespace {
 
 constexpr std::size_t kNear = 5;
-// Columns of the logit lens (docs/capture_format.md).
-constexpr Eigen::Index kRank = 4, kWordHigh = 5, kWordLow = 6;
-constexpr std::int32_t kWordBase = 1024;
 
 QString quoted(QString text) { return u"'%1'"_s.arg(text.replace(u'\n', u"\\n"_s)); }
 
@@ -43,10 +41,11 @@ QString lensWord(const PinnedLayersRequest& request, const SentenceReader& reade
   }
   const MatrixF lens = capture.read_rows(kLensSite, layer, row, 1);
   // The last token has no rank, but a word.
-  const bool is_computed = lens.cols() > kWordLow && (lens(0, 1) != 0.0F || lens(0, kRank) != 0.0F);
-  if (!is_computed) return {};
-  return reader.tokenText(static_cast<std::int32_t>(lens(0, kWordHigh)) * kWordBase +
-                          static_cast<std::int32_t>(lens(0, kWordLow)));
+  if (lens.cols() < kLensSize) return {};  // of an earlier version
+  if (lens(0, lens_column::kEntropy) == 0.0F && lens(0, lens_column::kRank) == 0.0F) return {};
+  const auto id = static_cast<std::int64_t>(lens(0, lens_column::kTokenHigh)) * kLensIdBase +
+                  static_cast<std::int64_t>(lens(0, lens_column::kTokenLow));
+  return reader.tokenText(static_cast<std::int32_t>(id));
 }
 
 }  // namespace

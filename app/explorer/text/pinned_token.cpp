@@ -14,6 +14,7 @@
 #include "checkpoint/router_layout.h"
 #include "explorer/router/router_figures.h"
 #include "explorer/text/text_measurements.h"
+#include "store/lens_row.h"
 #include "viz/map_panel.h"
 #include "viz/recipes/figure_parts.h"
 #include "viz/recipes/router_panels.h"
@@ -46,16 +47,16 @@ std::optional<ModelConfig> configOf(const CaptureReader& capture) {
   }
 }
 
-/// Reads the columns of the logit lens (docs/capture_format.md).
 void readLens(const CaptureReader& capture, std::int64_t row, PinnedToken& token) {
   for (const int layer : capture.layers(kLensSite)) {
     const MatrixF values = capture.read_rows(kLensSite, layer, row, 1);
-    const auto rank = static_cast<int>(values(0, 4));
+    const auto rank = static_cast<int>(values(0, lens_column::kRank));
     if (rank < 1) continue;
-    token.lens.push_back({.layer = layer,
-                          .probability = std::exp(-static_cast<double>(values(0, 3))),
-                          .rank = rank,
-                          .kl_to_final = static_cast<double>(values(0, 0))});
+    token.lens.push_back(
+        {.layer = layer,
+         .probability = std::exp(-static_cast<double>(values(0, lens_column::kLoss))),
+         .rank = rank,
+         .kl_to_final = static_cast<double>(values(0, lens_column::kKl))});
   }
 }
 
