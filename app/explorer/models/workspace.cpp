@@ -174,6 +174,10 @@ void Workspace::joinNames(const QString& label, QStringList identity) {
   colours_.join(identity);
 }
 
+void Workspace::numberModels(const QStringList& names) {
+  for (const QString& name : names) colours_.join({name});
+}
+
 void Workspace::colour(Document& document) {
   if (document.results) {
     for (const ResultsInput& input : document.results->results.inputs) {

@@ -61,6 +61,8 @@ class Workspace : public QObject {
   std::vector<const Document*> documentsOf(DocumentKind kind) const;
   /// Returns the number of the colour that a model has in every view; -1 if no document names it.
   int colourOf(const QString& model) const { return colours_.of(model); }
+  /// Gives models the next colours in this order, before documents name them.
+  void numberModels(const QStringList& names);
   /// Returns the label, numbered where an earlier document of the kind has the same one, as after
   /// renaming: "a (2)".
   QString uniqueLabel(const Document& document) const;

@@ -255,6 +255,7 @@ void MainWindow::connectCaptures() {
 }
 
 void MainWindow::showAnswer(const Question& question, const Finding& finding) {
+  workspace_.numberModels(answeringModels());
   views_->showView(question.view);
   keeps_view_ = true;
   std::vector<StoredDocument> files;

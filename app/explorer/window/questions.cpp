@@ -15,6 +15,7 @@ namespace lime::explorer {
 namespace {
 
 constexpr int kDemoFoldersUp = 5;
+constexpr std::size_t kLimeColour = 1;  // its place in answeringModels()
 constexpr int kShownLines = 20;  // of the text whose loss is shown
 
 /// Returns the path of a file of the demo. @throws IoError  if it is missing
@@ -32,7 +33,8 @@ Finding findReaders() {
   const CheckpointRouters routers(checkpoint);
   Finding finding{.sentence = {},
                   .figure = embeddingsFigure({.routers = &routers, .name = "LIMe"}, {})};
-  const auto& curves = std::get<CurvePanel>(finding.figure.panels.front().content).curves;
+  auto& curves = std::get<CurvePanel>(finding.figure.panels.front().content).curves;
+  curves.front().style.colour = kLimeColour;
   const Curve& own = curves.front();
   const Curve& uniform = curves.back();
   QStringList above;
@@ -161,6 +163,11 @@ const std::vector<Question>& allQuestions() {
       {u"What happens when I cut a route?"_s, {u"data/aet-lime"_s}, u"interventions"_s, findRoute},
   };
   return questions;
+}
+
+const QStringList& answeringModels() {
+  static const QStringList models = {u"aet-llama"_s, u"aet-lime"_s};
+  return models;
 }
 
 QString findAbove(const QString& relative) {

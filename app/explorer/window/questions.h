@@ -27,6 +27,9 @@ struct Question {
 /// Returns the three questions of the start page.
 const std::vector<Question>& allQuestions();
 
+/// Returns the models of the answers, in the order of their colours in all of them.
+const QStringList& answeringModels();
+
 /// Returns the path of a file of the toolkit, searched in the folder of the program, in those above
 /// it, and in the current folder; empty if it is in none.
 QString findAbove(const QString& relative);

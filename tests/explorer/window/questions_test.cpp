@@ -97,6 +97,18 @@ TEST_F(QuestionsTest, OneClickOrEnterShowsTheViewBelowItsAnswer) {
   EXPECT_EQ(notice->text(), sentence);
 }
 
+TEST_F(QuestionsTest, AModelHasOneColourInAllAnswersAndViews) {
+  window_.show();
+  ASSERT_TRUE(waitUntil([this] { return card(0).isEnabled(); }));
+  const auto& panel = std::get<CurvePanel>(card(0).finding()->figure.panels.front().content);
+  const int lime = static_cast<int>(answeringModels().indexOf("aet-lime"));
+  EXPECT_EQ(panel.curves.front().style.colour, static_cast<std::size_t>(lime));
+  card(0).click();
+  ASSERT_NO_FATAL_FAILURE(idle());
+  EXPECT_EQ(window_.workspace().colourOf("aet-lime"), lime);
+  EXPECT_EQ(window_.workspace().documents().front().colour, lime);
+}
+
 TEST_F(QuestionsTest, TheLargestDropOfEntropyIsNamedWithTheProbeThere) {
   if (!findAbove(u"out/entropy.json"_s).isEmpty()) GTEST_SKIP() << "the demo would be read";
   writeResults({2.0, 2.2, 1.9}, {2.0, 1.5, 1.6});
