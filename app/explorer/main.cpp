@@ -36,9 +36,10 @@ struct ExplorerCommand {
     options.add("no_session", no_session, "start without the documents of the last session");
     options.add("theme", theme, "light, dark, or the theme of the desktop; for this session");
     options.group("For documentation and measurements");
-    options.add("screenshot", screenshot,
-                "write a PNG of every view of the files, without files of the start page and its "
-                "answers, into this folder, and exit");
+    options.add(
+        "screenshot", screenshot,
+        "write a PNG of every view of the files into this folder, or, without files, of the "
+        "start page and its answers, and exit");
     options.add("size", size, "width and height of the window, pixels, e.g. 1024,700");
     options.add(
         "state", state,

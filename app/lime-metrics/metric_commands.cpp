@@ -143,9 +143,11 @@ void check_output(const HowToRun& how, const WorkShare& share) {
       share.count, outputs.empty() ? "none" : outputs.front().string());
 }
 
-/// Says before a long run what it will need, if a machine may not have it to spare.
-void announce_memory(const std::string& metric, std::int64_t bytes) {
+/// Says on a terminal what a run will need, if a machine may not have it to spare.
+void announce_memory(const std::string& metric, const Analysis& analysis, const RunOptions& run) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 30;
+  if (isatty(STDERR_FILENO) == 0) return;  // elsewhere, an error is the only line
+  const std::int64_t bytes = peak_memory(analysis, run);
   if (bytes < kLarge) return;
   print_line(stderr, "{}: needs up to {} of memory; --memory-limit sets a bound", metric,
              human_bytes(static_cast<double>(bytes)));
@@ -161,8 +163,7 @@ int run_metric(const MetricCommand& command, const HowToRun& how) {
   analysis.compare = command.compare;
   print_warnings(analysis.warnings);
   if (goes_on && is_finished(how, analysis, run)) return kExitDone;
-  if (!how.output.quiet && isatty(STDERR_FILENO) != 0)
-    announce_memory(command.spec.name, peak_memory(analysis, run));
+  if (!how.output.quiet) announce_memory(command.spec.name, analysis, run);
   const std::vector<fs::path>& outputs = how.output.output;
   // Locked first: the journal of a process that is running is not that of an interrupted one.
   OutputFiles files(how.output, files_of(analysis), share);

@@ -80,10 +80,11 @@ void check_format(const Hdf5File& file) {
   const std::string format = has_format ? file.string_attribute("format") : "";
   throw_if<FormatError>(format == kShardFormat,
                         "store: '{}' is one shard of a capture; open the capture itself", path);
-  throw_if<FormatError>(format == "lime-embeddings",
-                        "store: '{}' is no capture but the embeddings of a results file; open that "
-                        "file, NAME.json beside NAME.embeddings.h5",
-                        path);
+  throw_if<FormatError>(
+      format == "lime-embeddings",
+      "store: '{}' contains the embeddings of a results file, not a capture; open that "
+      "file, NAME.json beside NAME.embeddings.h5",
+      path);
   throw_if<FormatError>(format != kCaptureFormat,
                         "store: '{}' is not a capture but an HDF5 file of another program", path);
   const std::int64_t version = file.int_attribute("schema_version");

@@ -28,7 +28,7 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
 }
 
 constexpr std::int64_t kFirstSequences = 2;  // that are shown while the others are measured
-constexpr std::string_view kRandomBox = "tick \"compare with random weights\"";
+constexpr std::string_view kRandomBox = "tick \"Compare with random weights\"";
 constexpr std::int64_t kExtremes = 8;  // sequences at each end of a layer's entropies
 
 const QString kNeedsTwo = u"A difference needs two captures: open or tick another one."_s;

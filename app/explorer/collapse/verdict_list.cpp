@@ -31,8 +31,8 @@ VerdictList::VerdictList(const CollapseMeasurements& measurements, const Workspa
       against_random_(new QCheckBox(u"Compare with random &weights"_s)),
       evidence_(new QPlainTextEdit) {
   against_random_->setToolTip(wrapped(
-      u"What is due to the architecture: captures the same tokens with random weights of the same "
-      u"config, as CAPTURE.random-0.h5 beside the capture, and compares the verdicts"_s));
+      u"Says what is due to the architecture: captures the same tokens with random weights of the "
+      u"same config, as CAPTURE.random-0.h5 beside the capture, and compares the verdicts"_s));
   connect(against_random_, &QCheckBox::clicked, this, &VerdictList::againstRandomChanged);
   table_->setAlternatingRowColors(true);
   evidence_->setAccessibleName(u"evidence of the selected verdict"_s);

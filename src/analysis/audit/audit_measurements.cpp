@@ -249,7 +249,7 @@ std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const R
   constexpr std::array<std::string_view, 6> kKinds = {"",       "layer", "head",
                                                       "stream", "load",  "group"};
   if (std::ranges::find(kKinds, kind) == kKinds.end()) return {};
-  // A layer and itself: a constant.
+  // A layer compared with itself is a constant.
   if (row.has(col::kOtherLayer) && row.cell(col::kOtherLayer) == row.cell(col::kLayer)) return {};
   if (const char* const site = site_of(measurement.metric)) place.set(col::kSite, site);
   keep_once(plain);

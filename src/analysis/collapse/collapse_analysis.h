@@ -24,8 +24,7 @@ struct CollapseAnalysisOptions {
 /// Prepares the verdict on every layer: which causes make its representations look collapsed, alone
 /// and without the others, and one sentence for each range of layers with the same causes
 /// (docs/collapse.md). One unit per capture, site and layer; the layers are read once.
-/// @throws InvalidArgument  if a capture contains pooled rows or only some tokens, or no sequence
-/// of
+/// @throws InvalidArgument  if a capture contains pooled rows, only some tokens, or no sequence of
 ///         two tokens; or if the random capture has another text or other layers.
 Analysis prepare_collapse(const CollapseAnalysisOptions& options, const RunOptions& run);
 
@@ -39,7 +38,8 @@ struct CollapseVerdicts {
 /// How to compare with random weights, in the words of the command line.
 inline constexpr std::string_view kRandomOption = "--against-random, or --random FILE";
 
-/// Computes what prepare_collapse() prepares. @param random_option  in the words of the caller
+/// Computes what prepare_collapse() prepares.
+/// @param random_option  how to compare with random weights, in the words of the caller
 /// @throws as prepare_collapse() and compute()
 CollapseVerdicts compute_collapse(const CollapseAnalysisOptions& options, const RunOptions& run,
                                   const ProgressFn& on_progress = {},

@@ -140,9 +140,9 @@ void check_comparison(const Analysis& analysis) {
 
 /// Refuses before the work units that can never fit into memory.
 void check_memory(const Analysis& analysis, const RunOptions& run) {
-  const std::int64_t held = resident_memory();
-  peak_memory(analysis, run);
+  peak_memory(analysis, run);  // throws
   if (!run.memory_limit) return;
+  const std::int64_t held = resident_memory();
   const std::int64_t needed = comparison_bytes(analysis.compare, run.num_threads());
   if (needed <= run.memory_limit->bytes - held) return;
   throw InvalidArgument(

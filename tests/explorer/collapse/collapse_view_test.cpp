@@ -461,7 +461,7 @@ TEST_F(CollapseViewTest, CaveatsNameWhatTheWindowOffers) {
   open({toQString(folder_ / "m.h5")});
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
   EXPECT_FALSE(evidence().contains("--")) << evidence().toStdString();
-  EXPECT_TRUE(evidence().contains("compare with random weights"));
+  EXPECT_TRUE(evidence().contains("Compare with random weights"));
   for (QCheckBox* const box : view_.findChildren<QCheckBox*>()) {
     if (box->text().remove('&') == "Compare with random weights") box->click();
   }
