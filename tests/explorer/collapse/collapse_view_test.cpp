@@ -2,102 +2,16 @@
 #include "explorer/collapse/collapse_view.h"
 
 #include <QAbstractItemModelTester>
-#include <QCheckBox>
-#include <QComboBox>
-#include <QLabel>
-#include <QPlainTextEdit>
-#include <QTableView>
-#include <QTest>
-#include <QUndoStack>
 #include <filesystem>
 #include <stdexcept>
 
-#include "analysis/write_capture.h"
-#include "explorer/explorer_fixture.h"
-#include "explorer/models/text.h"
+#include "explorer/collapse/collapse_view_fixture.h"
 #include "explorer/widgets/figure_pane.h"
-#include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/play_bar.h"
 #include "explorer/window/export_dialog.h"
 
 namespace lime::explorer::testing {
 namespace {
-
-class CollapseViewTest : public WorkspaceTest {
- protected:
-  CollapseViewTest() {
-    view_.resize(1000, 620);
-    view_.show();
-    QObject::connect(&view_, &View::status, [this](const QString& text) { status_ = text; });
-  }
-
-  FigureView& plot() { return childCalled<FigureView>(view_, "curves over layers"); }
-  FigureView& spectrum() {
-    return childCalled<FigureView>(view_, "spectrum of the selected layer");
-  }
-  QTableView& table() {
-    return childCalled<QTableView>(view_, "sequences of lowest and highest entropy");
-  }
-  QTableView& verdicts() { return childCalled<QTableView>(view_, "verdicts on ranges of layers"); }
-  QString verdict(int row, int column) {
-    return verdicts().model()->index(row, column).data().toString();
-  }
-  QString evidence() {
-    return childCalled<QPlainTextEdit>(view_, "evidence of the selected verdict").toPlainText();
-  }
-  const CurvePanel& shownPanel() {
-    return std::get<CurvePanel>(plot().figure()->panels.at(0).content);
-  }
-  QComboBox& box(const QString& name) { return childCalled<QComboBox>(view_, name); }
-  /// Returns the position of a curve at `layer`.
-  QPoint place(int layer, std::size_t curve = 0) {
-    const auto& panel = std::get<CurvePanel>(plot().figure()->panels[0].content);
-    return plot()
-        .toPixel(0, QPointF(layer, panel.curves[curve].y[static_cast<std::size_t>(layer)]))
-        .toPoint();
-  }
-  void openTwo() {
-    captureFile("a.h5");
-    lime::testing::write_capture(folder_ / "b.h5", lime::testing::example_capture(7));
-    open({toQString(folder_ / "a.h5"), toQString(folder_ / "b.h5")});
-    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
-  }
-  /// Writes a capture whose layer 1 has a massive token in each sequence.
-  void massiveCapture(const std::string& name) {
-    constexpr std::int64_t kTokens = 24;
-    lime::testing::SmallCapture capture;
-    capture.lengths.assign(20, kTokens);
-    for (const int layer : {0, 1}) {
-      capture.activations.push_back(
-          {"hidden", layer, lime::testing::random_matrix(20 * kTokens, 16, 7)});
-    }
-    MatrixF& rows = capture.activations.back().rows;
-    for (Eigen::Index first = 0; first < rows.rows(); first += kTokens) {
-      rows(first, 3) = 500.0F;
-    }
-    lime::testing::write_capture(folder_ / name, capture);
-  }
-  std::size_t shownCurves() {
-    if (plot().figure() == nullptr) return 0;
-    return std::get<CurvePanel>(plot().figure()->panels[0].content).curves.size();
-  }
-  std::string shownTexts() const {
-    QString all;
-    for (const QLabel* const label : view_.findChildren<QLabel*>()) {
-      all += label->text() + QLatin1Char('\n');
-    }
-    return all.toStdString();
-  }
-  void clickLayer(int layer) {
-    QTest::mouseClick(&plot(), Qt::LeftButton, {}, place(layer));
-    ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  }
-
-  Preferences preferences_;
-  QUndoStack undo_;
-  CollapseView view_{ViewContext{workspace_, jobs_, undo_, preferences_}};
-  QString status_;
-};
 
 TEST_F(CollapseViewTest, AClickOnALegendEntryHidesTheCurve) {
   openTwo();
@@ -407,110 +321,6 @@ TEST_F(CollapseViewTest, StateComesBack) {
   ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
   EXPECT_EQ(view_.state(), state);
   EXPECT_EQ(view_.figure()->panels.at(0).y.label, "curvature (degrees)");
-}
-
-TEST_F(CollapseViewTest, ListsTheVerdictsOfTheProgramAndMarksTheirRanges) {
-  massiveCapture("m.h5");
-  open({toQString(folder_ / "m.h5")});
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
-  CollapseAnalysisOptions options;
-  options.captures.captures = {folder_ / "m.h5"};
-  options.captures.site = {"hidden"};
-  const CollapseVerdicts expected = compute_collapse(options, {});
-  ASSERT_EQ(expected.ranges.size(), 2U);
-  ASSERT_EQ(verdicts().model()->rowCount(), 2);
-  EXPECT_EQ(verdict(0, VerdictModel::kVerdict), "no collapse");
-  for (int row = 0; row < 2; ++row) {
-    const RangeSentence& sentence = expected.ranges.at(static_cast<std::size_t>(row)).sentence;
-    EXPECT_EQ(verdict(row, VerdictModel::kLayers), QString::number(row));
-    EXPECT_EQ(verdict(row, VerdictModel::kVerdict), toQString(sentence.verdict));
-    const QModelIndex index = verdicts().model()->index(row, VerdictModel::kVerdict);
-    EXPECT_TRUE(index.data(Qt::ToolTipRole).toString().contains(toQString(sentence.evidence)));
-  }
-  const std::vector<RangeMark>& marks = shownPanel().ranges;
-  ASSERT_EQ(marks.size(), 2U);
-  EXPECT_EQ(marks[0].whole_label(), "A: massive tokens");
-  EXPECT_EQ(marks[0].low, 0.5);
-  EXPECT_EQ(marks[0].high, 1.5);
-  EXPECT_EQ(marks[1].label, "cliff");
-  EXPECT_TRUE(marks[1].is_line());
-  EXPECT_EQ(marks[1].low, 0.5);
-  EXPECT_TRUE(view_.commandLines().front().startsWith("lime-metrics collapse "));
-}
-
-TEST_F(CollapseViewTest, SequencesOfOneTokenAreSkippedWithTheirNumber) {
-  lime::testing::SmallCapture short_one = lime::testing::example_capture();
-  short_one.lengths = {5, 1, 7, 3};
-  lime::testing::write_capture(folder_ / "short.h5", short_one);
-  open({toQString(folder_ / "short.h5")});
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
-  EXPECT_EQ(childCalled<QLabel>(view_, "measurement problems").text(),
-            "short: skipped 1 sequence of fewer than two tokens");
-  Selection selection = workspace_.selection();
-  selection.layer = 1;
-  workspace_.setSelection(selection);
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && table().model()->rowCount() > 0; }));
-  EXPECT_EQ(table().model()->rowCount(), 3);
-  for (int row = 0; row < 3; ++row) {
-    EXPECT_NE(table().model()->index(row, ExtremesModel::kSequence).data().toString(), "1");
-  }
-}
-
-TEST_F(CollapseViewTest, CaveatsNameWhatTheWindowOffers) {
-  massiveCapture("m.h5");
-  open({toQString(folder_ / "m.h5")});
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
-  EXPECT_FALSE(evidence().contains("--")) << evidence().toStdString();
-  EXPECT_TRUE(evidence().contains("Compare with random weights"));
-  for (QCheckBox* const box : view_.findChildren<QCheckBox*>()) {
-    if (box->text().remove('&') == "Compare with random weights") box->click();
-  }
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-  EXPECT_TRUE(evidence().contains("random weights need the config of the checkpoint"))
-      << evidence().toStdString();
-  EXPECT_EQ(undo_.undoText(), "Compare with random weights");
-}
-
-TEST_F(CollapseViewTest, AVerdictSelectsItsLayersAndShowsTheEvidence) {
-  massiveCapture("m.h5");
-  open({captureFile("a.h5"), toQString(folder_ / "m.h5")});
-  box("Site").setCurrentIndex(box("Site").findData("hidden"));
-  Q_EMIT box("Site").activated(box("Site").currentIndex());
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 2; })) << shownTexts();
-  const int last = verdicts().model()->rowCount() - 1;
-  ASSERT_EQ(verdict(last, VerdictModel::kCapture), "m");
-  verdicts().setCurrentIndex(verdicts().model()->index(last, 0));
-  EXPECT_EQ(workspace_.selection().layer, verdict(last, VerdictModel::kLayers).toInt());
-  EXPECT_EQ(undo_.undoText(), "Select a verdict");
-  EXPECT_TRUE(evidence().contains("massive tokens carry")) << evidence().toStdString();
-  EXPECT_TRUE(evidence().contains("What this cannot say:\n- one checkpoint"));
-  EXPECT_EQ(view_.findChild<FigurePane*>("curves over layers")->caption(), "Ranges: verdicts on m");
-  undo_.undo();
-  EXPECT_FALSE(workspace_.selection().layer);
-  EXPECT_FALSE(verdicts().currentIndex().isValid());
-  EXPECT_FALSE(evidence().contains("massive tokens carry"));
-  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle(); }));
-}
-
-TEST(VerdictModelTest, IsAProperModel) {
-  VerdictModel model;
-  const QAbstractItemModelTester tester(&model,
-                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.setRows({{.document = 1, .layers = "2 to 3", .verdict = "no collapse", .evidence = "a<b"}});
-  EXPECT_EQ(model.index(0, VerdictModel::kVerdict).data(Qt::ToolTipRole), "<p>a&lt;b</p>");
-  model.setRows({});
-}
-
-TEST(ExtremesModelTest, IsAProperModel) {
-  ExtremesModel model;
-  const QAbstractItemModelTester tester(&model,
-                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.setRows({{.place = {1, true, 3}, .label = "a", .entropy = 2.0, .text = "x\ny"},
-                 {.place = {2, false, 0}, .label = "b", .text = {}}});
-  EXPECT_EQ(model.rowCount(), 2);
-  EXPECT_EQ(model.index(0, ExtremesModel::kText).data().toString(), "x y");
-  EXPECT_EQ(model.index(1, ExtremesModel::kEnd).data().toString(), "highest");
-  model.setRows({});
 }
 
 }  // namespace
