@@ -153,6 +153,18 @@ TEST_F(TsneAnalysisTest, SamplesWithASeedAndSaysSo) {
   EXPECT_NE(first.results.rows, analyze().results.rows);
 }
 
+TEST_F(TsneAnalysisTest, SaysBeforeALongRunHowLongItTakes) {
+  testing::SmallCapture capture;
+  capture.lengths.assign(100, 1000);
+  capture.activations = {{"hidden", 0, MatrixF::Random(100'000, 2)}};
+  use(capture);
+  options_.captures.site = {"hidden"};
+  EXPECT_THAT(prepare_tsne(options_, run_).warnings,
+              ::testing::ElementsAre(HasSubstr("two cores need about 3 minutes")));
+  options_.max_points = 1000;
+  EXPECT_THAT(prepare_tsne(options_, run_).warnings, ::testing::IsEmpty());
+}
+
 TEST_F(TsneAnalysisTest, AlignsEachLayerWithTheOneBefore) {
   use(three_words(3));
   options_.captures.site = {"hidden"};

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDemoFoldersUp = 5;
 constexpr std::size_t kLimeColour = 1;  // its place in answeringModels()
-constexpr int kShownLines = 20;  // of the text whose loss is shown
+constexpr int kShownLines = 20;         // of the text whose loss is shown
 
 /// Returns the path of a file of the demo. @throws IoError  if it is missing
 std::filesystem::path demoFile(const char* relative) {

@@ -375,9 +375,30 @@ std::shared_ptr<Shared> select_points(const TsneAnalysisOptions& options, const 
   return shared;
 }
 
+/// Says before a long run how long it takes; empty if it is short.
+std::string announcement_of(const Shared& shared) {
+  constexpr double kSecondsPerPoint = 1.9e-3;  // two cores, 51,200 points of 576 dimensions
+  constexpr double kLongSeconds = 180.0;
+  double seconds = 0.0;
+  for (std::size_t i = 0; i < shared.captures.size(); ++i) {
+    for (const ChosenCapture::Part& part : shared.captures[i].parts) {
+      const auto points = static_cast<double>(shared.rows[i].row.size());
+      seconds += kSecondsPerPoint * points * static_cast<double>(part.layers.size());
+    }
+  }
+  if (seconds < kLongSeconds) return {};
+  return fmt::format(
+      "two cores need about {:.0f} minutes for all points of all layers; --layer selects layers, "
+      "--max-points N embeds a sample",
+      seconds / 60.0);
+}
+
 Analysis analysis_of_points(const std::shared_ptr<Shared>& shared, const RunOptions& run) {
   Analysis analysis = analysis_of("tsne", shared->options, shared->captures);
   analysis.units = make_units(shared);
+  if (std::string line = announcement_of(*shared); !line.empty()) {
+    analysis.warnings.push_back(std::move(line));
+  }
   // Runs side by side share nothing and need not wait for each other.
   analysis.threads = threads_for(analysis.units, run);
   analysis.present = [shared](Report& report, std::span<const UnitResult> units) {
