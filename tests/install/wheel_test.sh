@@ -3,7 +3,7 @@
 # Installs the wheel in a clean Debian or Ubuntu with nothing but python3, and measures arrays there:
 #   sudo tests/install/wheel_test.sh FOLDER [SUITE] [WHEEL]
 # FOLDER becomes a minimal system (debootstrap of SUITE, default bookworm; noble is Ubuntu 24.04), or is one already, and
-# is kept. WHEEL: default that of build/wheel for its version of Python. NumPy comes with pip.
+# is kept. WHEEL: default that of build/wheel for its version of Python, or for all from 3.12 on. NumPy comes with pip.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 folder=$(realpath -m "$1")
@@ -29,12 +29,16 @@ mount --rbind /dev "$folder/dev"
 inside() { chroot "$folder" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
 
 version=$(inside python3 -c 'import sys; print(f"cp{sys.version_info[0]}{sys.version_info[1]}")')
-found=("${wheel:-build/wheel/lime_toolkit-}"*"$version"*.whl)
-[ -n "$wheel" ] && found=("$wheel")
-[ -s "${found[0]}" ] || fail "there is no wheel of $version in build/wheel; run scripts/package.sh --wheel"
+if [ -z "$wheel" ]; then
+  for tag in "$version" abi3; do
+    for candidate in build/wheel/lime_toolkit-*"$tag"*.whl; do wheel=${wheel:-$candidate}; done
+    [ -s "$wheel" ] || wheel=
+  done
+fi
+[ -s "$wheel" ] || fail "there is no wheel of $version in build/wheel; run scripts/package.sh --wheel"
 rm -rf "$folder/srv/wheel"
 mkdir -p "$folder/srv/wheel"
-cp "${found[0]}" "$folder/srv/wheel/"
+cp "$wheel" "$folder/srv/wheel/"
 [ -e /etc/pip.conf ] && cp -L /etc/pip.conf "$folder/etc/pip.conf"
 certificates=/etc/ssl/certs/ca-certificates.crt
 [ -e "$certificates" ] && cp -L "$certificates" "$folder$certificates"
