@@ -108,7 +108,7 @@ std::vector<MeasuredPlaces> read_measurements(const std::vector<std::filesystem:
     for (const ResultRow& row : results.rows) {
       if (!row.has(col::kLayer) || !row.has(col::kLabel)) continue;
       const std::string& site = row.text(col::kSite);
-      for (const Measurement& measured : measurements_of(row, results.metric)) {
+      for (const StoredValue& measured : stored_values_of(row, results.metric)) {
         auto item = std::ranges::find_if(found, [&](const MeasuredPlaces& other) {
           return other.site == site && other.name == measured.name;
         });

@@ -184,7 +184,7 @@ LayerRouters routers_of_layer(const Shared& shared, std::size_t capture, std::in
 
 UnitResult measure_layer(const Shared& shared, std::size_t capture, std::int64_t layer,
                          const UnitContext& context) {
-  const RoutedLayer measured =
+  const CounterfactualLayer measured =
       measure_routed_layer(shared.captures[capture].reader,
                            routers_of_layer(shared, capture, layer), shared.options, context);
   UnitResult result = counterfactual_result(measured.quantities, shared.options.summary,

@@ -93,7 +93,7 @@ std::vector<MatrixF> route_all(const Request& request, std::size_t first, std::s
   return rows;
 }
 
-RoutedLayer measure_separability(const Request& request, const UnitContext& context) {
+CounterfactualLayer measure_separability(const Request& request, const UnitContext& context) {
   const LayerRouters& routers = request.routers;
   const RowTable& table = request.capture.rows();
   const std::vector<int> classes(table.class_id.begin(), table.class_id.end());
@@ -118,7 +118,7 @@ RoutedLayer measure_separability(const Request& request, const UnitContext& cont
       context.report(++done, std::ssize(accuracies));
     }
   }
-  RoutedLayer result;
+  CounterfactualLayer result;
   for (const LayerRouters::Variant& variant : routers.variants) {
     std::vector<double> mean(static_cast<std::size_t>(request.options.folds), 0.0);
     for (const std::size_t router : variant.routers) {
@@ -259,7 +259,7 @@ std::vector<double> values_of(const Spectra& spectra, const LayerRouters::Varian
   return {sum.begin(), sum.end()};
 }
 
-RoutedLayer measure_spectra(const Request& request, const UnitContext& context) {
+CounterfactualLayer measure_spectra(const Request& request, const UnitContext& context) {
   const ValueBlocks blocks = request.blocks();
   Loaded loaded{blocks.make_buffer()};
   std::int64_t done = 0;
@@ -284,7 +284,7 @@ RoutedLayer measure_spectra(const Request& request, const UnitContext& context) 
     most_rank += static_cast<double>(std::min(tokens, dim));
     most_entropy += entropy_ceiling(tokens, dim);
   }
-  RoutedLayer result{.quantities = {}, .deviation = spectra.deviation};
+  CounterfactualLayer result{.quantities = {}, .deviation = spectra.deviation};
   const std::vector<double>& orders = request.options.alpha;
   for (const LayerRouters::Variant& variant : request.routers.variants) {
     for (std::size_t column = 0; column <= orders.size(); ++column) {
@@ -372,9 +372,9 @@ LayerRouters LayerRouters::make(const TokenRouter& trained,
 
 bool has_classes(const CaptureReader& capture) { return !capture.info().class_names.empty(); }
 
-RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
-                                 const CounterfactualAnalysisOptions& options,
-                                 const UnitContext& context) {
+CounterfactualLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
+                                         const CounterfactualAnalysisOptions& options,
+                                         const UnitContext& context) {
   const Request request{capture, routers, options};
   return has_classes(capture) ? measure_separability(request, context)
                               : measure_spectra(request, context);

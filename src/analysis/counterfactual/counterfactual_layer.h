@@ -50,7 +50,7 @@ struct RoutedQuantity {
   std::vector<double> values;   ///< [items]
 };
 
-struct RoutedLayer {
+struct CounterfactualLayer {
   std::vector<RoutedQuantity> quantities;
   /// Largest difference of the trained router's routed values from those captured, over the largest
   /// captured one; empty if the capture has no routed values of this layer.
@@ -62,9 +62,9 @@ bool has_classes(const CaptureReader& capture);
 /// Measures the routed values of one layer under each router: the accuracy of a linear probe on
 /// their classes per fold; without classes the entropies and the effective rank of each sequence.
 /// @throws InvalidArgument  if a class has fewer rows than folds, or a value is not finite.
-RoutedLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
-                                 const CounterfactualAnalysisOptions& options,
-                                 const UnitContext& context);
+CounterfactualLayer measure_routed_layer(const CaptureReader& capture, const LayerRouters& routers,
+                                         const CounterfactualAnalysisOptions& options,
+                                         const UnitContext& context);
 void plan_routed_layer(Unit& unit, const CaptureReader& capture, const LayerRouters& routers,
                        const CounterfactualAnalysisOptions& options);
 

@@ -112,13 +112,13 @@ std::int64_t sum_of(const std::vector<ColumnDifference>& columns,
 
 }  // namespace
 
-std::vector<Measurement> measurements_of(const ResultRow& row, const std::string& metric) {
+std::vector<StoredValue> stored_values_of(const ResultRow& row, const std::string& metric) {
   const std::string& kind = row.text(col::kKind);
   const bool is_of_others =
       row.has(col::kOtherLabel) && !row.matches({{col::kLabel, row.text(col::kOtherLabel)}});
   if ((!kind.empty() && kind != "layer") || is_of_others) return {};
   const std::string parts = parts_of(row);
-  std::vector<Measurement> found;
+  std::vector<StoredValue> found;
   const auto add = [&](const std::string& name, const std::string& value, const std::string& low,
                        const std::string& high) {
     const double number = number_or_nan(row, value);

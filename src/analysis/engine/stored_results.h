@@ -10,7 +10,7 @@
 namespace lime {
 
 /// A measurement in a row of results, with the ends of its interval; NaN if it has none.
-struct Measurement {
+struct StoredValue {
   std::string name;  ///< "entropy, alpha 0.5, raw"
   double value = 0.0;
   double low = std::numeric_limits<double>::quiet_NaN();
@@ -19,7 +19,7 @@ struct Measurement {
 
 /// Returns the finite measurements in a row about a layer or a whole model: its mean, else every
 /// number that is no option. Empty for rows of comparisons and single heads.
-std::vector<Measurement> measurements_of(const ResultRow& row, const std::string& metric);
+std::vector<StoredValue> stored_values_of(const ResultRow& row, const std::string& metric);
 
 /// Difference of one column of two results.
 struct ColumnDifference {

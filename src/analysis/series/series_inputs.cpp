@@ -72,7 +72,7 @@ void read_rows(const SeriesOptions& options, std::size_t at, SeriesInputs& input
 
 void add_series_rows(const ModelStep& place, const std::string& metric, const ResultRow& measured,
                      std::vector<ResultRow>& rows) {
-  for (const Measurement& measurement : measurements_of(measured, metric)) {
+  for (const StoredValue& measurement : stored_values_of(measured, metric)) {
     ResultRow& row = rows.emplace_back(
         ResultRow{{col::kLabel, place.model}, {col::kStep, place.step}, {col::kQuantity, metric}});
     for (const TextColumn& column : {col::kSite, col::kReference}) {

@@ -143,8 +143,8 @@ std::vector<CollapseFinding> parse_findings(const std::string& text) {
   return findings;
 }
 
-std::vector<LayerRange> ranges_of(std::span<const LayerFacts> layers) {
-  std::vector<LayerRange> ranges;
+std::vector<FindingRange> ranges_of(std::span<const LayerFacts> layers) {
+  std::vector<FindingRange> ranges;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const bool goes_on = i > 0 && layers[i].findings == layers[i - 1].findings &&
                          layers[i].layer == layers[i - 1].layer + 1;

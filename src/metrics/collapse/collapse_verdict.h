@@ -52,8 +52,7 @@ MassiveSummary summarize_massive(std::span<const MassiveToken> massive,
 /// Returns the causes that are present in a layer, in the order of CollapseCause; empty: none.
 ///
 ///   massive tokens        share of the trace > share: as is, centred, or without the dimensions;
-///   or
-///                         the participation ratio is more than twice as large without them
+///                         or a participation ratio that is more than twice as large without them
 ///   outlier dimensions    share of the trace, or of the variance, of the others > share
 ///   common direction      share of the trace of the rest > share
 ///   rank collapse         intraclass correlation of the rest > share, or all tokens equal to 1 %
@@ -75,11 +74,11 @@ struct LayerFacts {
 };
 
 /// Consecutive layers with the same findings.
-struct LayerRange {
+struct FindingRange {
   std::size_t first = 0;  ///< index
   std::size_t last = 0;
 };
-std::vector<LayerRange> ranges_of(std::span<const LayerFacts> layers);
+std::vector<FindingRange> ranges_of(std::span<const LayerFacts> layers);
 
 /// Returns the share that decides whether massive tokens are present: the largest of the three.
 const Estimate& deciding_massive_share(const LayerCauses& causes);

@@ -153,7 +153,7 @@ TEST(CollapseSentencesTest, GroupLayersWithTheSameFindings) {
   massive.add_massive_tokens(60.0);
   const std::vector<LayerFacts> layers = {facts_of(0, plain()), facts_of(1, massive),
                                           facts_of(2, massive), facts_of(4, massive)};
-  const std::vector<LayerRange> ranges = ranges_of(layers);
+  const std::vector<FindingRange> ranges = ranges_of(layers);
   ASSERT_EQ(ranges.size(), 3U);  // layer 3 was not captured
   EXPECT_EQ(ranges[1].first, 1U);
   EXPECT_EQ(ranges[1].last, 2U);
