@@ -161,9 +161,20 @@ TEST(TextTableTest, SmallNumbersKeepTwoDigits) {
   EXPECT_THAT(text, HasSubstr("0.010 \u00b1 0.00042"));
   EXPECT_THAT(text, HasSubstr("0.000 \u00b1 0.00042"));
   EXPECT_THAT(pivot_latex(results, {}), HasSubstr("$1.2 \\cdot 10^{-5} \\pm 0.00042$"));
-  const TableColumn percent = number_column(col::kMean, 1, "mean %", 100.0);
-  EXPECT_EQ(std::get<std::string>(percent.cell(results.rows[0])), "0.0012");
-  EXPECT_EQ(std::get<std::string>(percent.cell(results.rows[1])), "1.0");
+  const Table percents = column_table({results.rows.data(), &results.rows[1]},
+                                      {number_column(col::kMean, 1, "mean %", 100.0)});
+  EXPECT_EQ(table_to_text(percents, {}), "mean %\n0.0012\n   1.0\n");
+}
+
+TEST(LatexTableTest, NumbersAreMathematicsWhereTheyNeedIt) {
+  const Table table{.columns = {{.text = "value"}, {.text = "interval"}, {.text = "share"}},
+                    .blocks = {{.lines = {{{NumberCell{-1.23e-5}, IntervalCell{-0.5, 0.25, 2},
+                                            NumberCell{12.5, 1, "%"}}}}}}};
+  EXPECT_THAT(table_to_latex(table),
+              HasSubstr("$-1.2 \\cdot 10^{-5}$ & $[-0.50, 0.25]$ & 12.5\\% \\\\\n"));
+  EXPECT_EQ(table_to_text(table, {}),
+            "   value       interval  share\n"
+            "-1.2e-05  [-0.50, 0.25]  12.5%\n");
 }
 
 TEST(LatexTableTest, IsABooktabsTableWithPlusMinus) {
@@ -268,9 +279,10 @@ TEST(ColumnTableTest, RepeatsTheColumnsThatTellLinesApart) {
 
 TEST(ColumnTableTest, ShowsSignsAndShadesInAscii) {
   const Table table{.columns = {{.text = "mean"}, {.text = "sources"}},
-                    .blocks = {{.lines = {{{"1.5 \u00b1 0.5", ShadedCell{VectorD::Ones(2)}}}}}}};
+                    .blocks = {{.lines = {{{MeasuredCell{.value = 1.5, .spread = 0.5, .digits = 1},
+                                            ShadedCell{VectorD::Ones(2)}}}}}}};
   EXPECT_EQ(table_to_text(table, {.unicode = false}), "      mean  sources\n1.5 +- 0.5     |##|\n");
-  EXPECT_THAT(table_to_latex(table), HasSubstr("1.5 \u00b1 0.5 &  \\\\\n"));
+  EXPECT_THAT(table_to_latex(table), HasSubstr("$1.5 \\pm 0.5$ &  \\\\\n"));
 }
 
 TEST(ColumnTableTest, WritesBooktabs) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "analysis/engine/row_summaries.h"
-#include "core/number_text.h"
 #include "metrics/attention/attention_profile.h"
 #include "store/results/matrix_rows.h"
 
@@ -172,8 +171,8 @@ constexpr std::array kColumns = {MeasureColumn{"entropy", "entropy", 1.0, 3},
 
 constexpr const char* kUniformLine = "uniform";  // kind of the line below the layers of a label
 
-/// Returns "1.234 ± 0.056", the measure `m` of a line; the value of uniform attention in the last.
-std::string cell_of(const Results& results, const ResultRow& line, std::size_t m) {
+/// Returns the measure `m` of a line with its spread; the value of uniform attention in the last.
+TableCell cell_of(const Results& results, const ResultRow& line, std::size_t m) {
   const bool is_uniform = line.text(col::kKind) == kUniformLine;
   const auto is_shown = [&](const ResultRow& row) {
     return row.matches(
@@ -184,11 +183,10 @@ std::string cell_of(const Results& results, const ResultRow& line, std::size_t m
   };
   const auto row = std::ranges::find_if(results.rows, is_shown);
   if (row == results.rows.end()) return "";
-  const auto number = [&](const Column& column) {
-    return decimal_text(kColumns[m].scale * row->number(column), kColumns[m].digits);
-  };
-  if (is_uniform) return number(col::kEven);
-  return fmt::format("{} \u00b1 {}", number(col::kMean), number(col::kStd));
+  const auto number = [&](const Column& column) { return kColumns[m].scale * row->number(column); };
+  if (is_uniform) return NumberCell{number(col::kEven), kColumns[m].digits};
+  return MeasuredCell{
+      .value = number(col::kMean), .spread = number(col::kStd), .digits = kColumns[m].digits};
 }
 
 std::vector<std::string> labels_of(const Results& results) {

@@ -145,7 +145,7 @@ std::vector<Table> probe_tables(const Results& results, const BlimpOptions& opti
 
 /// The table of papers: a line per model, a column per task or group.
 Table paper_table(const Results& results, const std::string& level, bool zero_shot) {
-  const auto cell = [](const RowPointers& layers) {
+  const auto cell = [](const RowPointers& layers) -> TableCell {
     double sum = 0.0;
     double squares = 0.0;
     for (const ResultRow* row : layers) {
@@ -156,8 +156,9 @@ Table paper_table(const Results& results, const std::string& level, bool zero_sh
     const auto count = static_cast<double>(layers.size());
     const double mean = sum / count;
     const double deviation = std::sqrt(std::max(0.0, squares / count - mean * mean));
-    return layers.size() == 1 ? fmt::format("{:.2f}", mean)
-                              : fmt::format("{:.2f} ({:.2f})", mean, deviation);
+    if (layers.size() == 1) return NumberCell{mean, 2};
+    return MeasuredCell{
+        .value = mean, .spread = deviation, .digits = 2, .spread_form = SpreadForm::kParentheses};
   };
   const auto heading = [](std::string name) {
     if (name == kMeanName) return std::string("Avg");

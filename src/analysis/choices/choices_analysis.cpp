@@ -8,6 +8,7 @@
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "store/results/difference_name.h"
 
 namespace lime {
 namespace {
@@ -286,9 +287,11 @@ Table task_table(const Results& results) {
     const std::string& measure = row.text(col::kMeasure);
     return measure != "acc" && measure != "strict-match";
   });
-  const auto cell = [](const RowPointers& rows) {
-    return fmt::format("{:.1f} ({:.1f})", 100.0 * rows.front()->number(col::kMean),
-                       100.0 * rows.front()->number(col::kStderr));
+  const auto cell = [](const RowPointers& rows) -> TableCell {
+    return MeasuredCell{.value = 100.0 * rows.front()->number(col::kMean),
+                        .spread = 100.0 * rows.front()->number(col::kStderr),
+                        .digits = 1,
+                        .spread_form = SpreadForm::kParentheses};
   };
   const auto heading = [](std::string name) {
     std::ranges::replace(name, '_', ' ');
@@ -351,7 +354,7 @@ void fill_choices_report(Report& report, const ChoicesOptions& options) {
                   table_column(col::kLabelOnly, "only second"), number_column(col::kP, 4),
                   number_column(col::kPHolm, 4)},
       .heading = [](const ResultRow& row) {
-        return row.text(col::kLabel) + " - " + row.text(col::kBaseline);
+        return difference_name(row.text(col::kLabel), row.text(col::kBaseline));
       }};
   report.sections.push_back(std::move(tests));
 }

@@ -6,7 +6,6 @@
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/parse_model_config.h"
 #include "core/files/atomic_file.h"
-#include "core/number_text.h"
 #include "core/program/suggest.h"
 
 namespace lime {
@@ -15,8 +14,13 @@ namespace {
 namespace fs = std::filesystem;
 
 std::int64_t bytes_of(CostDtype dtype) {
-  constexpr std::array kBytes = {8, 4, 2, 2};  // by CostDtype
-  return kBytes[static_cast<std::size_t>(dtype)];
+  switch (dtype) {
+    case CostDtype::kFloat64: return 8;
+    case CostDtype::kFloat32: return 4;
+    case CostDtype::kBfloat16:
+    case CostDtype::kFloat16: break;
+  }
+  return 2;
 }
 
 /// Returns the folder name for `FOLDER` and `FOLDER/config.json`, the file name for other files.
@@ -106,18 +110,24 @@ std::string decoder_name(const ModelConfig& config) {
   return is_svformer && config.family == "llama" ? "svformer" : config.name();
 }
 
+DepthRouting routing_of(CostedDecoder decoder) {
+  switch (decoder) {
+    case CostedDecoder::kLlama: break;
+    case CostedDecoder::kLime: return DepthRouting::kLime;
+    case CostedDecoder::kDenseFormer: return DepthRouting::kDenseFormer;
+    case CostedDecoder::kHyperConnections: return DepthRouting::kHyperConnections;
+    case CostedDecoder::kResFormer:
+    case CostedDecoder::kSvFormer: return DepthRouting::kResFormer;
+    case CostedDecoder::kAttnRes: return DepthRouting::kAttentionResiduals;
+    case CostedDecoder::kMhc: return DepthRouting::kManifoldHyperConnections;
+    case CostedDecoder::kDepthAttention: return DepthRouting::kDepthAttention;
+    case CostedDecoder::kMudd: return DepthRouting::kMudd;
+  }
+  return DepthRouting::kNone;
+}
+
 ModelConfig with_decoder(ModelConfig config, CostedDecoder decoder) {
-  constexpr std::array kRoutings = {DepthRouting::kNone,
-                                    DepthRouting::kLime,
-                                    DepthRouting::kDenseFormer,
-                                    DepthRouting::kHyperConnections,
-                                    DepthRouting::kResFormer,
-                                    DepthRouting::kResFormer,
-                                    DepthRouting::kAttentionResiduals,
-                                    DepthRouting::kManifoldHyperConnections,
-                                    DepthRouting::kDepthAttention,
-                                    DepthRouting::kMudd};  // by CostedDecoder
-  config.routing = kRoutings[static_cast<std::size_t>(decoder)];
+  config.routing = routing_of(decoder);
   config.first_layer_values_only = decoder == CostedDecoder::kSvFormer;
   return config;
 }
@@ -156,18 +166,17 @@ void add_units(const CostAnalysisOptions& options, const std::string& label,
   }
 }
 
-std::string percent_cell(double fraction) { return decimal_text(fraction * 100.0, 3) + '%'; }
+NumberCell percent_cell(double fraction) { return {fraction * 100.0, 3, "%"}; }
 
 /// 1348400000 -> "1.3484 G"; from `large` on in units of 1000 times `unit`.
-std::string operations_cell(double operations, double large, double unit, const char* names) {
+NumberCell operations_cell(double operations, double large, double unit, const char* names) {
   const bool is_large = operations >= large;
-  return fmt::format("{} {}", decimal_text(operations / (is_large ? 1000.0 * unit : unit), 4),
-                     names[is_large]);
+  return {operations / (is_large ? 1000.0 * unit : unit), 4, std::string(" ") + names[is_large]};
 }
 
-std::string parameters_cell(std::int64_t parameters) {
-  if (parameters >= 10'000'000) return fmt::format("{:.5f} G", double(parameters) / 1e9);
-  return fmt::format("{}", parameters);
+NumberCell parameters_cell(std::int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  return parameters >= 10'000'000 ? NumberCell{count / 1e9, 5, " G"} : NumberCell{count, 0};
 }
 
 /// Returns whether the rows differ in a column; a common value is printed above the table instead.

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "core/number_text.h"
-
 namespace lime {
 namespace {
 
@@ -30,18 +28,9 @@ std::string name_of(const ResultRow& row, const Column& first_value) {
 }
 
 TableColumn interval_column(std::string header, const Column& low, const Column& high, int digits) {
-  const auto cell = [low, high, digits](const ResultRow& row) -> std::string {
-    if (!row.has(low) || std::isnan(row.number(low))) return "";
-    return fmt::format("[{}, {}]", decimal_text(row.number(low), digits),
-                       decimal_text(row.number(high), digits));
-  };
-  return {.header = std::move(header), .cell = cell};
-}
-
-TableColumn p_column(std::string header, const Column& column) {
-  const auto cell = [column](const ResultRow& row) -> std::string {
-    const double p = row.number(column);
-    return p < 0.001 ? fmt::format("{:.1e}", p) : fmt::format("{:.3f}", p);
+  const auto cell = [low, high, digits](const ResultRow& row) -> TableCell {
+    if (!row.has(low)) return "";
+    return IntervalCell{row.number(low), row.number(high), digits};
   };
   return {.header = std::move(header), .cell = cell};
 }
@@ -68,7 +57,7 @@ ReportSection comparison_section(double percent, int digits) {
       .columns = {layer, number_column(col::kBaselineMean, digits, "baseline"),
                   number_column(col::kMean, digits), number_column(col::kDifference, digits),
                   interval_column("interval", col::kCiLow, col::kCiHigh, digits),
-                  p_column("p", col::kP), p_column("p (Holm)", col::kPHolm)},
+                  number_column(col::kP, 3), number_column(col::kPHolm, 3, "p (Holm)")},
       .heading = [](const ResultRow& row) {
         return fmt::format("{} - {}: {} ({} {}{})", row.text(col::kLabel), row.text(col::kBaseline),
                            name_of(row, col::kBaselineMean), row.integer(col::kN),
@@ -114,7 +103,7 @@ ReportSection run_comparison_section(double percent, int digits) {
                                 percent)},
           .columns = {table_column(col::kLayer), number_column(col::kDifference, digits),
                       interval_column("interval", col::kCiLow, col::kCiHigh, digits),
-                      p_column("p", col::kP), p_column("p (Kruskal)", col::kPKruskal)},
+                      number_column(col::kP, 3), number_column(col::kPKruskal, 3, "p (Kruskal)")},
           .heading = [](const ResultRow& row) {
             return fmt::format("{} - {}: {} ({} runs)", row.text(col::kLabel),
                                row.text(col::kBaseline), name_of(row, col::kBaseline),

@@ -30,15 +30,38 @@ std::string latex_number(double value, int digits) {
   return exponent == 0 ? number : fmt::format("{} \\cdot 10^{{{}}}", number, exponent);
 }
 
+/// A number by itself; only negative ones and those with powers of ten need $...$.
+std::string latex_number_alone(double value, int digits) {
+  const bool is_plain =
+      value >= 0.0 && std::isfinite(value) && number_text(value, digits).exponent == 0;
+  const std::string number = latex_number(value, digits);
+  return is_plain ? number : "$" + number + "$";
+}
+
+std::string latex_interval(const IntervalCell& cell) {
+  if (std::isnan(cell.low) && std::isnan(cell.high)) return "";
+  return fmt::format("$[{}, {}]$", latex_number(cell.low, cell.digits),
+                     latex_number(cell.high, cell.digits));
+}
+
 std::string latex_cell(const TableCell& cell) {
   if (const auto* const text = std::get_if<std::string>(&cell)) return latex_escaped(*text);
+  if (const auto* const number = std::get_if<NumberCell>(&cell)) {
+    return latex_number_alone(number->value, number->digits) + latex_escaped(number->unit);
+  }
+  if (const auto* const interval = std::get_if<IntervalCell>(&cell)) {
+    return latex_interval(*interval);
+  }
   if (std::holds_alternative<ShadedCell>(cell)) return "";
   const auto* const measured = std::get_if<MeasuredCell>(&cell);
   if (measured == nullptr) return "--";
-  std::string text = latex_number(measured->value, measured->digits);
-  if (measured->spread && !std::isnan(*measured->spread)) {
-    text += " \\pm " + latex_number(*measured->spread, measured->digits);
+  const bool has_spread = measured->spread && !std::isnan(*measured->spread);
+  if (has_spread && measured->spread_form == SpreadForm::kParentheses) {
+    return fmt::format("{} ({})", latex_number_alone(measured->value, measured->digits),
+                       latex_number_alone(*measured->spread, measured->digits));
   }
+  std::string text = latex_number(measured->value, measured->digits);
+  if (has_spread) text += " \\pm " + latex_number(*measured->spread, measured->digits);
   return "$" + text + "$";
 }
 

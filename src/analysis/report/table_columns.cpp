@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/number_text.h"
-
 namespace lime {
 
 TableColumn table_column(const Column& column, std::string header) {
@@ -16,9 +14,9 @@ TableColumn table_column(const Column& column, std::string header) {
 
 TableColumn number_column(const Column& column, int digits, std::string header, double scale) {
   TableColumn table = table_column(column, std::move(header));
-  table.cell = [column, digits, scale](const ResultRow& row) -> std::string {
+  table.cell = [column, digits, scale](const ResultRow& row) -> TableCell {
     if (!row.has(column)) return "";
-    return decimal_text(row.number(column) * scale, digits);
+    return NumberCell{row.number(column) * scale, digits};
   };
   return table;
 }
@@ -50,7 +48,7 @@ Table column_table(const RowPointers& rows, const std::vector<TableColumn>& colu
 
 Table name_table(const std::vector<ResultRow>& rows,
                  const std::vector<std::pair<Column, std::string>>& lines,
-                 const std::function<std::string(const RowPointers&)>& cell,
+                 const std::function<TableCell(const RowPointers&)>& cell,
                  const std::function<std::string(const std::string& name)>& heading) {
   const auto is_of_line = [&](const ResultRow& row, const ResultRow& line) {
     return std::ranges::all_of(
@@ -65,12 +63,12 @@ Table name_table(const std::vector<ResultRow>& rows,
   std::vector<TableColumn> columns;
   for (const auto& [column, header] : lines) columns.push_back(table_column(column, header));
   for (const std::string& name : distinct(rows, col::kName)) {
-    const auto text_of = [&, name](const ResultRow& line) {
+    const auto cell_of = [&, name](const ResultRow& line) {
       RowPointers own = rows_with(rows, {{col::kName, name}});
       std::erase_if(own, [&](const ResultRow* row) { return !is_of_line(*row, line); });
-      return own.empty() ? std::string() : cell(own);
+      return own.empty() ? TableCell("") : cell(own);
     };
-    columns.push_back({.header = name, .cell = text_of, .latex_header = heading(name)});
+    columns.push_back({.header = name, .cell = cell_of, .latex_header = heading(name)});
   }
   return column_table(first_rows, columns);
 }

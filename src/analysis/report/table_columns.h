@@ -46,7 +46,7 @@ Table column_table(const RowPointers& rows, const std::vector<TableColumn>& colu
 /// @param heading  of a name, in LaTeX
 Table name_table(const std::vector<ResultRow>& rows,
                  const std::vector<std::pair<Column, std::string>>& lines,
-                 const std::function<std::string(const RowPointers&)>& cell,
+                 const std::function<TableCell(const RowPointers&)>& cell,
                  const std::function<std::string(const std::string& name)>& heading);
 
 }  // namespace lime

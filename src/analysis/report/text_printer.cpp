@@ -2,6 +2,7 @@
 #include "analysis/report/text_printer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -49,31 +50,24 @@ std::string bar(double share, bool unicode) {
   return text;
 }
 
-/// Returns the text of a cell, with +- for its sign where only ASCII is shown.
-std::string shown_text(const std::string& text, const TextStyle& style) {
-  std::string shown = escaped(text);
-  if (style.unicode) return shown;
-  for (std::size_t at = 0; (at = shown.find(kPlusMinus, at)) != std::string::npos;) {
-    shown.replace(at, kPlusMinus.size(), "+-");
-  }
-  return shown;
+std::string interval_text(double low, double high, int digits) {
+  if (std::isnan(low) && std::isnan(high)) return "";
+  return fmt::format("[{}, {}]", decimal_text(low, digits), decimal_text(high, digits));
+}
+
+std::string spread_text(const MeasuredCell& cell, const TextStyle& style) {
+  if (std::isnan(*cell.spread)) return "";
+  const std::string number = decimal_text(*cell.spread, cell.digits);
+  if (cell.spread_form == SpreadForm::kParentheses) return "(" + number + ")";
+  return fmt::format("{} {}", style.unicode ? kPlusMinus : "+-", number);
 }
 
 std::vector<std::string> measured_parts(const MeasuredCell& cell, Detail detail,
                                         const TextStyle& style) {
-  const auto number = [&](double value) { return decimal_text(value, cell.digits); };
-  std::vector<std::string> parts = {number(cell.value)};
-  if (detail <= Detail::kSpread && cell.spread) {
-    parts.push_back(
-        std::isnan(*cell.spread)
-            ? ""
-            : fmt::format("{} {}", style.unicode ? kPlusMinus : "+-", number(*cell.spread)));
-  }
+  std::vector<std::string> parts = {decimal_text(cell.value, cell.digits)};
+  if (detail <= Detail::kSpread && cell.spread) parts.push_back(spread_text(cell, style));
   if (detail <= Detail::kInterval && cell.interval) {
-    const auto [low, high] = *cell.interval;
-    parts.push_back(std::isnan(low) && std::isnan(high)
-                        ? ""
-                        : fmt::format("[{}, {}]", number(low), number(high)));
+    parts.push_back(interval_text(cell.interval->first, cell.interval->second, cell.digits));
   }
   if (detail == Detail::kBar && cell.ceiling) {
     parts.push_back(bar(cell.value / *cell.ceiling, style.unicode));
@@ -83,7 +77,13 @@ std::vector<std::string> measured_parts(const MeasuredCell& cell, Detail detail,
 
 /// Returns the parts of a cell, which align over the lines.
 std::vector<std::string> parts_of(const TableCell& cell, Detail detail, const TextStyle& style) {
-  if (const auto* const text = std::get_if<std::string>(&cell)) return {shown_text(*text, style)};
+  if (const auto* const text = std::get_if<std::string>(&cell)) return {escaped(*text)};
+  if (const auto* const number = std::get_if<NumberCell>(&cell)) {
+    return {decimal_text(number->value, number->digits) + number->unit};
+  }
+  if (const auto* const interval = std::get_if<IntervalCell>(&cell)) {
+    return {interval_text(interval->low, interval->high, interval->digits)};
+  }
   if (const auto* const measured = std::get_if<MeasuredCell>(&cell)) {
     return measured_parts(*measured, detail, style);
   }
@@ -93,19 +93,21 @@ std::vector<std::string> parts_of(const TableCell& cell, Detail detail, const Te
   return {style.unicode ? kDash : "-"};
 }
 
-/// Returns the cells of a column, the parts of measured ones below each other.
+/// Returns the cells of a column; of measured columns the parts are below each other.
 std::vector<std::string> cells_of(const TableBlock& block, std::size_t place, bool is_measured,
                                   Detail detail, const TextStyle& style) {
   std::vector<AlignedColumn> parts(1);
+  std::vector<std::string> joined;
   for (std::size_t line = 0; line < block.lines.size(); ++line) {
     const auto cell = parts_of(block.lines[line].cells[place], detail, style);
+    joined.push_back(fmt::format("{}", fmt::join(cell, " ")));
     parts.resize(std::max(parts.size(), cell.size()));
     for (std::size_t i = 0; i < cell.size(); ++i) {
       parts[i].cells.resize(line);
       parts[i].cells.push_back(cell[i]);
     }
   }
-  return is_measured ? aligned_lines(parts, 1) : std::move(parts.front().cells);
+  return is_measured ? aligned_lines(parts, 1) : joined;
 }
 
 /// Returns the columns of a block, without those that have no cell in it.
