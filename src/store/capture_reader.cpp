@@ -418,12 +418,12 @@ RunningStatistics CaptureReader::statistics(const std::string& site, int layer) 
   throw_if(impl_->hides_anything(),
            "store: the statistics of '{}' include the tokens or dimensions that are skipped",
            path().string());
-  std::vector<std::string> there;
+  std::vector<std::string> available;
   for (const auto& [known_site, known_layer] : list_statistics(impl_->file)) {
-    if (there.empty() || there.back() != known_site) there.push_back(known_site);
+    if (available.empty() || available.back() != known_site) available.push_back(known_site);
   }
   throw FormatError("store: '{}' has no statistics of '{}' in layer {} (available: {})",
-                    path().string(), site, layer, join_words(there));
+                    path().string(), site, layer, join_words(available));
 }
 
 VectorD CaptureReader::rms_per_head(const std::string& site, int layer) const {

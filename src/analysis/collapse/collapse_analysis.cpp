@@ -250,7 +250,7 @@ void CollapseAnalysisOptions::describe(OptionList& list) {
   list.add("against_random", against_random,
            "captures --checkpoint with random weights, drawn with --seed, on the same tokens, as "
            "--random: CAPTURE.random-SEED.h5, which is kept and used again")
-      .is_output = true;  // results store it as --random
+      .role = OptionRole::kOutput;  // results store it as --random
   list.add("checkpoint", checkpoint,
            "checkpoint (folder or GGUF file) whose tokenizer decodes the tokens, and whose config "
            "random weights "

@@ -11,7 +11,7 @@ struct CollapseAnalysisOptions {
   CaptureSetOptions captures;
   /// Capture of the same text and config with random weights; empty: none.
   std::filesystem::path random;
-  /// Makes such a capture of `checkpoint` beside the first one; see make_random_capture().
+  /// Makes such a capture of `checkpoint` beside the first one; see random_capture().
   bool against_random = false;
   std::filesystem::path checkpoint;  ///< whose tokenizer decodes token ids; empty: ids only
   CollapseOptions collapse;

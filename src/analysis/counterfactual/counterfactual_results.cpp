@@ -5,6 +5,7 @@
 
 #include "analysis/engine/row_summaries.h"
 #include "core/number_text.h"
+#include "store/results/difference_name.h"
 
 namespace lime {
 namespace {
@@ -157,7 +158,7 @@ std::vector<ResultRow> all_gap_rows(const CounterfactualComparison& comparison,
                                             {comparison.against, kIdentity}},
                                            0);
     if (layers.empty()) continue;
-    ResultRow key = {{col::kLabel, fmt::format("{} - {}", comparison.label, comparison.against)},
+    ResultRow key = {{col::kLabel, difference_name(comparison.label, comparison.against)},
                      {col::kSite, comparison.site},
                      {col::kLayer, nullptr}};
     ResultRow mean_key = key;

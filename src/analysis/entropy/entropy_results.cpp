@@ -2,6 +2,7 @@
 #include "analysis/entropy/entropy_results.h"
 
 #include "analysis/engine/row_summaries.h"
+#include "store/results/difference_name.h"
 
 namespace lime {
 namespace {
@@ -59,20 +60,25 @@ ResultRow difference_row(const ResultRow& key, const UnitResult& untrained,
   return row;
 }
 
-/// Returns the divisor of the values; empty if they are in nats.
-std::string_view divisor(const EntropyOptions& options) {
-  if (options.preset == EntropyPreset::kMatrixEntropy) return "ln dim";
-  if (options.preset != EntropyPreset::kLayerByLayer) return "";
-  constexpr std::array kDivisors = {"min(ln tokens, ln dim)", "ln tokens", "ln dim",
-                                    "(ln tokens * ln dim)", ""};  // by EntropyNormalization
-  return kDivisors[static_cast<std::size_t>(options.normalization)];
+std::string unit(EntropyNormalization normalization) {
+  switch (normalization) {
+    case EntropyNormalization::kMaxEntropy: return "divided by min(ln tokens, ln dim)";
+    case EntropyNormalization::kLogN: return "divided by ln tokens";
+    case EntropyNormalization::kLogD: return "divided by ln dim";
+    case EntropyNormalization::kLogNLogD: return "divided by (ln tokens * ln dim)";
+    case EntropyNormalization::kRaw: break;
+  }
+  return "nats";
 }
 
 std::string unit(const EntropyOptions& options) {
-  if (options.preset == EntropyPreset::kDiffErank)
-    return "exponential of the entropy: an effective rank";
-  const std::string_view by = divisor(options);
-  return by.empty() ? "nats" : fmt::format("divided by {}", by);
+  switch (preset_info(options.preset).scale) {
+    case EntropyScale::kNats: break;
+    case EntropyScale::kOfLogDim: return unit(EntropyNormalization::kLogD);
+    case EntropyScale::kOfNormalization: return unit(options.normalization);
+    case EntropyScale::kExponential: return "exponential of the entropy: an effective rank";
+  }
+  return "nats";
 }
 
 std::string what_is_measured(const EntropyOptions& options) {
@@ -175,7 +181,7 @@ std::vector<ResultRow> entropy_differences(const std::string& untrained, const s
     if (found == keys.end()) continue;
     const UnitResult& other = results[static_cast<std::size_t>(found - keys.begin())];
     ResultRow key = keys[i];
-    key.set(col::kLabel, fmt::format("{} - {}", untrained, trained));
+    key.set(col::kLabel, difference_name(untrained, trained));
     for (std::size_t order = 0; order < results[i].rows.size(); ++order) {
       rows.push_back(difference_row(key, results[i], other, order, options));
     }
@@ -227,7 +233,7 @@ void DatasetRows::add(std::int64_t index, const MatrixF& sequence) {
 }
 
 SequenceEntropies DatasetRows::measure(EntropyOptions options, ThreadPool& pool) const {
-  options.is_preprocessed = preset == EntropyPreset::kLayerByLayer;
+  options.is_preprocessed = preset_info(preset).pools_preprocessed;
   std::optional<Standardization> standardization;
   if (needs_standardization(options.preset)) {
     RunningStatistics statistics;

@@ -15,6 +15,7 @@
 #include "metrics/router/cancellation_index.h"
 #include "metrics/router/layer_router.h"
 #include "metrics/router/value_buffer.h"
+#include "store/results/difference_name.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {
@@ -157,7 +158,7 @@ void add_map_rows(const RouterJob& job, Index layer, std::vector<ResultRow>& row
     const MatrixD own = weighted.mean_map.row(layer).head(layer + 1);
     add_mean(weighted.name, own);
     if (&weighted == &job.weightings.front()) continue;
-    add_mean(weighted.name + " - none", own - bare);
+    add_mean(difference_name(weighted.name, "none"), own - bare);
   }
   if (job.options.detail == RouterDetail::kLayers) return;
   for (const Weighted& weighted : job.weightings) {
@@ -231,7 +232,7 @@ std::map<std::string, std::vector<ComponentMass>> masses_of(std::span<const Unit
     }
   }
   std::erase_if(masses, [](const auto& entry) {
-    return entry.second.empty() || entry.first.find(" - ") != std::string::npos;
+    return entry.second.empty() || is_difference_name(entry.first);
   });
   return masses;
 }

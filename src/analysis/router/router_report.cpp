@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "store/results/difference_name.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {
@@ -97,9 +98,8 @@ MatrixD map_of(const Results& results, const std::string& weighting, std::int64_
 std::vector<ReportPart> mean_maps(const Results& results, const RouterNotes& notes) {
   std::vector<ReportPart> maps;
   for (const std::string& weighting : weightings_of(results, "mean_map")) {
-    const bool is_signed = weighting.find(" - ") != std::string::npos;
-    maps.push_back(
-        {TextMap{map_title(weighting), map_of(results, weighting, notes.num_layers), is_signed}});
+    maps.push_back({TextMap{map_title(weighting), map_of(results, weighting, notes.num_layers),
+                            is_difference_name(weighting)}});
   }
   return maps;
 }

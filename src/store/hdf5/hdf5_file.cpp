@@ -27,7 +27,7 @@ namespace {
 
 struct MemberList {
   hid_t group;
-  H5O_type_t wanted;
+  H5O_type_t type;
   std::vector<std::string> names;
 };
 
@@ -36,7 +36,7 @@ herr_t visit_link(hid_t, const char* name, const H5L_info_t* info, void* user) {
   if (info->type != H5L_TYPE_HARD) return 0;
   H5O_info_t object{};
   if (H5Oget_info_by_name2(list.group, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) return -1;
-  if (object.type == list.wanted) list.names.emplace_back(name);
+  if (object.type == list.type) list.names.emplace_back(name);
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analysis/collapse/verdict_text.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {
@@ -12,8 +13,6 @@ namespace {
 constexpr double kSmallestCliff = 2.0;
 
 constexpr const char* kCliff = "cliff";
-constexpr std::string_view kNoCause = "none";
-constexpr std::string_view kUndecided = "(undecided)";
 
 /// A curve of a panel: a column with or without interval, and its name.
 struct CauseCurve {
@@ -60,18 +59,6 @@ FigurePanel cause_panel(const FigureRows& rows, const std::vector<CauseCurve>& c
   return panel;
 }
 
-/// Returns true if a verdict such as "massive tokens, outlier dimensions (undecided)" names a cause
-/// that is certain.
-bool has_cause(std::string_view verdict) {
-  if (verdict == kNoCause) return false;
-  for (;;) {
-    const std::size_t end = verdict.find(", ");
-    if (!verdict.substr(0, end).ends_with(kUndecided)) return true;
-    if (end == std::string_view::npos) return false;
-    verdict.remove_prefix(end + 2);
-  }
-}
-
 /// The layer before which the participation ratio changes most, if the lower side has a cause.
 struct Cliff {
   std::size_t at = 0;  ///< index of its row
@@ -87,10 +74,10 @@ std::optional<Cliff> cliff_of(const FigureRows& rows) {
     const double after = rows[i].number(col::kParticipation);
     const double change = std::abs(std::log(after / before));
     const bool falls = after < before;
-    const std::string& cause = rows[falls ? i : i - 1].text(col::kVerdict);
-    if (!(change > largest) || !has_cause(cause)) continue;
+    const std::string& verdict = rows[falls ? i : i - 1].text(col::kVerdict);
+    if (!(change > largest) || !has_certain_cause(verdict)) continue;
     largest = change;
-    cliff = {i, falls, cause};
+    cliff = {i, falls, verdict};
   }
   return cliff;
 }

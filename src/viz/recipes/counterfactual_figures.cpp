@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "store/results/difference_name.h"
 #include "viz/figure_extents.h"
 #include "viz/recipes/figure_parts.h"
 
@@ -51,14 +52,14 @@ struct RouterSeries {
 
 std::vector<std::string> selected_routers(const FigureRows& rows,
                                           const std::vector<std::string>& requested) {
-  const std::vector<std::string> there = distinct(rows, col::kRouter);
+  const std::vector<std::string> available = distinct(rows, col::kRouter);
   for (const std::string& router : requested) {
-    if (is_wanted(there, router)) continue;
+    if (is_requested(available, router)) continue;
     throw InvalidArgument(OptionName("router"),
                           "the results contain no router '{}' (their routers: {})", router,
-                          fmt::join(there, ", "));
+                          fmt::join(available, ", "));
   }
-  return requested.empty() ? there : requested;
+  return requested.empty() ? available : requested;
 }
 
 /// Returns a series per router of the model that has them, and one of the plain transformer.
@@ -179,11 +180,10 @@ void add_parts_note(Figure& figure, const std::vector<QuantityPart>& parts, Figu
   if (!kind.empty()) add_note(figure, "entropy: " + kind);
 }
 
-/// Replaces the hyphen in "LIMe - LLaMA" by a minus sign.
-std::string with_minus(std::string pair) {
-  const std::size_t at = pair.find(" - ");
-  if (at != std::string::npos) pair.replace(at + 1, 1, "\xE2\x88\x92");
-  return pair;
+/// Writes the name of a difference with a minus sign.
+std::string with_minus(const std::string& name) {
+  const auto terms = terms_of_difference(name);
+  return terms ? fmt::format("{} \xE2\x88\x92 {}", terms->first, terms->second) : name;
 }
 
 /// Adds panel_of(rows, quantity) of every model and part that has rows.

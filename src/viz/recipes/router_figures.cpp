@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "store/results/difference_name.h"
 #include "viz/recipes/figure_parts.h"
 #include "viz/recipes/router_panels.h"
 
@@ -28,52 +29,48 @@ FigureRows rows_of_kind(FigureSources sources, const FigureOptions& options,
   return rows;
 }
 
-bool is_difference(const std::string& weighting) {
-  return weighting.find(" - ") != std::string::npos;
-}
-
 /// Returns the weightings to draw: the requested ones, else the existing ones of `usual`.
 std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptions& options,
                                        const std::vector<std::string>& usual) {
-  const std::vector<std::string> there = distinct(rows, col::kWeighting);
+  const std::vector<std::string> available = distinct(rows, col::kWeighting);
   for (const std::string& weighting : options.weighting) {
-    throw_if(!contains(there, weighting), OptionName("weighting"),
+    throw_if(!contains(available, weighting), OptionName("weighting"),
              "the results contain no '{}' (their weightings: {}); keys and values need "
              "lime-metrics router CHECKPOINT CAPTURE",
-             weighting, fmt::join(there, ", "));
-    throw_if(is_difference(weighting) != is_difference(options.weighting.front()),
+             weighting, fmt::join(available, ", "));
+    throw_if(is_difference_name(weighting) != is_difference_name(options.weighting.front()),
              OptionName("weighting"), "fractions and differences need separate figures, got {}",
              fmt::join(options.weighting, ","));
   }
   if (!options.weighting.empty()) return options.weighting;
   std::vector<std::string> selected;
-  std::ranges::copy_if(usual, std::back_inserter(selected),
-                       [&](const std::string& weighting) { return contains(there, weighting); });
+  std::ranges::copy_if(usual, std::back_inserter(selected), [&](const std::string& weighting) {
+    return contains(available, weighting);
+  });
   return selected.empty() ? std::vector<std::string>{""} : selected;
 }
 
 /// Returns the plotted quantity: "|R| x rms of keys".
 std::string weighting_name(const std::string& weighting) {
   if (weighting.empty() || weighting == "none") return "|R|";
-  if (is_difference(weighting)) {
-    const std::size_t minus = weighting.find(" - ");
-    return fmt::format("{} \xE2\x88\x92 {}", weighting_name(weighting.substr(0, minus)),
-                       weighting_name(weighting.substr(minus + 3)));
+  if (const auto terms = terms_of_difference(weighting)) {
+    return fmt::format("{} \xE2\x88\x92 {}", weighting_name(terms->first),
+                       weighting_name(terms->second));
   }
   return fmt::format("|R| \xC3\x97 rms of {}", weighting);
 }
 
 int layer_of(const FigureRow& row) { return row.index(col::kLayer, kMaxLayers); }
 
-std::vector<int> wanted_layers(const FigureRows& rows, const FigureOptions& options) {
-  std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(layer_of(row));
+std::vector<int> layers_of_panels(const FigureRows& rows, const FigureOptions& options) {
+  std::set<int> available;
+  for (const FigureRow& row : rows) available.insert(layer_of(row));
   if (options.layer.empty()) {
     // The first layer has no other source.
-    if (there.size() > 1) there.erase(0);
-    return {there.begin(), there.end()};
+    if (available.size() > 1) available.erase(0);
+    return {available.begin(), available.end()};
   }
-  return selected_layers(options, there);
+  return selected_layers(options, available);
 }
 
 /// Returns the mean map of one model and weighting: layers from `first` on by sources.
@@ -89,7 +86,7 @@ FigurePanel mean_map_panel(const FigureRows& rows, int layers, int first, int ba
   FigurePanel panel = router_layers_panel(values, first, base);
   auto& map = std::get<HeatmapPanel>(panel.content);
   map.shows_numbers = layers <= 6;
-  map.is_signed = is_difference(rows.front().text(col::kWeighting));
+  map.is_signed = is_difference_name(rows.front().text(col::kWeighting));
   return panel;
 }
 
@@ -115,10 +112,10 @@ Figure router_mean_figure(FigureSources sources, const FigureOptions& options) {
     }
   }
   figure.colour_label =
-      fmt::format("fraction{}", weightings.size() > 1 || is_difference(weightings.front())
+      fmt::format("fraction{}", weightings.size() > 1 || is_difference_name(weightings.front())
                                     ? ""
                                     : " of " + weighting_name(weightings.front()));
-  if (is_difference(weightings.front())) {
+  if (is_difference_name(weightings.front())) {
     figure.colour_label = "difference of fractions";
     if (weightings.size() == 1) figure.note = weighting_name(weightings.front());
   }
@@ -179,7 +176,7 @@ Figure router_heads_figure(FigureSources sources, const FigureOptions& options) 
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     const int heads = num_heads_of(own, 2);
-    for (const int layer : wanted_layers(own, options)) {
+    for (const int layer : layers_of_panels(own, options)) {
       figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
       if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
     }
@@ -193,14 +190,14 @@ Figure router_heads_figure(FigureSources sources, const FigureOptions& options) 
 Figure router_signed_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_of_kind(sources, options, "weight");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
-  const std::vector<int> all_layers = wanted_layers(rows, options);
+  const std::vector<int> all_layers = layers_of_panels(rows, options);
   const int deepest = *std::ranges::max_element(all_layers);
   Figure figure;
   figure.colour_label = "weight";
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     const int heads = num_heads_of(own, 3);
-    const std::vector<int> layers = wanted_layers(own, options);
+    const std::vector<int> layers = layers_of_panels(own, options);
     for (const int layer : layers) {
       FigurePanel panel = signed_panel(own, layer, heads);
       const bool is_last = layer == layers.back();
