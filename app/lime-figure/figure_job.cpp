@@ -254,7 +254,8 @@ void FigureRequest::validate() const {
 
 void AllCommand::describe(OptionList& options) {
   options.group("Files");
-  options.add("output", output, "folder for the figures; created if missing").is_output = true;
+  options.add("output", output, "folder for the figures; created if missing").role =
+      OptionRole::kOutput;
   options.add("format", format, "file formats");
   options.add("quiet", quiet, "do not list the figures written");
   FigureRequest::describe(options);
@@ -284,7 +285,7 @@ int run_all(const AllCommand& command) {
 
 void ReportCommand::describe(OptionList& options) {
   options.group("Files");
-  options.add("output", output, "HTML file to write").is_output = true;
+  options.add("output", output, "HTML file to write").role = OptionRole::kOutput;
   FigureRequest::describe(options);
 }
 

@@ -19,10 +19,12 @@ void at_least_one(const char* name, std::int64_t value) {
 }  // namespace
 
 void describe_edits(OptionList& list, std::vector<std::string>& edit) {
-  list.add("edit", edit,
-           "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of "
-           "edits or of scaled routes (docs/interventions.md)")
-      .splits_commas = false;
+  OptionField& field =
+      list.add("edit", edit,
+               "replaces activations, e.g. 'zero attn.hook_z layers=3 heads=0'; or a JSON file of "
+               "edits or of scaled routes (docs/interventions.md)");
+  field.splits_commas = false;
+  field.role = OptionRole::kInput;
 }
 
 void ScoreSelection::describe(OptionList& list) {
@@ -37,22 +39,26 @@ void ScoreSelection::describe(OptionList& list) {
 
 void CaptureOptions::describe_input(OptionList& list) {
   list.group("Input");
-  list.add("checkpoint", checkpoint, "checkpoint: Hugging Face folder or GGUF file");
+  list.add("checkpoint", checkpoint, "checkpoint: Hugging Face folder or GGUF file").role =
+      OptionRole::kInput;
   describe_edits(list, edit);
-  list.add("text", text, "UTF-8 text files, one document each");
-  list.add("lines", lines, "UTF-8 text files, one sequence per line");
+  list.add("text", text, "UTF-8 text files, one document each").role = OptionRole::kInput;
+  list.add("lines", lines, "UTF-8 text files, one sequence per line").role = OptionRole::kInput;
   list.add("chat", chat,
            "each line of --lines is a message of the user, written with the checkpoint's chat "
            "template up to the beginning of the answer; in .jsonl files an object with a list "
            "\"messages\" of objects with \"role\" and \"content\"");
   list.add("views", views,
            "UTF-8 text files, a text per line, its augmented views separated by tabs, one sequence "
-           "per view");
+           "per view")
+      .role = OptionRole::kInput;
   list.add(
-      "tokens", tokens,
-      "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len; or a capture, "
-      "whose sequences are used");
-  list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence");
+          "tokens", tokens,
+          "token ids as .npy: 2-D, one sequence per row, or 1-D, split by --seq-len; or a capture, "
+          "whose sequences are used")
+      .role = OptionRole::kInput;
+  list.add("pairs", pairs, "minimal pairs as .jsonl in BLiMP format, one sequence per sentence")
+      .role = OptionRole::kInput;
   list.add(
       "bos", bos,
       "beginning-of-sequence token before each packed sequence, line or sentence; auto: as the "
@@ -91,14 +97,16 @@ void CaptureOptions::describe(OptionList& list) {
            "encoding of the sentences of --pairs: lm-eval, with a leading space, or blimp-paper, "
            "without; lm-eval with --log-likelihood");
   list.group("Output");
-  list.add("output", output, "the capture file; its shards are stored next to it until packed");
+  list.add("output", output, "the capture file; its shards are stored next to it until packed")
+      .role = OptionRole::kOutput;
   list.add("store", store, "data type on disk");
   list.add("compress", compress,
            "deflate: lossless compression, less disk space for more CPU time");
-  list.add("resume", resume, "resume after the last finished shard");
+  list.add("resume", resume, "resume after the last finished shard").role = OptionRole::kExecution;
   list.add("shard", shard,
            "this process is the I-th (from 0) of N that write one capture; detected under srun, "
-           "mpirun, torchrun and job arrays. 0/1: all of it");
+           "mpirun, torchrun and job arrays. 0/1: all of it")
+      .role = OptionRole::kExecution;
   list.group("Run");
   list.add("batch_size", batch_size,
            "sequences per forward pass, 1 to 65536; 8, or as many as make up 4096 tokens; auto: as "
@@ -110,13 +118,15 @@ void CaptureOptions::describe(OptionList& list) {
   list.add("allow_nan", allow_nan, "run even if weights or activations are not finite");
   list.add("memory_limit", memory_limit,
            "maximum memory of the process, e.g. 8GB: reduces the batch if needed, and fails if "
-           "nothing fits");
+           "nothing fits")
+      .role = OptionRole::kExecution;
   list.add("threads", threads,
-           "threads of the forward pass and of --compress, up to 1024; 0: one per CPU");
+           "threads of the forward pass and of --compress, up to 1024; 0: one per CPU")
+      .role = OptionRole::kExecution;
   list.add("seed", seed,
            "stored with the capture; seed of --random-weights and --lens-tokens, and of all random "
            "numbers of --measure");
-  list.add("quiet", quiet, "print errors only");
+  list.add("quiet", quiet, "print errors only").role = OptionRole::kExecution;
 }
 
 void CaptureOptions::validate_input() const {

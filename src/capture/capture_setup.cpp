@@ -185,10 +185,10 @@ void set_preview(const CaptureOptions& options, const std::vector<TokenClass>& c
 }  // namespace
 
 Json content_options(const CaptureOptions& options, const ModelEdits& edits) {
-  Json content = options_to_json(options);
-  for (const char* const name : {"checkpoint", "text", "lines", "views", "tokens", "pairs",
-                                 "output", "resume", "shard", "memory_limit", "threads", "quiet"}) {
-    content.erase(name);
+  CaptureOptions fields = options;
+  Json content = Json::object();
+  for (const OptionField& field : option_fields(fields)) {
+    if (field.role == OptionRole::kContent) content[field.name] = field.value();
   }
   // Of the field's earlier default, so that captures of sequences that are not packed can be
   // resumed.
@@ -196,7 +196,6 @@ Json content_options(const CaptureOptions& options, const ModelEdits& edits) {
   // The content of files, not their paths.
   if (!options.random_weights) content.erase("random_weights");  // as captures made before it
   if (!options.lens_tokens) content.erase("lens_tokens");
-  content.erase("edit");
   if (!edits.routes.empty()) content["router_edit"] = router_edits_to_json(edits.routes);
   if (!edits.activations.empty()) content["edit"] = edits_to_json({edits.activations, {}});
   return content;

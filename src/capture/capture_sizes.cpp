@@ -235,7 +235,7 @@ struct RoutingElements {
   std::int64_t mix = 0;      ///< the mix of those outputs
 };
 
-/// Returns the elements per token that a depth routing needs.
+/// Returns the elements per token that a routing needs.
 RoutingElements routing_elements(const ModelConfig& config) {
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t kv = config.num_key_value_heads * config.head_dim;

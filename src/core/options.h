@@ -21,6 +21,14 @@
 
 namespace lime {
 
+/// What a field decides.
+enum class OptionRole {
+  kContent,    ///< the numbers that a program writes
+  kInput,      ///< which files are read: their content decides, not their names
+  kOutput,     ///< which files are written
+  kExecution,  ///< how the work is done: threads, memory, messages
+};
+
 /// Describes a field of an options struct for the command line, forms and results files.
 struct OptionField {
   std::string name;      ///< snake_case as in the struct; `--max-per-class` on the command line
@@ -28,8 +36,8 @@ struct OptionField {
   std::string type;      ///< "NUMBER", "INT", "TEXT", "PATH", or the choices "full|average"
   bool is_flag = false;  ///< given without a value
   bool is_list = false;  ///< takes several values, e.g. comma-separated
-  bool takes_several = false;        ///< a list that also takes the arguments that follow it
-  bool is_output = false;            ///< names files that are written: decides no number
+  bool takes_several = false;  ///< a list that also takes the arguments that follow it
+  OptionRole role = OptionRole::kContent;
   bool splits_commas = true;         ///< a list whose values are cut at commas
   char short_name = '\0';            ///< 'o' for `-o`; every field called `output` has it
   std::string group;                 ///< heading in the help; empty for the first group

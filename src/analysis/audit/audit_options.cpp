@@ -11,8 +11,8 @@ constexpr std::int64_t kLongest = 1 << 20;
 
 }  // namespace
 
-bool AuditOptions::wants(AuditMetric wanted) const {
-  return metric.empty() || std::ranges::find(metric, wanted) != metric.end();
+bool AuditOptions::wants(AuditMetric candidate) const {
+  return metric.empty() || std::ranges::find(metric, candidate) != metric.end();
 }
 
 void AuditOptions::describe_inputs(OptionList& list) {
@@ -50,7 +50,7 @@ void AuditOptions::describe(OptionList& list) {
   list.group("Output");
   list.add("folder", folder,
            "folder of the captures, which an interrupted or repeated audit uses again")
-      .is_output = true;
+      .role = OptionRole::kOutput;
 }
 
 void AuditOptions::validate() const {

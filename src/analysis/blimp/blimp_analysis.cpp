@@ -129,7 +129,7 @@ void BlimpOptions::describe(OptionList& list) {
            "and a "
            "column per site and model");
   list.add("judgements", judgements, "write every single prediction to this file (JSON Lines)")
-      .is_output = true;
+      .role = OptionRole::kOutput;
   list.group("Probes");
   list.add("folds", folds, "number of cross-validation folds, pairs kept together, >= 2");
   probe.describe(list);

@@ -75,17 +75,17 @@ std::set<std::string> expand(const std::vector<std::string>& names) {
 
 void check_names(const std::set<std::string>& requested, const std::vector<PairTask>& tasks,
                  const CaptureReader& capture) {
-  std::vector<std::string> there;
-  there.reserve(tasks.size());
-  for (const PairTask& task : tasks) there.push_back(task.name);
+  std::vector<std::string> available;
+  available.reserve(tasks.size());
+  for (const PairTask& task : tasks) available.push_back(task.name);
   for (const std::string& name : requested) {
-    if (std::ranges::find(there, name) != there.end()) continue;
+    if (std::ranges::find(available, name) != available.end()) continue;
     constexpr std::size_t kMaxListed = 12;
     throw InvalidArgument(OptionName("task"), "{} has no task '{}' (its tasks: {})",
                           quoted_path(capture), printable(name),
-                          there.size() <= kMaxListed
-                              ? join_words(there)
-                              : fmt::format("{} others, see lime-capture info", there.size()));
+                          available.size() <= kMaxListed
+                              ? join_words(available)
+                              : fmt::format("{} others, see lime-capture info", available.size()));
   }
 }
 

@@ -63,7 +63,7 @@ template <DescribedOptions T> Json stored_options(T options) {
   options.describe(list);
   Json object = Json::object();
   for (const OptionField& field : list.fields()) {
-    if (!field.is_output) object[field.name] = field.value();
+    if (field.role != OptionRole::kOutput) object[field.name] = field.value();
   }
   return object;
 }

@@ -73,7 +73,8 @@ PairProbes probe_pairs_of_layer(const CaptureReader& capture, const std::string&
 /// @throws InvalidArgument  if a value does not fit its field.
 template <DescribedOptions T> void assign_stored_options(T& options, const Json& stored) {
   for (const OptionField& field : option_fields(options)) {
-    if (field.name == "label" || field.is_output || !stored.contains(field.name)) continue;
+    if (field.name == "label" || field.role == OptionRole::kOutput || !stored.contains(field.name))
+      continue;
     const Json& value = stored.at(field.name);
     if (!value.is_null()) field.assign(option_texts(value));
   }

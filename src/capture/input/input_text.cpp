@@ -57,7 +57,7 @@ void append_eos(TokenStream& stream, const Tokenizer& tokenizer) {
 }
 
 /// Returns the number of requested sequences, without overflow of the tokens in them.
-std::int64_t wanted_sequences(const CaptureOptions& options) {
+std::int64_t max_sequences_of(const CaptureOptions& options) {
   const std::int64_t most = INT64_MAX / *options.seq_len - 1;
   return std::min(options.max_sequences.value_or(most), most);
 }
@@ -83,7 +83,7 @@ void add_sequences(CaptureInput& input, const TokenStream& stream, std::int64_t 
 CaptureInput pack_with_eos_between(const CaptureOptions& options, const Tokenizer& tokenizer) {
   CaptureInput input;
   input.prepended_ids = prepended_tokens(tokenizer, options.bos);
-  const std::int64_t enough = wanted_sequences(options);
+  const std::int64_t enough = max_sequences_of(options);
   TokenStream stream;
   for (const std::filesystem::path& file : options.text) {
     const auto missing = enough * *options.seq_len - std::ssize(stream.ids);
@@ -116,7 +116,7 @@ CaptureInput pack_with_bos_each(const CaptureOptions& options, const Tokenizer& 
   CaptureInput input;
   input.prepended_ids = sequence_prefix(options, tokenizer);
   const std::int64_t room = *options.seq_len - std::ssize(input.prepended_ids);
-  const std::int64_t enough = wanted_sequences(options);
+  const std::int64_t enough = max_sequences_of(options);
   TokenStream stream;
   for (const std::filesystem::path& file : options.text) {
     const auto missing = enough * room - std::ssize(stream.ids);
@@ -146,7 +146,7 @@ CaptureInput pack_as_lime_code(const CaptureOptions& options, const Tokenizer& t
            tokenizer.bos_id() ? "end" : "beginning");
   CaptureInput input;
   input.prepended_ids = {*tokenizer.bos_id()};
-  const std::int64_t enough = wanted_sequences(options);
+  const std::int64_t enough = max_sequences_of(options);
   for (std::size_t first = 0; first < options.text.size(); first += kBatchOfLimeCode) {
     const std::int64_t requested = enough - input.num_sequences();
     if (requested <= 0) break;
