@@ -42,18 +42,16 @@ class DevicePreprocessing {
 
   /// @param distances  receives those of the tokens from their mean, if they are divided by them.
   at::Tensor apply(const at::Tensor& rows, at::Tensor& distances) {
-    switch (preset_) {
-      case EntropyPreset::kRaw:
-      case EntropyPreset::kSeqVcr: return rows;
-      case EntropyPreset::kLimeCode:
+    switch (preset_info(preset_).rows) {
+      case EntropyRows::kUnchanged: return rows;
+      case EntropyRows::kStandardized:
         if (mean_.device() != rows.device()) {
           mean_ = mean_.to(rows.device());
           scale_ = scale_.to(rows.device());
         }
         return (rows - mean_).mul_(scale_);
-      case EntropyPreset::kLayerByLayer:
-      case EntropyPreset::kMatrixEntropy:
-      case EntropyPreset::kDiffErank: break;
+      case EntropyRows::kCentredToUnit:
+      case EntropyRows::kCentredClamped: break;
     }
     at::Tensor centred = rows - rows.mean(1, true);
     distances = centred.square().sum(2).sqrt_();
@@ -114,13 +112,13 @@ class EntropyMeter final : public LayerMeter {
     at::Tensor gram =
         grams.num_tokens <= grams.dim ? at::bmm(z, transposed) : at::bmm(transposed, z);
     grams.traces = gram.diagonal(0, 1, 2).sum(1);
-    if (options_.entropy.preset == EntropyPreset::kLayerByLayer) gram.clamp_min_(0.0);
+    if (clamps_gram(options_.entropy.preset)) gram.clamp_min_(0.0);
     grams.squared_norms = gram.square().sum({1, 2});
     if (needs_eigenvalues(entropies_.alpha)) {
       grams.eigenvalues = gpu_module::batched_eigenvalues(std::move(gram));
     }
     for (const DatasetRows& dataset : datasets_) {
-      const at::Tensor& tokens = dataset.preset == EntropyPreset::kLayerByLayer ? z : rows;
+      const at::Tensor& tokens = preset_info(dataset.preset).pools_preprocessed ? z : rows;
       grams.pooled.push_back(dataset.kind == RowKind::kLast ? tokens.select(1, -1).clone()
                                                             : tokens.mean(1));
     }

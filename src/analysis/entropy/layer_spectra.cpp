@@ -16,7 +16,7 @@ namespace lime {
 namespace {
 
 /// Eigenvalues below this times the largest are rounding.
-constexpr double kSmallestEigenvalue = 1e-12;
+constexpr double kRelativeRounding = 1e-12;
 
 struct StandardizedLayer {
   const CaptureReader& capture;
@@ -38,7 +38,7 @@ struct StandardizedLayer {
 std::vector<double> shares_of(std::span<const double> eigenvalues) {
   std::vector<double> shares(eigenvalues.begin(), eigenvalues.end());
   std::ranges::sort(shares, std::greater<>());
-  const double smallest = shares.empty() ? 0.0 : kSmallestEigenvalue * shares.front();
+  const double smallest = shares.empty() ? 0.0 : kRelativeRounding * shares.front();
   std::erase_if(shares, [&](double value) { return value <= smallest; });
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (double& share : shares) share /= sum;

@@ -124,7 +124,7 @@ void EntropyPreprocessing::centre_and_normalize(linalg::AffineRows<Scalar>& rows
 
 Eigen::RowVectorXf pooled_token(const MatrixF& tokens, bool last, EntropyPreset preset) {
   MatrixD prepared = tokens.cast<double>();
-  if (clamps_gram(preset)) {
+  if (preset_info(preset).pools_preprocessed) {
     linalg::AffineRows<double> rows = linalg::affine_rows(prepared);
     EntropyPreprocessing preprocessing(preset, {});
     preprocessing.apply(rows);

@@ -45,6 +45,7 @@ struct EntropyPresetInfo {
   EntropyScale scale;
   std::string_view preprocessing;  ///< for notes of reports
   std::string_view source;
+  bool pools_preprocessed = false;  ///< entropies of a dataset pool tokens after the preprocessing
 };
 
 /// One row per preset, in the order of EntropyPreset. docs/numerics.md has the same table.
@@ -58,7 +59,7 @@ inline constexpr auto kEntropyPresets = std::to_array<EntropyPresetInfo>({
      "Seq-VCR, equation 2"},
     {EntropyPreset::kLayerByLayer, "layer-by-layer", EntropyRows::kCentredClamped, 1.0,
      EntropyScale::kOfNormalization, "tokens centred, unit length, negative similarities set to 0",
-     "OFSkean/information_flow metric_utils.py, repitl"},
+     "OFSkean/information_flow metric_utils.py, repitl", true},
     {EntropyPreset::kMatrixEntropy, "matrix-entropy", EntropyRows::kCentredToUnit, 1.0,
      EntropyScale::kOfLogDim, "tokens centred, unit length", "waltonfuture/Matrix-Entropy"},
     {EntropyPreset::kDiffErank, "diff-erank", EntropyRows::kCentredToUnit, 1.0,
