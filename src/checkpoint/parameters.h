@@ -50,6 +50,9 @@ enum class Part {
   kHead         ///< output projection
 };
 
+/// Returns true for parameters behind the layers: of those without a layer, the others are before.
+constexpr bool is_behind_layers(Part part) { return part >= Part::kFinalRouter; }
+
 /// Locates a parameter [heads * parts * rows, columns] in a stored tensor: element
 /// ((h * parts + p) * rows + r, c) is at `offset + h * head_stride + p * part_stride +
 /// r * row_stride + c * column_stride`, counted in elements.

@@ -233,10 +233,9 @@ bool RouterEdit::names_same_as(const RouterEdit& other) const {
 }
 
 std::vector<RouterEdit> parse_router_edits(const Json& json, const std::string& where) {
-  const std::string format = json.is_object() ? json.value("format", Json()).dump() : json.dump();
-  throw_if<FormatError>(format != Json(kFormat).dump(),
-                        "{}: must be an object with \"format\": \"{}\", got {}", where, kFormat,
-                        format);
+  const Json format = json.is_object() ? json.value("format", Json()) : json;
+  throw_if<FormatError>(format != kFormat, "{}: must be an object with \"format\": \"{}\", got {}",
+                        where, kFormat, format.dump());
   const auto list = json.find("edits");
   throw_if<FormatError>(list == json.end() || !list->is_array() || list->empty(),
                         "{}: edits must be a non-empty list", where);

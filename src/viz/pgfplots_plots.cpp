@@ -28,9 +28,27 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kLatex =
     {"\xE2\x88\x9E", "$\\infty$"},
 }};
 
-// In the order of LinePattern and MarkerShape.
-constexpr std::array kLatexPatterns = {"solid", "dashed", "dotted", "dashdotted", "only marks"};
-constexpr std::array kLatexMarkers = {"none", "*", "square*", "triangle*", "diamond*"};
+const char* latex_pattern(LinePattern pattern) {
+  switch (pattern) {
+    case LinePattern::kSolid: break;
+    case LinePattern::kDashed: return "dashed";
+    case LinePattern::kDotted: return "dotted";
+    case LinePattern::kDashDotted: return "dashdotted";
+    case LinePattern::kNone: return "only marks";
+  }
+  return "solid";
+}
+
+const char* latex_marker(MarkerShape marker) {
+  switch (marker) {
+    case MarkerShape::kNone: break;
+    case MarkerShape::kDisc: return "*";
+    case MarkerShape::kSquare: return "square*";
+    case MarkerShape::kTriangle: return "triangle*";
+    case MarkerShape::kDiamond: return "diamond*";
+  }
+  return "none";
+}
 
 std::string coordinate(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "nan";
@@ -253,9 +271,8 @@ std::string pgfplots_colour(std::size_t index) {
 
 std::string pgfplots_style(const SeriesStyle& style) {
   return fmt::format("{}, {}, mark={}, mark size=1.3pt, mark options={{solid}}, {}",
-                     pgfplots_colour(style.colour),
-                     kLatexPatterns[static_cast<std::size_t>(style.pattern)],
-                     kLatexMarkers[static_cast<std::size_t>(style.marker)],
+                     pgfplots_colour(style.colour), latex_pattern(style.pattern),
+                     latex_marker(style.marker),
                      style.is_faint ? "thin, opacity=0.55" : "semithick");
 }
 

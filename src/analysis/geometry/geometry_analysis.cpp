@@ -246,12 +246,17 @@ LayerGeometryOptions layer_geometry_options(const GeometryAnalysisOptions& optio
 }
 
 double rankme_epsilon(RankMePreset preset) {
-  constexpr std::array kEpsilons = {1e-7, 1e-5, 1e-12, 0.0};  // by RankMePreset
-  return kEpsilons[static_cast<std::size_t>(preset)];
+  switch (preset) {
+    case RankMePreset::kPaper: return 1e-7;
+    case RankMePreset::kStablePretraining: return 1e-5;
+    case RankMePreset::kTensorflowGnn: return 1e-12;
+    case RankMePreset::kNone: break;
+  }
+  return 0.0;
 }
 
 bool GeometryAnalysisOptions::wants(GeometryGroup group) const {
-  if (measure.empty()) return group < GeometryGroup::kPowerLaw;
+  if (measure.empty()) return group != GeometryGroup::kPowerLaw && group != GeometryGroup::kViews;
   return std::ranges::find(measure, group) != measure.end();
 }
 

@@ -7,28 +7,37 @@ namespace lime {
 
 /// A measure: its group, its columns, and the meaning of its values.
 struct SimilarityMeasureInfo {
+  SimilarityMeasure measure;
   SimilarityGroup group;
   MeasuredColumn value;
   const char* meaning;
 };
 
-/// In the order of SimilarityMeasure.
-inline constexpr std::array<SimilarityMeasureInfo, 7> kSimilarityMeasures = {
-    {{SimilarityGroup::kCka, col::kCka,
+/// One row per measure, in the order of SimilarityMeasure.
+inline constexpr auto kSimilarityMeasures = std::to_array<SimilarityMeasureInfo>(
+    {{SimilarityMeasure::kCka, SimilarityGroup::kCka, col::kCka,
       "linear CKA (1: equal up to rotation and scale; biased above 0 with few rows)"},
-     {SimilarityGroup::kCka, col::kCkaDebiased,
+     {SimilarityMeasure::kCkaDebiased, SimilarityGroup::kCka, col::kCkaDebiased,
       "debiased linear CKA (1: equal up to rotation and scale; 0: unrelated)"},
-     {SimilarityGroup::kProcrustes, col::kProcrustes,
+     {SimilarityMeasure::kProcrustes, SimilarityGroup::kProcrustes, col::kProcrustes,
       "Procrustes distance (0: equal up to rotation and scale; 2: unrelated)"},
-     {SimilarityGroup::kChange, col::kInfluence,
+     {SimilarityMeasure::kInfluence, SimilarityGroup::kChange, col::kInfluence,
       "block influence, 1 - mean cosine (0: same direction in both layers)"},
-     {SimilarityGroup::kChange, col::kAngle,
+     {SimilarityMeasure::kAngle, SimilarityGroup::kChange, col::kAngle,
       "mean angle between the rows of two layers over 180 degrees"},
-     {SimilarityGroup::kNeighbors, col::kMutualKnn,
+     {SimilarityMeasure::kMutualKnn, SimilarityGroup::kNeighbors, col::kMutualKnn,
       "fraction of common nearest neighbours (mutual k-nearest-neighbour alignment)"},
-     {SimilarityGroup::kNeighbors, col::kImbalance,
+     {SimilarityMeasure::kImbalance, SimilarityGroup::kNeighbors, col::kImbalance,
       "information imbalance from the layer of the line to that of the column (0: its neighbours "
-      "predict those of the other; 1: they do not)"}}};
+      "predict those of the other; 1: they do not)"}});
+
+// An enumerator without a row, or in another place than its row, does not compile.
+static_assert([] {
+  for (std::size_t i = 0; i < kSimilarityMeasures.size(); ++i) {
+    if (kSimilarityMeasures[i].measure != static_cast<SimilarityMeasure>(i)) return false;
+  }
+  return kSimilarityMeasures.back().measure == SimilarityMeasure::kImbalance;
+}());
 
 inline const SimilarityMeasureInfo& info_of(SimilarityMeasure measure) {
   return kSimilarityMeasures[static_cast<std::size_t>(measure)];

@@ -30,6 +30,7 @@ struct Extent {
   /// Adds an item of a list or dict. @throws FormatError  if they are nested too deep or too large
   void add(const Extent& item);
 };
+
 /// A name or attribute that does not exist. It prints as nothing; most operations refuse it.
 struct Undefined {
   std::string name;

@@ -189,7 +189,7 @@ DecoderWeights::DecoderWeights(const ModelConfig& config, const at::TensorOption
   }
   const std::vector<ParameterSpec> specs = parameter_specs(config);
   for (const ParameterSpec& spec : specs) {
-    const bool is_last = spec.layer < 0 && spec.part >= Part::kFinalRouter;
+    const bool is_last = spec.layer < 0 && is_behind_layers(spec.part);
     const std::int64_t layer =
         is_last ? config.num_hidden_layers - 1 : std::max<std::int64_t>(spec.layer, 0);
     const at::TensorOptions here = on_device_of(layer);

@@ -32,9 +32,9 @@ DecoderSizes decoder_sizes(const ModelConfig& config) {
   DecoderSizes sizes;
   sizes.layers.resize(static_cast<std::size_t>(config.num_hidden_layers));
   for (const ParameterSpec& spec : parameter_specs(config)) {
-    std::int64_t& part = spec.layer >= 0                  ? sizes.layers[spec.layer]
-                         : spec.part < Part::kFinalRouter ? sizes.embedding
-                                                          : sizes.head;
+    std::int64_t& part = spec.layer >= 0               ? sizes.layers[spec.layer]
+                         : is_behind_layers(spec.part) ? sizes.head
+                                                       : sizes.embedding;
     part += element_count(spec.shape);
   }
   return sizes;

@@ -17,8 +17,13 @@
 namespace lime {
 
 c10::ScalarType scalar_type(ComputeType type) {
-  constexpr std::array kTypes = {c10::kFloat, c10::kDouble, c10::kBFloat16, c10::kHalf};
-  return kTypes.at(static_cast<std::size_t>(type));
+  switch (type) {
+    case ComputeType::kFloat32: return c10::kFloat;
+    case ComputeType::kFloat64: return c10::kDouble;
+    case ComputeType::kBfloat16: return c10::kBFloat16;
+    case ComputeType::kFloat16: break;
+  }
+  return c10::kHalf;
 }
 
 c10::Device parse_device(const std::string& name, int neighbour) {

@@ -87,10 +87,13 @@ void wide_product_out(at::Tensor& out, const at::Tensor& left, const at::Tensor&
 
 /// Applies linear layers that share the same input x, with gradients.
 ///
-///   y_i = x W_i^T + b_i;    dx = sum_i dy_i W_i,    dW_i = dy_i^T x,    db_i = sum over rows of
-///   dy_i
+///   y_i  = x W_i^T + b_i
+///   dx   = sum_i dy_i W_i
+///   dW_i = dy_i^T x
+///   db_i = sum over rows of dy_i
 ///
-/// On the CPU each product is one of matrix_product.h or linear.h, and dx is accumulated in place.
+/// On the CPU each product is matrix_product_out() or one of this file, and dx is accumulated in
+/// place.
 /// Elsewhere these are LibTorch's linear layers.
 /// @param x  [batch, seq, in_features]
 /// @return for each layer [batch, seq, out_features]

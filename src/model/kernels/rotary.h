@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "checkpoint/decoder_spec.h"
+#include "checkpoint/rope_spec.h"
 
 namespace lime {
 

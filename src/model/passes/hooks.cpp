@@ -23,11 +23,11 @@ struct HookSet::Listeners {
     std::erase_if(found->second, [id](const Listener& listener) { return listener.id == id; });
     if (!found->second.empty()) return;
     by_point.erase(found);
-    wanted[point.layer] &= ~(std::uint64_t{1} << static_cast<unsigned>(point.kind));
+    kinds_by_layer[point.layer] &= ~(std::uint64_t{1} << static_cast<unsigned>(point.kind));
   }
 
   std::map<HookPoint, std::vector<Listener>> by_point;
-  std::vector<std::uint64_t> wanted;
+  std::vector<std::uint64_t> kinds_by_layer;
   std::uint64_t next_id = 0;
 };
 
@@ -49,7 +49,8 @@ void check_replacement(const HookPoint& point, const at::Tensor& before, const a
 
 }  // namespace
 
-HookSet::HookSet() : listeners_(std::make_shared<Listeners>()), wanted_(&listeners_->wanted) {}
+HookSet::HookSet()
+    : listeners_(std::make_shared<Listeners>()), kinds_by_layer_(&listeners_->kinds_by_layer) {}
 
 ScopedHook HookSet::read(const HookPoint& point, HookReader reader) {
   const auto run = [callback = std::move(reader)](const HookPoint& place, const at::Tensor& x) {
@@ -72,8 +73,8 @@ bool HookSet::edits(HookKind kind, int layer) const {
 ScopedHook HookSet::add(const HookPoint& point, HookEditor editor, bool is_reader) {
   throw_if(point.layer < 0, "hooks: a layer must be >= 0, got {}", point.layer);
   const auto index = static_cast<std::size_t>(point.layer);
-  if (wanted_->size() <= index) wanted_->resize(index + 1, 0);
-  (*wanted_)[index] |= std::uint64_t{1} << static_cast<unsigned>(point.kind);
+  if (kinds_by_layer_->size() <= index) kinds_by_layer_->resize(index + 1, 0);
+  (*kinds_by_layer_)[index] |= std::uint64_t{1} << static_cast<unsigned>(point.kind);
   const std::uint64_t id = listeners_->next_id++;
   listeners_->by_point[point].push_back({id, std::move(editor), is_reader});
   return ScopedHook([weak = std::weak_ptr<Listeners>(listeners_), point, id] {

@@ -60,7 +60,8 @@ class HookSet {
   /// Returns true if the point has a hook.
   bool wants(HookKind kind, int layer) const {
     const auto index = static_cast<std::size_t>(layer);
-    return index < wanted_->size() && ((*wanted_)[index] >> static_cast<unsigned>(kind) & 1U) != 0;
+    return index < kinds_by_layer_->size() &&
+           ((*kinds_by_layer_)[index] >> static_cast<unsigned>(kind) & 1U) != 0;
   }
 
   /// Returns true if the point has a hook that may replace the activation.
@@ -77,7 +78,7 @@ class HookSet {
 
   std::function<void(const at::Tensor&, std::int64_t)> begin_;
   std::shared_ptr<Listeners> listeners_;
-  std::vector<std::uint64_t>* wanted_;  // per layer one bit per kind; stored in listeners_
+  std::vector<std::uint64_t>* kinds_by_layer_;  // per layer one bit per kind; stored in listeners_
 };
 
 }  // namespace lime

@@ -68,9 +68,9 @@ void Pipeline::work(std::size_t stage) {
   const bool has_next = stage < last_stage_;
   while (std::optional<Batch> batch = stage == 0 ? begin_batch() : handovers_[stage - 1]->pop()) {
     decoder_.run_stage(*batch->pass, stage, has_next);
-    const bool is_wanted =
+    const bool goes_on =
         has_next ? handovers_[stage]->push(std::move(*batch), 1) : finish(std::move(*batch));
-    if (!is_wanted) return;
+    if (!goes_on) return;
   }
   if (has_next) {
     handovers_[stage]->close();

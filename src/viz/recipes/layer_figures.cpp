@@ -141,9 +141,19 @@ FigurePanel accuracy_panel(const FigureRows& rows, const std::vector<std::string
 
 constexpr std::size_t kMaxMarkers = 16;  // more would hide the line
 
-// In the order of TrainingAxis.
-constexpr std::array<Column, 3> kAxisColumns = {col::kStep, col::kTokens, col::kFlops};
-constexpr std::array kAxisNames = {"step", "training tokens", "training FLOPs (6 N tokens)"};
+struct AxisOfTraining {
+  Column column;
+  const char* label;
+};
+
+AxisOfTraining axis_of(TrainingAxis axis) {
+  switch (axis) {
+    case TrainingAxis::kSteps: break;
+    case TrainingAxis::kTokens: return {col::kTokens, "training tokens"};
+    case TrainingAxis::kFlops: return {col::kFlops, "training FLOPs (6 N tokens)"};
+  }
+  return {col::kStep, "step"};
+}
 
 Curve loss_curve(const FigureRows& rows, const Column& column) {
   Curve curve;
@@ -251,7 +261,7 @@ Figure geometry_figure(FigureSources sources, const FigureOptions& options) {
   std::vector<std::string> sites = sites_of(rows);
   // Several panels per site: only one site unless several are requested.
   const bool has_more_sites = options.site.empty() && sites.size() > 1;
-  if (has_more_sites) sites = {is_wanted(sites, "hidden") ? "hidden" : sites.front()};
+  if (has_more_sites) sites = {is_requested(sites, "hidden") ? "hidden" : sites.front()};
   Figure figure;
   for (const std::string& site : sites) {
     for (const std::string& measure :
@@ -309,9 +319,8 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_where(rows_of(sources, options),
                                      [](const FigureRow& row) { return row.has(col::kLoss); });
   throw_if<NothingToShow>(rows.empty(), "figure: the training log contains no loss");
-  const auto axis = static_cast<std::size_t>(options.over);
-  const Column column = kAxisColumns[axis];
-  if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(column); })) {
+  const AxisOfTraining axis = axis_of(options.over);
+  if (!std::ranges::all_of(rows, [&](const FigureRow& row) { return row.has(axis.column); })) {
     throw InvalidArgument(
         OptionName("over"),
         "the training log does not contain the number of parameters, which {} need; use "
@@ -321,7 +330,7 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   CurvePanel curves;
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   const auto part = [&](const std::string& kind, const std::string& label) {
-    return loss_curve(rows_with(rows, {{col::kKind, kind}, {col::kLabel, label}}), column);
+    return loss_curve(rows_with(rows, {{col::kKind, kind}, {col::kLabel, label}}), axis.column);
   };
   bool has_validation = false;
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -342,7 +351,7 @@ Figure loss_figure(FigureSources sources, const FigureOptions& options) {
   std::stable_partition(curves.curves.begin(), curves.curves.end(),
                         [](const Curve& curve) { return curve.style.is_faint; });
   Figure figure;
-  figure.panels.push_back({.x = {.label = kAxisNames[axis]},
+  figure.panels.push_back({.x = {.label = axis.label},
                            .y = {.label = "loss (nats per token)"},
                            .content = std::move(curves)});
   if (has_validation) figure.note = "bold: validation; pale: training, per batch";
@@ -382,8 +391,9 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options) {
       sources.front().results.metric);
   const std::vector<std::string> selected =
       selected_measures(distinct(rows, col::kQuantity), options.measure);
-  std::erase_if(
-      rows, [&](const FigureRow& row) { return !is_wanted(selected, row.text(col::kQuantity)); });
+  std::erase_if(rows, [&](const FigureRow& row) {
+    return !is_requested(selected, row.text(col::kQuantity));
+  });
   const std::vector<Column> varying = varying_parts(rows);
   const std::vector<std::string> pairs = distinct_values(rows, pair_of);
   const std::vector<std::string> sites = sites_of(rows);
@@ -437,11 +447,11 @@ Figure comparison_figure(FigureSources sources, const FigureOptions& options) {
 
 Figure series_figure(FigureSources sources, const FigureOptions& options) {
   const FigureRows rows = rows_with(rows_of(sources, options), {{col::kKind, ""}});
-  std::set<int> there;
+  std::set<int> available;
   for (const FigureRow& row : rows) {
-    if (row.has(col::kLayer)) there.insert(row.index(col::kLayer, kMaxLayers));
+    if (row.has(col::kLayer)) available.insert(row.index(col::kLayer, kMaxLayers));
   }
-  const std::vector<int> layers = layers_to_draw(options, there, kMaxCurves);
+  const std::vector<int> layers = layers_to_draw(options, available, kMaxCurves);
   std::vector<std::string> measures = distinct(rows, col::kMeasure);
   if (options.measure.empty()) {
     // One measure of the drift.
