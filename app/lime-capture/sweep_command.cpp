@@ -255,12 +255,12 @@ void present(const SweepRun& run, Report& report) {
 /// @throws InvalidArgument  if a layer does not exist, or has no component
 void select_layers(std::vector<SweepItem>& items, const LayerSelection& layers) {
   if (layers.is_all()) return;
-  std::vector<int> there;
+  std::vector<int> available;
   for (const SweepItem& item : items) {
     const auto layer = static_cast<int>(item.key.integer(col::kLayer));
-    if (there.empty() || there.back() != layer) there.push_back(layer);
+    if (available.empty() || available.back() != layer) available.push_back(layer);
   }
-  const std::vector<int> chosen = layers.choose_from(there, OptionName("layers"));
+  const std::vector<int> chosen = layers.choose_from(available, OptionName("layers"));
   std::erase_if(items, [&](const SweepItem& item) {
     const auto layer = static_cast<int>(item.key.integer(col::kLayer));
     return std::ranges::find(chosen, layer) == chosen.end();

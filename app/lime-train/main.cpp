@@ -129,13 +129,13 @@ struct TrainCommand {
     if (setup.from.empty()) return setup.model;
     const ModelConfig config = Checkpoint::open(setup.from).config();
     const ModelOptions model = ModelOptions::of(setup.model.routed(config));
-    const Json there = options_to_json(model);
+    const Json options_of_model = options_to_json(model);
     const Json here = options_to_json(setup.model);
     for (const auto& [name, value] : here.items()) {
-      if (!given.contains(name) || value == there.at(name)) continue;
+      if (!given.contains(name) || value == options_of_model.at(name)) continue;
       throw InvalidArgument(OptionName(name),
                             "must be that of '{}', {}, got {}; omit it with --from",
-                            setup.from.string(), there.at(name).dump(), value.dump());
+                            setup.from.string(), options_of_model.at(name).dump(), value.dump());
     }
     return model;
   }

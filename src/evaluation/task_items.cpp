@@ -162,11 +162,11 @@ std::vector<PromptTurn> examples_before(const TaskDocument& item, const TaskRule
 
 /// Warns about equal rows, which count twice.
 void warn_of_duplicates(const std::vector<TaskDocument>& documents, EvalTask& task) {
-  std::unordered_map<std::string, const TaskDocument*> seen;
+  std::unordered_map<Json, const TaskDocument*> seen;
   std::int64_t count = 0;
   std::string first;
   for (const TaskDocument& document : documents) {
-    const auto [entry, is_new] = seen.try_emplace(document.json.dump(), &document);
+    const auto [entry, is_new] = seen.try_emplace(document.json, &document);
     if (is_new || ++count > 1) continue;
     first = fmt::format("{} repeats {}", document.where, entry->second->where);
   }

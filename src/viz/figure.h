@@ -64,7 +64,8 @@ std::pair<double, double> colour_range_of(const Figure& figure);
 
 std::size_t num_colours_of(const Figure& figure);
 
-/// Returns the number of columns for `panels` panels: `wanted`, or enough for a grid about 3 wide.
+/// Returns the number of columns for `panels` panels: `requested`, or enough for a grid about 3
+/// wide.
 int columns_for(std::size_t panels, int requested);
 
 /// Keeps axis labels only at the panels on the outer edges if there are many panels, and of the

@@ -356,7 +356,7 @@ void FigureLayout::settle(int height) {
   update(height);
 }
 
-double FigureLayout::wanted_height(std::size_t panel) const {
+double FigureLayout::preferred_height(std::size_t panel) const {
   const auto* const bars = std::get_if<BarPanel>(&figure_.panels[panel].content);
   if (bars == nullptr || bars->lines_per_group <= 0.0) {
     return figure_.panel_aspect * rects_[panel]->width();
@@ -389,7 +389,7 @@ int FigureLayout::fitting_height() {
     double missing = 0.0;
     for (int r = 0; r < num_rows(); ++r) {
       const auto first = static_cast<std::size_t>(r * num_columns());
-      missing += wanted_height(first) - rects_[first]->height();
+      missing += preferred_height(first) - rects_[first]->height();
     }
     height = std::max(units(20), height + static_cast<int>(std::lround(missing)));
   }

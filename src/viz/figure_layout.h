@@ -47,7 +47,7 @@ class FigureLayout {
   void wrap_titles();
   void add_colour_bar(QCPMarginGroup* top, QCPMarginGroup* bottom);
   void share_y();
-  double wanted_height(std::size_t panel) const;
+  double preferred_height(std::size_t panel) const;
   void wrap_labels();
   void select_tick_forms(bool may_improve);
   void space_ticks();

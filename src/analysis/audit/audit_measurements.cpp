@@ -259,18 +259,18 @@ std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const R
         Column(col::kMethod), Column(col::kLabels)}) {
     plain.erase(column);
   }
-  const std::string of = kind.empty() || kind == "layer" ? "" : " per " + kind;
+  const std::string suffix = kind.empty() || kind == "layer" ? "" : " per " + kind;
   std::vector<ResultRow> rows;
   std::string metric(enum_name(measurement.metric));
   if (metric.starts_with("entropy-")) metric = "entropy";
-  for (const Measurement& found : measurements_of(plain, metric)) {
+  for (const StoredValue& found : stored_values_of(plain, metric)) {
     const std::string base = found.name.substr(0, found.name.find(','));
-    const bool is_wanted =
+    const bool is_reported =
         measurement.quantities.empty() ||
         std::ranges::find(measurement.quantities, base) != measurement.quantities.end();
-    if (!is_wanted) continue;
+    if (!is_reported) continue;
     ResultRow& value = rows.emplace_back(place);
-    value.set(col::kMeasure, base + of + found.name.substr(base.size()));
+    value.set(col::kMeasure, base + suffix + found.name.substr(base.size()));
     value.set(col::kMean, found.value);
     if (std::isfinite(found.low) && std::isfinite(found.high)) {
       value.set(col::kCiLow, found.low).set(col::kCiHigh, found.high);

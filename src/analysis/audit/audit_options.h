@@ -17,7 +17,7 @@ enum class AuditOver { kCoordinates, kTexts };
 
 constexpr auto names_of(AuditOver) { return names_in_order<AuditOver>("coordinates", "texts"); }
 
-/// Measurements of an audit; kAuditMeasurements has their definitions.
+/// Measurements of an audit; audit_measurements() has their definitions.
 enum class AuditMetric {
   kEntropyLimeCode,
   kEntropyRaw,
@@ -70,7 +70,7 @@ struct AuditOptions {
   std::int64_t lens_tokens = 8;
   std::filesystem::path folder = "audit";
 
-  bool wants(AuditMetric wanted) const;
+  bool wants(AuditMetric candidate) const;
   void describe_inputs(OptionList& list);
   void describe(OptionList& list);
   void validate() const;

@@ -78,8 +78,8 @@ constexpr auto kActions = std::to_array<TransformAction>({
 });
 
 std::optional<SiteAction> action_of(std::string_view transform, std::string_view site) {
-  for (const TransformAction& one : kActions) {
-    if (one.transform == transform && one.site == site) return one.action;
+  for (const TransformAction& entry : kActions) {
+    if (entry.transform == transform && entry.site == site) return entry.action;
   }
   return std::nullopt;
 }
@@ -96,14 +96,15 @@ bool is_of_stream(std::string_view site) {
 }
 
 /// Returns true for measures that compare the rows of two layers dimension by dimension.
-bool is_between_layers(const AuditedMeasure& of) {
-  return of.metric == "similarity" && (of.measure == "influence" || of.measure == "angle");
+bool is_between_layers(const AuditedMeasure& measure) {
+  return measure.metric == "similarity" &&
+         (measure.measure == "influence" || measure.measure == "angle");
 }
 
 /// Returns true for measures that are functions of inner products of rows: spectra, norms, angles,
 /// distances. Single dimensions, sums of magnitudes and standardised dimensions are none.
-bool is_of_inner_products(const AuditedMeasure& of) {
-  const std::string_view name = of.measure.substr(0, of.measure.find(','));
+bool is_of_inner_products(const AuditedMeasure& measure) {
+  const std::string_view name = measure.measure.substr(0, measure.measure.find(','));
   constexpr std::array<std::string_view, 4> kGeometryByDimension = {
       "massive_share", "massive_token_share", "largest_to_median", "rank_one_residual_1inf"};
   // Which rows are massive is also decided without the outlier dimensions, which a rotation moves.
@@ -112,47 +113,51 @@ bool is_of_inner_products(const AuditedMeasure& of) {
   // With more tokens than dimensions layer-by-layer clamps a matrix of dimensions.
   constexpr std::array<std::string_view, 3> kByDimension = {
       "entropy-lime-code", "entropy-layer-by-layer", "separability"};
-  if (is_one_of(of.metric, kByDimension)) return false;
-  if (of.metric == "geometry") return !is_one_of(name, kGeometryByDimension);
-  if (of.metric == "collapse") return is_one_of(name, kCollapseOfNorms);
-  if (is_between_layers(of)) return is_of_stream(of.site);
+  if (is_one_of(measure.metric, kByDimension)) return false;
+  if (measure.metric == "geometry") return !is_one_of(name, kGeometryByDimension);
+  if (measure.metric == "collapse") return is_one_of(name, kCollapseOfNorms);
+  if (is_between_layers(measure)) return is_of_stream(measure.site);
   return true;
 }
 
-bool is_per(const AuditedMeasure& of, std::string_view what) {
-  return of.measure.find(std::string(" per ") + std::string(what)) != std::string_view::npos;
+bool is_per(const AuditedMeasure& measure, std::string_view what) {
+  return measure.measure.find(std::string(" per ") + std::string(what)) != std::string_view::npos;
 }
 
-bool is_weighted_by(const AuditedMeasure& of, std::string_view what) {
-  return of.measure.ends_with(std::string(", ") + std::string(what));
+bool is_weighted_by(const AuditedMeasure& measure, std::string_view what) {
+  return measure.measure.ends_with(std::string(", ") + std::string(what));
 }
 
 }  // namespace
 
-std::string proof_of(std::string_view transform, const AuditedMeasure& of) {
-  if (of.metric == "tsne") return "";  // gradient descent amplifies rounding
-  const std::optional<SiteAction> action = action_of(transform, of.site);
+std::string proof_of(std::string_view transform, const AuditedMeasure& measure) {
+  if (measure.metric == "tsne") return "";  // gradient descent amplifies rounding
+  const std::optional<SiteAction> action = action_of(transform, measure.site);
   if (!action) return "the transform does not change what is measured";
   switch (*action) {
     case SiteAction::kPermutation:
-      if (of.metric == "separability") return "";  // sums of floats in another order
-      if (is_between_layers(of) && !is_of_stream(of.site)) return "";
+      if (measure.metric == "separability") return "";  // sums of floats in another order
+      if (is_between_layers(measure) && !is_of_stream(measure.site)) return "";
       return "it does not depend on the order of dimensions";
     case SiteAction::kRotation:
-      return is_of_inner_products(of) ? "it is a function of inner products" : "";
+      return is_of_inner_products(measure) ? "it is a function of inner products" : "";
     case SiteAction::kScale:
-      return of.metric == "entropy-lime-code" || of.metric == "separability"
+      return measure.metric == "entropy-lime-code" || measure.metric == "separability"
                  ? "every dimension is standardised first"
                  : "";
-    case SiteAction::kHeadOrder: return is_per(of, "head") ? "" : "it is a mean over heads";
+    case SiteAction::kHeadOrder: return is_per(measure, "head") ? "" : "it is a mean over heads";
     case SiteAction::kExpertOrder:
-      return is_per(of, "load") || is_per(of, "group") ? "" : "it is symmetric in the experts";
+      return is_per(measure, "load") || is_per(measure, "group") ? ""
+                                                                 : "it is symmetric in the experts";
     case SiteAction::kStreamOrder:
-      return is_per(of, "stream") || is_per(of, "mixing") ? "" : "it is symmetric in the streams";
+      return is_per(measure, "stream") || is_per(measure, "mixing")
+                 ? ""
+                 : "it is symmetric in the streams";
     case SiteAction::kKeySize:
-      return is_weighted_by(of, "keys") ? "" : "the transform does not change what is measured";
+      return is_weighted_by(measure, "keys") ? ""
+                                             : "the transform does not change what is measured";
     case SiteAction::kWeightScale:
-      return is_weighted_by(of, "keys") || is_weighted_by(of, "values")
+      return is_weighted_by(measure, "keys") || is_weighted_by(measure, "values")
                  ? "weights are multiplied by the scale of what they read"
                  : "";
   }

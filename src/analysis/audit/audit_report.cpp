@@ -54,8 +54,9 @@ Table table_of(const RowPointers& rows) {
       TableLine& shown = block.lines.emplace_back();
       shown.cells = {line.quantity, line.measure};
       for (const std::string& variant : variants) {
-        const auto row = std::ranges::find_if(
-            line.rows, [&](const ResultRow* one) { return one->text(col::kLabel) == variant; });
+        const auto row = std::ranges::find_if(line.rows, [&](const ResultRow* candidate) {
+          return candidate->text(col::kLabel) == variant;
+        });
         shown.cells.emplace_back(row == line.rows.end() ? std::string() : change_text(**row));
       }
     }
@@ -118,8 +119,8 @@ void fill_audit_report(Report& report, const AuditOptions& options,
   report.notes.emplace_back(is_texts ? "~: equal"
                                      : "=: invariant by proof; ~: invariant in fact on this text; "
                                        "!: moves against the proof");
-  for (const RefusedTransform& one : refused) {
-    report.remarks.push_back(fmt::format("{}: not exact: {}", one.name, one.reason));
+  for (const RefusedTransform& transform : refused) {
+    report.remarks.push_back(fmt::format("{}: not exact: {}", transform.name, transform.reason));
   }
   add_undefined(report);
   report.parts = [over](const Results& results) -> std::vector<ReportPart> {

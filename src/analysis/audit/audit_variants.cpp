@@ -111,16 +111,16 @@ class VariantMaker {
     }
     std::vector<Json> all = read_json_file(list).get<std::vector<Json>>();
     for (const std::string& name : options_.transform) {
-      const bool is_known =
-          std::ranges::any_of(all, [&](const Json& one) { return one["name"] == name; });
+      const bool is_known = std::ranges::any_of(
+          all, [&](const Json& transform) { return transform["name"] == name; });
       throw_if(
           !is_known, OptionName("transform"),
           "unknown transform '{}'; lime-capture gauge CHECKPOINT --list shows those that exist",
           name);
     }
     if (!options_.transform.empty()) {
-      std::erase_if(all, [&](const Json& one) {
-        return std::ranges::find(options_.transform, one["name"].get<std::string>()) ==
+      std::erase_if(all, [&](const Json& transform) {
+        return std::ranges::find(options_.transform, transform["name"].get<std::string>()) ==
                options_.transform.end();
       });
     }
@@ -237,23 +237,23 @@ class VariantMaker {
 /// Refuses a folder whose captures were made with other options; else notes those of this run.
 void check_folder(const AuditOptions& options, const RunOptions& run,
                   const Checkpoint& checkpoint) {
-  Json made = stored_options(options);
+  Json options_of_run = stored_options(options);
   // These select what is measured, and do not change captures.
-  for (const char* const name : {"metric", "transform", "lengths"}) made.erase(name);
-  made["seed"] = run.seed;
-  made["checkpoint_sha256"] = checkpoint.sha256();
-  made["metrics_with_sites"] = Json::array();
+  for (const char* const name : {"metric", "transform", "lengths"}) options_of_run.erase(name);
+  options_of_run["seed"] = run.seed;
+  options_of_run["checkpoint_sha256"] = checkpoint.sha256();
+  options_of_run["metrics_with_sites"] = Json::array();
   for (const AuditMetric metric : {AuditMetric::kAttention, AuditMetric::kLens,
                                    AuditMetric::kExperts, AuditMetric::kStreams}) {
-    if (options.wants(metric)) made["metrics_with_sites"].push_back(enum_name(metric));
+    if (options.wants(metric)) options_of_run["metrics_with_sites"].push_back(enum_name(metric));
   }
   make_folder(options.folder, Parents::kCreate);
   const fs::path file = options.folder / "options.json";
   if (!fs::exists(file)) {
-    write_file_atomically(file, dump_json(made, 1) + "\n");
+    write_file_atomically(file, dump_json(options_of_run, 1) + "\n");
     return;
   }
-  const auto difference = first_difference(read_json_file(file), made);
+  const auto difference = first_difference(read_json_file(file), options_of_run);
   throw_if(difference.has_value(), OptionName("folder"),
            "'{}' has captures that were made with other options ({}); pass another folder, or "
            "delete it",

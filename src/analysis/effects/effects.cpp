@@ -17,7 +17,7 @@ constexpr std::int64_t kFewestComponents = 10;
 /// Layers from which an interval of the correlation within layers is given: a bootstrap over fewer
 /// has too few distinct samples.
 constexpr std::int64_t kFewestLayers = 5;
-constexpr std::int64_t kMostResamples = 2000;
+constexpr std::int64_t kMaxResamples = 2000;
 /// Lower end of the interval from which mass may be read as importance; our convention.
 constexpr double kReadable = 0.7;
 constexpr std::size_t kHashDigits = 12;
@@ -44,7 +44,7 @@ Agreement over_all(const Pairs& pairs, bool has_order, const SummaryOptions& opt
   if (pairs.mass.size() < kFewestOfLayer || !has_order) return agreement;
   agreement.value = spearman_correlation(pairs.mass, pairs.effect);
   std::vector<double> resampled;
-  const std::int64_t count = std::min(options.resamples, kMostResamples);
+  const std::int64_t count = std::min(options.resamples, kMaxResamples);
   for (std::int64_t r = 0; r < count; ++r) {
     Random random = Random(options.seed).fork(static_cast<std::uint64_t>(r));
     Pairs drawn;

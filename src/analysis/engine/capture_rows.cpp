@@ -28,7 +28,7 @@ std::string without_spaces(const std::string& name) {
   return name.substr(first, name.find_last_not_of(' ') - first + 1);
 }
 
-/// The class that `wanted` names, to the letter or but for the spaces around it.
+/// The class that `requested` names, to the letter or but for the spaces around it.
 std::int16_t find_class(const std::vector<std::string>& names, const std::string& requested,
                         const std::string& path) {
   const auto exact = std::ranges::find(names, requested);

@@ -86,8 +86,8 @@ std::string remedy_for_labels(const CaptureSetOptions& options) {
 }
 
 bool has_site(const CaptureReader& reader, const std::string& site) {
-  const std::vector<std::string>& there = reader.sites();
-  return std::ranges::find(there, site) != there.end();
+  const std::vector<std::string>& available = reader.sites();
+  return std::ranges::find(available, site) != available.end();
 }
 
 std::string paper_site(const CaptureReader& reader) {

@@ -15,12 +15,12 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kAlpha = 0.05;
 
-using OfSums = std::function<double(const VectorD&)>;
+using SumFunction = std::function<double(const VectorD&)>;
 
 /// A measure of sums over sequences, with its largest value and that of balanced routing, if any.
 struct SumMeasure {
   const char* name;
-  OfSums of;
+  SumFunction value;
   double ceiling = kNone;
   double even = kNone;
 };
@@ -50,8 +50,8 @@ class ExpertRowsCollector {
   /// Adds functions of sums over sequences, [num_sequences, num_sums], with bootstrap intervals.
   void add_of_sums(const char* group, const MatrixD& sums,
                    const std::vector<SumMeasure>& measures) {
-    std::vector<OfSums> functions;
-    for (const SumMeasure& measure : measures) functions.push_back(measure.of);
+    std::vector<SumFunction> functions;
+    for (const SumMeasure& measure : measures) functions.push_back(measure.value);
     const std::vector<Estimate> estimates = resampled(sums, functions, options_.summary);
     for (std::size_t i = 0; i < measures.size(); ++i) {
       if (!std::isfinite(estimates[i].value)) continue;
@@ -122,7 +122,7 @@ void add_load(const RoutedLayer& layer, ExpertRowsCollector& rows) {
   const auto experts = static_cast<double>(layer.num_experts);
   const auto selected = static_cast<double>(layer.num_selected());
   const Eigen::Index n = layer.num_experts;
-  const auto of_counts = [n](double (*measure)(const VectorD&)) -> OfSums {
+  const auto of_counts = [n](double (*measure)(const VectorD&)) -> SumFunction {
     return [n, measure](const VectorD& sums) { return measure(sums.head(n)); };
   };
   std::vector<SumMeasure> measures = {
@@ -216,7 +216,7 @@ void add_committee(const RoutedLayer& layer, const std::vector<NamedGroups>& gro
     if (has_domains) return committee_of_domains(sums, n, size, fraction);
     return committee_of(sums.head(n), sums.segment(n, n), sums(2 * n), size, fraction);
   };
-  const auto part = [&](double Committee::*member) -> OfSums {
+  const auto part = [&](double Committee::*member) -> SumFunction {
     return [=](const VectorD& sums) { return committee(sums).*member; };
   };
   const auto share = static_cast<double>(size) / static_cast<double>(n);

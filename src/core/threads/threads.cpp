@@ -68,7 +68,7 @@ WorkerThreads::~WorkerThreads() {
 void WorkerThreads::run(int num_threads, const std::function<void()>& work) {
   if (num_threads < 2 || threads_.empty()) return work();
   work_ = &work;
-  wanted_ = num_threads;
+  requested_ = num_threads;
   inside_.store(0, std::memory_order_release);  // open
   announce();
   std::exception_ptr failure;
@@ -126,7 +126,7 @@ void WorkerThreads::serve(int index) {
     seen = wait_for_change(announced_, seen);
     if (ending_) return;
     if (!enter()) continue;
-    if (index < wanted_) {
+    if (index < requested_) {
       try {
         (*work_)();
       } catch (...) {

@@ -85,7 +85,7 @@ class WorkerThreads {
   std::atomic<std::uint32_t> inside_;
   std::atomic<bool> ending_ = false;
   const std::function<void()>* work_ = nullptr;  // only set while no worker is inside
-  int wanted_ = 0;
+  int requested_ = 0;
   std::mutex failure_mutex_;
   std::exception_ptr failure_;
   int num_spins_;

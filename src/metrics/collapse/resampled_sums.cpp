@@ -15,14 +15,14 @@ Side side_of(const Estimate& estimate, double threshold) {
 }
 
 std::vector<Estimate> resampled(const MatrixD& sums,
-                                std::span<const std::function<double(const VectorD&)>> of,
+                                std::span<const std::function<double(const VectorD&)>> functions,
                                 const SummaryOptions& options) {
-  std::vector<Estimate> estimates(of.size());
+  std::vector<Estimate> estimates(functions.size());
   const VectorD total = sums.colwise().sum().transpose();
-  for (std::size_t i = 0; i < of.size(); ++i) estimates[i].value = of[i](total);
+  for (std::size_t i = 0; i < functions.size(); ++i) estimates[i].value = functions[i](total);
   const auto count = static_cast<std::uint64_t>(sums.rows());
   if (sums.rows() < kFewestResampledSequences || options.resamples == 0) return estimates;
-  std::vector<std::vector<double>> values(of.size());
+  std::vector<std::vector<double>> values(functions.size());
   const Random random(options.seed);
   VectorD sum(sums.cols());
   for (std::int64_t r = 0; r < options.resamples; ++r) {
@@ -31,13 +31,13 @@ std::vector<Estimate> resampled(const MatrixD& sums,
     for (std::uint64_t i = 0; i < count; ++i) {
       sum += sums.row(static_cast<Eigen::Index>(stream.below(count))).transpose();
     }
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      const double value = of[i](sum);
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const double value = functions[i](sum);
       if (std::isfinite(value)) values[i].push_back(value);
     }
   }
   const double tail = (1.0 - options.confidence) / 2.0;
-  for (std::size_t i = 0; i < of.size(); ++i) {
+  for (std::size_t i = 0; i < functions.size(); ++i) {
     if (values[i].empty() || !std::isfinite(estimates[i].value)) continue;
     std::ranges::sort(values[i]);
     estimates[i].low = quantile(values[i], tail);

@@ -34,13 +34,13 @@ inline constexpr std::int64_t kFewestResampledSequences = 5;
 /// draws as many sequences as there are, with replacement, and adds up their sums.
 ///
 /// @param sums  one row per sequence, [num_sequences, num_sums].
-/// @param of    functions of the column sums, [num_sums].
+/// @param functions    functions of the column sums, [num_sums].
 /// @return one estimate per function; without interval for fewer than 5 sequences or no resamples.
 ///         Resamples in which a function is not finite are left out of its interval.
 /// Deterministic for given sums, order and seed. Source: Efron & Tibshirani (1993), ch. 13; ratios
 /// of sums, so that long sequences have more weight: Cochran (1977), Sampling Techniques, ch. 6.
 std::vector<Estimate> resampled(const MatrixD& sums,
-                                std::span<const std::function<double(const VectorD&)>> of,
+                                std::span<const std::function<double(const VectorD&)>> functions,
                                 const SummaryOptions& options);
 
 }  // namespace lime

@@ -68,12 +68,12 @@ Gpu::Gpu(const DeviceName& name, int local_rank, const std::filesystem::path& mo
   name_ = stand_in != nullptr ? stand_in : fmt::format("cuda:{}", index);
 }
 
-void Gpu::upload(const MatrixF& rows, GpuRows& there) const {
+void Gpu::upload(const MatrixF& rows, GpuRows& on_device) const {
   const auto start = std::chrono::steady_clock::now();
-  gpu_module::DeviceRows* matrix = there.release();
+  gpu_module::DeviceRows* matrix = on_device.release();
   const char* const failure =
       module_->upload(name_.c_str(), rows.data(), rows.rows(), rows.cols(), &matrix);
-  there.reset(matrix);
+  on_device.reset(matrix);
   check(failure);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const std::lock_guard lock(mutex_);

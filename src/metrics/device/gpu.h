@@ -52,9 +52,10 @@ class Gpu {
   /// Returns no matrix, for upload().
   GpuRows no_rows() const { return {nullptr, module_->release}; }
 
-  /// Copies a matrix to the GPU and waits for that copy only. Thread-safe for different `there`.
+  /// Copies a matrix to the GPU and waits for that copy only. Thread-safe for different
+  /// `on_device`.
   /// @throws IoError  with the reason if the GPU fails, for example for lack of memory.
-  void upload(const MatrixF& rows, GpuRows& there) const;
+  void upload(const MatrixF& rows, GpuRows& on_device) const;
 
   /// Computes the properties of some Gram matrices in double; the header of the module documents
   /// the fields. `seconds` is not used. Threads may upload() at the same time. @throws IoError

@@ -58,17 +58,17 @@ at::Tensor staging(std::int64_t count, bool is_pinned) {
 }
 
 void copy_to_device(const at::Device& device, const float* values, std::int64_t num_rows,
-                    std::int64_t num_cols, at::Tensor& there) {
+                    std::int64_t num_cols, at::Tensor& on_device) {
   c10::OptionalStreamGuard guard;
   if (device.is_cuda()) guard.reset_stream(upload_stream(device));
   // Memory of the upload stream: a computation that still runs never uses it.
-  if (!there.defined() || there.size(0) != num_rows || there.size(1) != num_cols) {
-    there = at::Tensor();
-    there = at::empty({num_rows, num_cols}, at::TensorOptions(device).dtype(at::kFloat));
+  if (!on_device.defined() || on_device.size(0) != num_rows || on_device.size(1) != num_cols) {
+    on_device = at::Tensor();
+    on_device = at::empty({num_rows, num_cols}, at::TensorOptions(device).dtype(at::kFloat));
   }
   const at::Tensor here = staging(num_rows * num_cols, device.is_cuda());
   std::memcpy(here.data_ptr<float>(), values, here.nbytes());
-  there.copy_(here.view({num_rows, num_cols}));
+  on_device.copy_(here.view({num_rows, num_cols}));
 }
 
 /// Returns some vectors of one length as the rows of a tensor on the device.

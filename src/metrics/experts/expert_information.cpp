@@ -98,16 +98,17 @@ class SelectionTable {
 };
 
 /// Information under permutations, and how many of them reach the observed one.
-struct Null {
+struct PermutationNull {
   std::vector<double> information;
   std::vector<VectorD> of_experts;  ///< of each block: permutations that reach I_e, [num_experts]
 };
 
 constexpr std::int64_t kBlock = 8;
 
-Null permute(const ExpertRows& experts, const TokenGroups& groups, const VectorD& observed,
-             const InformationOptions& options, ThreadPool& pool, const std::stop_token& stop) {
-  Null null;
+PermutationNull permute(const ExpertRows& experts, const TokenGroups& groups,
+                        const VectorD& observed, const InformationOptions& options,
+                        ThreadPool& pool, const std::stop_token& stop) {
+  PermutationNull null;
   null.information.resize(static_cast<std::size_t>(options.permutations));
   null.of_experts.assign(static_cast<std::size_t>((options.permutations + kBlock - 1) / kBlock),
                          VectorD::Zero(observed.size()));
@@ -140,7 +141,7 @@ ExpertInformation expert_information(const ExpertRows& experts, std::int64_t num
   result.ceiling =
       std::min(load_entropy(table.expert_counts()), load_entropy(table.group_counts()));
   if (options.permutations == 0) return result;
-  const Null null = permute(experts, groups, observed, options, pool, stop);
+  const PermutationNull null = permute(experts, groups, observed, options, pool, stop);
   const auto count = static_cast<double>(options.permutations);
   double sum = 0.0;
   double reached = 1.0;

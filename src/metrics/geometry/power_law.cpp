@@ -13,7 +13,7 @@
 namespace lime {
 namespace {
 
-double weighted_mean(const std::vector<double>& values, std::int64_t first) {
+double mean_weighted_by_rank(const std::vector<double>& values, std::int64_t first) {
   double sum = 0.0;
   double weights = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -32,8 +32,8 @@ PowerLaw fit_range(const std::vector<double>& sigma, const PowerLawRange& range)
     x.push_back(std::log(static_cast<double>(j)));
     y.push_back(2.0 * std::log(sigma[static_cast<std::size_t>(j - 1)]));
   }
-  const double x_mean = weighted_mean(x, range.first);
-  const double y_mean = weighted_mean(y, range.first);
+  const double x_mean = mean_weighted_by_rank(x, range.first);
+  const double y_mean = mean_weighted_by_rank(y, range.first);
   const double plain_mean = std::reduce(y.begin(), y.end()) / static_cast<double>(y.size());
   std::vector<double> xx;
   std::vector<double> xy;
@@ -42,7 +42,7 @@ PowerLaw fit_range(const std::vector<double>& sigma, const PowerLawRange& range)
     xy.push_back((x[i] - x_mean) * (y[i] - y_mean));
   }
   PowerLaw law;
-  law.alpha = -weighted_mean(xy, range.first) / weighted_mean(xx, range.first);
+  law.alpha = -mean_weighted_by_rank(xy, range.first) / mean_weighted_by_rank(xx, range.first);
   double residual = 0.0;
   double total = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) {

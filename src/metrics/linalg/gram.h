@@ -57,7 +57,7 @@ class GramBuilder {
   void smaller_gram(const AffineRows<Scalar>& rows, SymmetricPanels& gram);
 
   /// Computes gram += Z^T Z, for rows that are added in pieces. Time n d^2 / 2 multiply-adds.
-  /// @param gram  of size num_cols, initialised (by set_zero() at first).
+  /// @param gram  of size num_cols, initialised (by values().setZero() at first).
   template <typename Scalar>
   void add_feature_gram(const AffineRows<Scalar>& rows, SymmetricPanels& gram);
 

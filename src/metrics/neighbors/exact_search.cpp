@@ -26,7 +26,7 @@ constexpr std::int64_t kGroupRows = kGroupPanels * kRows;
 /// Keeps the nearest candidates of one query: unsorted, and pruned whenever it is full.
 class Nearest {
  public:
-  Nearest(std::int64_t requested, std::int64_t self) : wanted_(requested), self_(self) {
+  Nearest(std::int64_t requested, std::int64_t self) : num_requested_(requested), self_(self) {
     kept_.reserve(static_cast<std::size_t>(2 * requested + kRows));
   }
 
@@ -46,14 +46,14 @@ class Nearest {
 
  private:
   void thin_out() {
-    if (static_cast<std::int64_t>(kept_.size()) <= wanted_) return;
-    const auto last = kept_.begin() + (wanted_ - 1);
+    if (static_cast<std::int64_t>(kept_.size()) <= num_requested_) return;
+    const auto last = kept_.begin() + (num_requested_ - 1);
     std::nth_element(kept_.begin(), last, kept_.end());
     threshold_ = last->squared_distance;
-    kept_.resize(static_cast<std::size_t>(wanted_));
+    kept_.resize(static_cast<std::size_t>(num_requested_));
   }
 
-  std::int64_t wanted_;
+  std::int64_t num_requested_;
   std::int64_t self_;
   float threshold_ = std::numeric_limits<float>::infinity();
   std::vector<Candidate> kept_;

@@ -210,7 +210,7 @@ class InvertedFile {
   std::int64_t num_groups() const { return centres_->rows(); }
 
   /// Finds the neighbours of the points `rows`, searching `probes` groups each. Rows with fewer
-  /// than `wanted` results are padded with index -1.
+  /// than `requested` results are padded with index -1.
   void search(const std::vector<std::int64_t>& rows, std::int64_t probes, std::int64_t requested,
               NeighborGraph::Indices& index, MatrixD& squared_distance) const {
     const auto count = static_cast<std::int64_t>(rows.size());

@@ -26,8 +26,8 @@ struct Affinities {
 
 /// Computes the conditional probabilities of each point's neighbours.
 ///
-///   p_{j|i} = exp(-beta_i d_ij^2) / sum_k exp(-beta_i d_ik^2),   entropy of p_{.|i} =
-///   ln(perplexity)
+///   p_{j|i} = exp(-beta_i d_ij^2) / sum_k exp(-beta_i d_ik^2)
+///   entropy of p_{.|i} = ln(perplexity)
 ///
 /// Computes beta_i by at most 100 bisection steps from 1, until the entropy matches to 1e-5, as
 /// scikit-learn does, with the same values. If more than `perplexity` neighbours are equally near

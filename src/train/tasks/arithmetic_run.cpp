@@ -63,14 +63,14 @@ void require_same_words(const std::filesystem::path& from, const ArithmeticVocab
   const auto tokenizer = load_tokenizer(from);
   for (std::int32_t id = ArithmeticVocabulary::kBos; id < vocabulary.size(); ++id) {
     const std::string word = vocabulary.decode(std::span(&id, 1));
-    const std::optional<std::int32_t> there = tokenizer->token_id(word);
-    if (there == id) continue;
+    const std::optional<std::int32_t> token = tokenizer->token_id(word);
+    if (token == id) continue;
     throw InvalidArgument(
         OptionName("from"),
         "the tokenizer of '{}' must have the words of expressions from {} to {} in their "
         "order, '{}' as token {}, got {}; start from a model of --task aet with its --min-value, "
         "--max-value and --modulus",
-        from.string(), range.min, range.max, word, id, there ? std::to_string(*there) : "none");
+        from.string(), range.min, range.max, word, id, token ? std::to_string(*token) : "none");
   }
 }
 

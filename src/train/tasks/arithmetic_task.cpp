@@ -250,7 +250,8 @@ ArithmeticExpression ArithmeticGenerator::draw(int num_operands, TaskSplit split
   }
 }
 
-/// An upper bound of the number of expressions, or `wanted` if there are more ways to build them.
+/// An upper bound of the number of expressions, or `requested` if there are more ways to build
+/// them.
 ///
 ///   ways(1, value) = 1,  ways(n, value) = sum over operations, pairs (a, b) of operands that give
 ///   the value, and k from 1 to n - 1 of ways(k, a) ways(n - k, b)

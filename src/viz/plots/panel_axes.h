@@ -62,19 +62,19 @@ QCPAxisRect* new_colour_bar(QCustomPlot* plot, const HeatmapScale& scale, const 
 /// Style of tick labels; later ones need less room.
 enum class TickForm { kLevel, kTurned, kCrowded };
 
-/// Returns the first form in which the labels of `wanted` do not overlap: level; below a panel also
-/// rotated; else the reduced labels of crowded axes.
+/// Returns the first form in which the labels of `figure_axis` do not overlap: level; below a panel
+/// also rotated; else the reduced labels of crowded axes.
 TickForm fitting_form(const QCPAxis& axis, const FigureAxis& figure_axis);
 
 /// Returns n such that every n-th tick of a crowded axis is drawn: at most ten that fit; else 1.
 int crowded_step(const QCPAxis& axis, const FigureAxis& requested);
 
-/// Sets the label and ticks of `wanted` in `form`; on a crowded axis every `step`-th tick.
+/// Sets the label and ticks of `target` in `form`; on a crowded axis every `step`-th tick.
 void set_form(QCPAxis& axis, const FigureAxis& target, TickForm form, int step);
 
-/// Keeps every second, fourth, ... of the ticks of `wanted` so that their labels, if these are
+/// Keeps every second, fourth, ... of the ticks of `figure_axis` so that their labels, if these are
 /// numbers, do not touch.
-void thin_out_ticks(QCPAxis& axis, const FigureAxis& wanted);
+void thin_out_ticks(QCPAxis& axis, const FigureAxis& figure_axis);
 
 /// Removes ticks of a lower axis until their labels do not overlap; requests at least two.
 void thin_out_numbers(QCPAxis& axis);

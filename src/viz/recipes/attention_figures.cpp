@@ -50,15 +50,15 @@ struct HeadPlace {
 
 /// Omits layers, evenly, if there are too many heads to draw. @return a note on the omission
 std::string thin_out_layers(std::vector<HeadPlace>& places, const FigureOptions& options) {
-  std::set<int> there;
-  for (const HeadPlace& place : places) there.insert(place.layer);
-  if (places.size() <= kMaxPatterns || !options.layer.empty() || there.size() < 2) return "";
-  const std::size_t per_layer = (places.size() + there.size() - 1) / there.size();
+  std::set<int> available;
+  for (const HeadPlace& place : places) available.insert(place.layer);
+  if (places.size() <= kMaxPatterns || !options.layer.empty() || available.size() < 2) return "";
+  const std::size_t per_layer = (places.size() + available.size() - 1) / available.size();
   std::vector<int> kept =
-      layers_to_draw(options, there, std::max<std::size_t>(1, kMaxPatterns / per_layer));
+      layers_to_draw(options, available, std::max<std::size_t>(1, kMaxPatterns / per_layer));
   std::erase_if(places, [&](const HeadPlace& place) { return !contains(kept, place.layer); });
   for (int& layer : kept) layer += options.layer_base;
-  return fmt::format("layers {} of {}", fmt::join(kept, ", "), there.size());
+  return fmt::format("layers {} of {}", fmt::join(kept, ", "), available.size());
 }
 
 /// Returns the token texts of `label`: from its rows of kind token, else numbers.

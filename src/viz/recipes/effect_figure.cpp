@@ -10,7 +10,7 @@ Figure mass_effect_figure(FigureSources sources, const FigureOptions& options) {
   throw_if<NothingToShow>(rows.empty(),
                           "figure: the results contain no effects; add --effects with the results "
                           "of lime-capture sweep");
-  constexpr std::size_t kMostCurves = 8;
+  constexpr std::size_t kMaxCurves = 8;
   Figure figure;
   for (const auto& [label, weighting] : distinct_texts(rows, col::kLabel, col::kWeighting)) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}, {col::kWeighting, weighting}});
@@ -26,7 +26,7 @@ Figure mass_effect_figure(FigureSources sources, const FigureOptions& options) {
                   .high = {},
                   .spread = Curve::Spread::kBars,
                   .style = model_style(colour++)};
-      if (layers.size() > kMostCurves) {
+      if (layers.size() > kMaxCurves) {
         curve.style = model_style(0);
         curve.legend = "component of a layer";
       }

@@ -18,9 +18,9 @@ std::string shown_name(const std::string& name) {
 /// Returns the layers of `embeddings` to draw: the requested ones, or at most six, evenly spaced.
 std::vector<int> shown_layers(const std::vector<const SourceEmbedding*>& embeddings,
                               const FigureOptions& options) {
-  std::set<int> there;
-  for (const SourceEmbedding* const embedding : embeddings) there.insert(embedding->layer);
-  return layers_to_draw(options, there, kMaxPanels);
+  std::set<int> available;
+  for (const SourceEmbedding* const embedding : embeddings) available.insert(embedding->layer);
+  return layers_to_draw(options, available, kMaxPanels);
 }
 
 std::vector<const SourceEmbedding*> embeddings_of(FigureSources sources,
@@ -28,7 +28,8 @@ std::vector<const SourceEmbedding*> embeddings_of(FigureSources sources,
   std::vector<const SourceEmbedding*> embeddings;
   for (const FigureSource& source : sources) {
     for (const SourceEmbedding& embedding : source.embeddings) {
-      if (is_wanted(options.site, embedding.site) && is_wanted(options.label, embedding.label)) {
+      if (is_requested(options.site, embedding.site) &&
+          is_requested(options.label, embedding.label)) {
         embeddings.push_back(&embedding);
       }
     }

@@ -34,9 +34,9 @@ int num_experts_of(const FigureRows& rows, std::size_t num_axes) {
 /// Returns the rows by label and layer: of the requested layers, else of some.
 std::vector<std::pair<std::string, FigureRows>> by_layer(const FigureRows& rows,
                                                          const FigureOptions& options) {
-  std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMaxLayers));
-  const std::vector<int> layers = layers_to_draw(options, there, kMaxExpertPanels);
+  std::set<int> available;
+  for (const FigureRow& row : rows) available.insert(row.index(col::kLayer, kMaxLayers));
+  const std::vector<int> layers = layers_to_draw(options, available, kMaxExpertPanels);
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   std::vector<std::pair<std::string, FigureRows>> parts;
   for (const std::string& label : labels) {

@@ -360,23 +360,23 @@ FigurePanel layer_panel(const FigureRows& rows, const LayerCurves& columns,
   return panel;
 }
 
-std::vector<std::string> selected_measures(const std::vector<std::string>& there,
+std::vector<std::string> selected_measures(const std::vector<std::string>& available,
                                            const std::vector<std::string>& requested) {
   for (const std::string& measure : requested) {
-    if (is_wanted(there, measure)) continue;
+    if (is_requested(available, measure)) continue;
     throw InvalidArgument(OptionName("measure"), "the results contain no '{}' (their measures: {})",
-                          measure, fmt::join(there, ", "));
+                          measure, fmt::join(available, ", "));
   }
   if (!requested.empty()) return requested;
-  if (there.size() < kMany) return there;
+  if (available.size() < kMany) return available;
   std::vector<std::string> usual;
   for (const char* const measure : kUsual) {
-    if (is_wanted(there, measure)) usual.emplace_back(measure);
+    if (is_requested(available, measure)) usual.emplace_back(measure);
   }
   // Replaced by the cosine within sequences if there is none over all rows.
-  const bool has_all_rows = !usual.empty() && is_wanted(usual, "anisotropy");
+  const bool has_all_rows = !usual.empty() && is_requested(usual, "anisotropy");
   if (has_all_rows) std::erase(usual, "sequence_cosine");
-  return usual.empty() ? there : usual;
+  return usual.empty() ? available : usual;
 }
 
 std::string measure_name(const std::string& measure) {

@@ -101,9 +101,9 @@ bool has_spread(const FigurePanel& panel);
 /// "curvature". Unknown names are unchanged, with spaces for underscores.
 std::string measure_name(const std::string& measure);
 
-/// Selects the measures to draw from those in `there`: the `wanted` ones, else a default subset if
-/// there are many. @throws InvalidArgument  if a wanted one does not exist.
-std::vector<std::string> selected_measures(const std::vector<std::string>& there,
+/// Selects the measures to draw from those in `available`: the `requested` ones, else a default
+/// subset if there are many. @throws InvalidArgument  if a requested one does not exist.
+std::vector<std::string> selected_measures(const std::vector<std::string>& available,
                                            const std::vector<std::string>& requested);
 
 /// Returns "***" below 0.001, "**" below 0.01, "*" below 0.05, else "".

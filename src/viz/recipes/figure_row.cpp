@@ -13,11 +13,11 @@ namespace {
 std::string shown_value(const ResultCell& cell) { return fmt::format("{:.40}", json_text(cell)); }
 
 void check_there(const char* option, const std::vector<std::string>& requested,
-                 const std::vector<std::string>& there) {
+                 const std::vector<std::string>& available) {
   for (const std::string& item : requested) {
-    if (contains(there, item)) continue;
+    if (contains(available, item)) continue;
     throw InvalidArgument("{0}: the results contain no {0} '{1}' (available: {2})", option, item,
-                          join_words(there));
+                          join_words(available));
   }
 }
 
@@ -98,8 +98,8 @@ FigureRows rows_of(FigureSources sources, const FigureOptions& options) {
   check_there("site", options.site, distinct(all, col::kSite));
   check_there("label", options.label, distinct(all, col::kLabel));
   FigureRows selected = rows_where(all, [&](const FigureRow& row) {
-    return is_wanted(options.site, row.text(col::kSite)) &&
-           is_wanted(options.label, row.text(col::kLabel));
+    return is_requested(options.site, row.text(col::kSite)) &&
+           is_requested(options.label, row.text(col::kLabel));
   });
   throw_if(selected.empty(), "figure: no row has both site {} and label {}",
            fmt::join(options.site, ","), fmt::join(options.label, ","));
@@ -117,9 +117,9 @@ FigureRows rows_with(const FigureRows& rows, std::initializer_list<ResultRow::Te
 }
 
 std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& requested,
-                                  int base, const std::set<int>& there) {
+                                  int base, const std::set<int>& available) {
   std::vector<int> shown;
-  for (const int number : there) shown.push_back(number + base);
+  for (const int number : available) shown.push_back(number + base);
   std::vector<int> selected;
   for (const int number : requested) {
     throw_if(!contains(shown, number), "{0}: the results contain no {0} {1} (their {0}s: {2})",
@@ -129,14 +129,14 @@ std::vector<int> selected_numbers(const std::string& option, const std::vector<i
   return selected;
 }
 
-std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there) {
-  return selected_numbers("layer", options.layer, options.layer_base, there);
+std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& available) {
+  return selected_numbers("layer", options.layer, options.layer_base, available);
 }
 
-std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
+std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& available,
                                 std::size_t most) {
-  if (!options.layer.empty()) return selected_layers(options, there);
-  const std::vector<int> all(there.begin(), there.end());
+  if (!options.layer.empty()) return selected_layers(options, available);
+  const std::vector<int> all(available.begin(), available.end());
   if (all.size() <= most) return all;
   std::vector<int> some;
   if (most == 1) return {all.back()};
@@ -146,9 +146,9 @@ std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int
 
 FigureRows rows_of_layers(const FigureRows& rows, const FigureOptions& options) {
   if (options.layer.empty()) return rows;
-  std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMaxLayers));
-  const std::vector<int> selected = selected_layers(options, there);
+  std::set<int> available;
+  for (const FigureRow& row : rows) available.insert(row.index(col::kLayer, kMaxLayers));
+  const std::vector<int> selected = selected_layers(options, available);
   return rows_where(rows, [&](const FigureRow& row) {
     return contains(selected, row.index(col::kLayer, kMaxLayers));
   });

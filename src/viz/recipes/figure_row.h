@@ -72,9 +72,9 @@ template <typename Range, typename T> bool contains(const Range& range, const T&
   return std::ranges::find(range, item) != range.end();
 }
 
-/// Returns true if `wanted` is empty or contains `item`.
+/// Returns true if `requested` is empty or contains `item`.
 template <typename T>
-bool is_wanted(const std::vector<T>& requested, const std::type_identity_t<T>& item) {
+bool is_requested(const std::vector<T>& requested, const std::type_identity_t<T>& item) {
   return requested.empty() || contains(requested, item);
 }
 
@@ -95,16 +95,16 @@ auto distinct_texts(const FigureRows& rows, const Columns&... columns) {
   });
 }
 
-/// Converts the layers or heads in `wanted`, numbered from `base`, to the numbering of files, from
-/// 0.
-/// @param there  those of the results, from 0.
+/// Converts the layers or heads in `requested`, numbered from `base`, to the numbering of files,
+/// from 0.
+/// @param available  those of the results, from 0.
 /// @throws InvalidArgument that starts with `option`, "layer" or "head", if one does not exist.
 std::vector<int> selected_numbers(const std::string& option, const std::vector<int>& requested,
-                                  int base, const std::set<int>& there);
-std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& there);
+                                  int base, const std::set<int>& available);
+std::vector<int> selected_layers(const FigureOptions& options, const std::set<int>& available);
 
 /// Returns the same, or without requested layers at most `most` >= 1, evenly spaced.
-std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& there,
+std::vector<int> layers_to_draw(const FigureOptions& options, const std::set<int>& available,
                                 std::size_t most);
 
 /// Returns the rows of the requested layers; all if none are requested.

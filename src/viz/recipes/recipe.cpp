@@ -131,11 +131,11 @@ void check_options(const Recipe& recipe, const FigureOptions& options) {
   std::vector<std::string> unread = options_unread_by(recipe, options);
   if (unread.empty()) return;
   for (std::string& option : unread) option = option_name(option);
-  std::vector<std::string> there;
-  for (const std::string& option : recipe.options) there.push_back(option_name(option));
-  for (const char* const option : kCommonOptions) there.push_back(option_name(option));
+  std::vector<std::string> available;
+  for (const std::string& option : recipe.options) available.push_back(option_name(option));
+  for (const char* const option : kCommonOptions) available.push_back(option_name(option));
   throw InvalidArgument("figure: {} does not accept {} (supported: {})", recipe.name,
-                        fmt::join(unread, ", "), fmt::join(there, ", "));
+                        fmt::join(unread, ", "), fmt::join(available, ", "));
 }
 
 /// Returns the recipe called `kind`, or all for the metric.

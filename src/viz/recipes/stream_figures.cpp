@@ -40,9 +40,9 @@ Figure streams_layers_figure(FigureSources sources, const FigureOptions& options
   throw_if<NothingToShow>(rows.empty(), "figure: no row contains a measure of streams");
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
-  const std::vector<std::string> there = distinct(rows, col::kMeasure);
+  const std::vector<std::string> available = distinct(rows, col::kMeasure);
   for (const std::string& measure :
-       options.measure.empty() ? there : selected_measures(there, options.measure)) {
+       options.measure.empty() ? available : selected_measures(available, options.measure)) {
     const FigureRows part = rows_with(rows, {{col::kMeasure, measure}});
     for (const auto& [read] : distinct_texts(part, col::kRead)) {
       const FigureRows own = rows_with(part, {{col::kRead, read}});
@@ -62,9 +62,9 @@ Figure streams_mixing_figure(FigureSources sources, const FigureOptions& options
   throw_if<NothingToShow>(rows.empty(),
                           "figure: the results contain no mixing matrices; run lime-metrics "
                           "streams with a capture of hook_stream_weights");
-  std::set<int> there;
-  for (const FigureRow& row : rows) there.insert(row.index(col::kLayer, kMaxLayers));
-  const std::vector<int> layers = layers_to_draw(options, there, kMaxMixedLayers);
+  std::set<int> available;
+  for (const FigureRow& row : rows) available.insert(row.index(col::kLayer, kMaxLayers));
+  const std::vector<int> layers = layers_to_draw(options, available, kMaxMixedLayers);
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
   Figure figure;
   for (const FigureRow& row : rows) {
