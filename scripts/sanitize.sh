@@ -40,12 +40,12 @@ fuzzers=(capture chat_template config edits embeddings gguf merges npy pairs par
 readers=(lime_core_tests lime_checkpoint_tests lime_tokenizer_tests lime_store_tests)
 # The intervention tests depend on the programs that they start.
 window=(lime_explorer_tests lime_explorer_capture_views_tests lime_explorer_token_views_tests
-  lime_explorer_interventions_tests lime_exploration_tests)
+  lime_explorer_interventions_tests lime_layer_analysis_tests)
 # Tests for memcheck, which does not support LibTorch's instructions.
 torch_free=("${readers[@]}" lime_metrics_tests lime_metrics_golden_tests lime_neighbors_tests
   lime_tsne_tests lime_probes_tests lime_router_tests lime_geometry_tests lime_geometry_golden_tests
   lime_gpu_tests lime_framework_tests lime_analysis_tests lime_blimp_tests lime_separability_tests
-  lime_tsne_analysis_tests lime_exploration_tests)
+  lime_tsne_analysis_tests lime_layer_analysis_tests)
 
 # configure OPTION...
 configure() {

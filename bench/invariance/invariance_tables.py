@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the tables of docs/invariance.md: which measurements move with coordinates, and with the text.
 
-  bench/invariance/tables.py CHECKPOINT OUT --text FILE --layer 0,5,10 --only ' the, of, and'
+  bench/invariance/invariance_tables.py CHECKPOINT OUT --text FILE --layer 0,5,10 --only ' the, of, and'
 
 Runs `lime-metrics audit` over coordinates and over texts. OUT contains the results, coordinates.json
 and texts.json, the tables, coordinates.md and texts.md, and the captures, which can be deleted. A

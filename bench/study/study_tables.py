@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the tables of docs/study.md from the results of scripts/study.sh, as Markdown.
 
-    tables.py OUT
+    study_tables.py OUT
 
 A section whose results are absent is left out. Needs no packages.
 """

@@ -18,7 +18,7 @@ namespace {
 using testing::figure_refusal;
 using ::testing::HasSubstr;
 
-TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
+TEST(AccuracyFiguresTest, ATableSaysOfWhatItIsAndWhatItsSpreadIs) {
   FigureSource source = testing::sample_blimp(4);
   source.results.options["folds"] = 5;
   source.results.options["confidence"] = 0.9;
@@ -58,7 +58,7 @@ TEST(BlimpFiguresTest, ABlimpTableSaysOfWhatItIsAndWhatItsSpreadIs) {
             "zero-shot; [ ]: 95% intervals");
 }
 
-TEST(BlimpFiguresTest, ATableOfOneGroupDoesNotSayItTwice) {
+TEST(AccuracyFiguresTest, ATableOfOneGroupDoesNotSayItTwice) {
   FigureSource source = testing::sample_blimp(0);
   std::erase_if(source.results.rows, [](const ResultRow& row) {
     return row.cell(col::kLevel) != "all" && row.cell(col::kName) != "syntax";
@@ -71,7 +71,7 @@ TEST(BlimpFiguresTest, ATableOfOneGroupDoesNotSayItTwice) {
   EXPECT_EQ(std::get<TablePanel>(figure.panels.at(0).content).rows.size(), 1U);
 }
 
-TEST(BlimpFiguresTest, BlimpIsCurvesBarsOrATable) {
+TEST(AccuracyFiguresTest, BlimpIsCurvesBarsOrATable) {
   const Figure curves = make_figure(std::vector<FigureSource>{testing::sample_blimp(4)}, {});
   const auto& panel = std::get<CurvePanel>(curves.panels.at(0).content);
   EXPECT_DOUBLE_EQ(panel.curves.at(1).y[0], 0.77);
@@ -93,7 +93,7 @@ TEST(BlimpFiguresTest, BlimpIsCurvesBarsOrATable) {
               HasSubstr("no rows by task (their levels: all, field, linguistics_term)"));
 }
 
-TEST(BlimpFiguresTest, ZeroShotBarsHaveStarsWhereTheModelsWereCompared) {
+TEST(AccuracyFiguresTest, ZeroShotBarsHaveStarsWhereTheModelsWereCompared) {
   FigureSource source = testing::sample_blimp(0);
   source.results.rows.push_back({{col::kKind, "comparison"},
                                  {col::kLabel, "LIMe"},

@@ -15,7 +15,7 @@ namespace {
 using testing::figure_refusal;
 using ::testing::HasSubstr;
 
-TEST(CounterfactualFiguresTest, CounterfactualChangesNumberLayersAsTheAxes) {
+TEST(CounterfactualFiguresTest, ChangesNumberLayersAsTheAxes) {
   FigureSource source = testing::sample_counterfactual(4);
   for (ResultRow& row : source.results.rows) {
     if (row.has(col::kRouter) && row.cell(col::kRouter) == "unsigned")
@@ -27,7 +27,7 @@ TEST(CounterfactualFiguresTest, CounterfactualChangesNumberLayersAsTheAxes) {
   EXPECT_EQ(std::get<BarPanel>(figure.panels.at(0).content).groups.at(2), "cut-1");
 }
 
-TEST(CounterfactualFiguresTest, CounterfactualHasACurvePerRouterAndOneOfThePlainTransformer) {
+TEST(CounterfactualFiguresTest, HasACurvePerRouterAndOneOfThePlainTransformer) {
   const std::vector<FigureSource> sources = {testing::sample_counterfactual(4)};
   const Figure figure = make_figure(sources, {.layer_base = 1});
   ASSERT_EQ(figure.panels.size(), 2U);
@@ -48,7 +48,7 @@ TEST(CounterfactualFiguresTest, CounterfactualHasACurvePerRouterAndOneOfThePlain
       HasSubstr("no router 'best' (their routers: trained, identity, last-2, unsigned, random)"));
 }
 
-TEST(CounterfactualFiguresTest, CounterfactualChangesHaveABarPerRouter) {
+TEST(CounterfactualFiguresTest, ChangesHaveABarPerRouter) {
   const std::vector<FigureSource> sources = {testing::sample_counterfactual(4)};
   const Figure figure = make_figure(sources, {.kind = "counterfactual-change"});
   ASSERT_EQ(figure.panels.size(), 2U);
@@ -58,7 +58,7 @@ TEST(CounterfactualFiguresTest, CounterfactualChangesHaveABarPerRouter) {
   EXPECT_DOUBLE_EQ(bars.series.at(0).low[2], -0.34);
 }
 
-TEST(CounterfactualFiguresTest, CounterfactualEntropyHasAPanelPerPresetAndOrder) {
+TEST(CounterfactualFiguresTest, EntropyHasAPanelPerPresetAndOrder) {
   FigureSource source = testing::sample_counterfactual(3);
   source.results.options["preset"] = "lime-code";
   for (ResultRow row : std::vector<ResultRow>(source.results.rows)) {

@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::refusal_of;
 using testing::TemporaryFolder;
 using testing::test_data;
 
@@ -40,10 +41,6 @@ class Hdf5FileTest : public ::testing::Test {
     writer.set_attribute("words", texts, "ids");
     writer.commit();
     return path;
-  }
-
-  static std::string message_of(const std::function<void()>& call) {
-    return testing::refusal_of(call);
   }
 
   TemporaryFolder folder_;
@@ -85,21 +82,21 @@ TEST_F(Hdf5FileTest, LeavesNothingWithoutCommit) {
 TEST_F(Hdf5FileTest, NamesWhatThereIsWhenADatasetIsMissing) {
   const Hdf5File file(write_sample());
   const std::string path = file.path().string();
-  EXPECT_EQ(message_of([&] { file.read<float>("deep/other"); }),
+  EXPECT_EQ(refusal_of([&] { file.read<float>("deep/other"); }),
             "store: '" + path + "' has no 'deep/other'; 'deep' contains er, texts");
-  EXPECT_EQ(message_of([&] { file.read<float>("other/deep"); }),
+  EXPECT_EQ(refusal_of([&] { file.read<float>("other/deep"); }),
             "store: '" + path + "' has no 'other/deep'; the file contains deep, empty, ids");
-  EXPECT_EQ(message_of([&] { file.read<float>("deep"); }),
+  EXPECT_EQ(refusal_of([&] { file.read<float>("deep"); }),
             "store: '" + path + "': 'deep' is a group, expected a dataset");
-  EXPECT_EQ(message_of([&] { file.read<float>("deep/texts"); }),
+  EXPECT_EQ(refusal_of([&] { file.read<float>("deep/texts"); }),
             "store: '" + path + "': 'deep/texts' must contain numbers");
-  EXPECT_EQ(message_of([&] { file.string_attribute("nobody"); }),
+  EXPECT_EQ(refusal_of([&] { file.string_attribute("nobody"); }),
             "store: '" + path + "': '/' has no attribute 'nobody'");
 }
 
 TEST_F(Hdf5FileTest, SaysWhatIsWrongWithAFile) {
   const auto path = folder_ / "bad.h5";
-  const auto open = [&] { return message_of([&] { Hdf5File file(path); }); };
+  const auto open = [&] { return refusal_of([&] { Hdf5File file(path); }); };
   EXPECT_EQ(open(), "store: '" + path.string() + "' does not exist");
   EXPECT_THROW(Hdf5File file(path), MissingFile);
   testing::write_text(path, "");
@@ -109,7 +106,7 @@ TEST_F(Hdf5FileTest, SaysWhatIsWrongWithAFile) {
   const std::string good = testing::read_text(write_sample());
   testing::write_text(path, good.substr(0, good.size() - 100));
   EXPECT_THAT(open(), HasSubstr("' is truncated: it has "));
-  EXPECT_EQ(message_of([&] { Hdf5File file(folder_.path()); }),
+  EXPECT_EQ(refusal_of([&] { Hdf5File file(folder_.path()); }),
             "store: '" + folder_.path().string() + "' is a folder, expected an HDF5 file");
 }
 
