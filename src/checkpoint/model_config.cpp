@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "checkpoint/families/family.h"
+#include "checkpoint/families/rope_reading.h"
 
 namespace lime {
 namespace {

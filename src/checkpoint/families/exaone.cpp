@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/exaone.h"
 
+#include "checkpoint/families/rope_reading.h"
+#include "checkpoint/families/window_reading.h"
+
 namespace lime {
 namespace {
 

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "checkpoint/families/rope_reading.h"
+#include "checkpoint/families/window_reading.h"
+
 namespace lime {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/glm.h"
 
+#include "checkpoint/families/rope_reading.h"
+
 namespace lime {
 namespace {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/gpt_neo.h"
 
+#include "checkpoint/families/window_reading.h"
+
 namespace lime {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "checkpoint/families/experts.h"
+#include "checkpoint/families/rope_reading.h"
+#include "checkpoint/families/window_reading.h"
 
 namespace lime {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/families/llama.h"
 
+#include "checkpoint/families/rope_reading.h"
+
 namespace lime {
 
 void read_llama_basics(const KeyReader& keys, ModelConfig& config) {

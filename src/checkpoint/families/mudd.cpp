@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "checkpoint/families/rope_reading.h"
+
 namespace lime {
 namespace {
 

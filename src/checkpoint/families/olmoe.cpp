@@ -2,6 +2,7 @@
 #include "checkpoint/families/olmoe.h"
 
 #include "checkpoint/families/experts.h"
+#include "checkpoint/families/rope_reading.h"
 
 namespace lime {
 namespace {

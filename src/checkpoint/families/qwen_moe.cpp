@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "checkpoint/families/experts.h"
+#include "checkpoint/families/window_reading.h"
 
 namespace lime {
 namespace {
