@@ -14,6 +14,8 @@
 #include "capture/capture_sizes.h"
 #include "capture/input/input_prefix.h"
 #include "capture/sweep.h"
+#include "metrics/correlation.h"
+#include "metrics/summary.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"
 

@@ -37,8 +37,6 @@ struct Summary {
 };
 
 double mean_of(std::span<const double> values);
-/// Returns the q-quantile of sorted values, interpolated linearly between the two nearest.
-double quantile(std::span<const double> sorted, double q);
 
 /// Computes mean, standard deviation and the percentile bootstrap interval of the mean.
 ///
@@ -59,66 +57,5 @@ std::vector<Summary> summarize_together(std::span<const std::vector<double>> sam
 /// Returns the bytes that summarize_together() needs for `num_samples` samples: at most 64 MiB,
 /// unless one needs more.
 std::int64_t summary_bytes(std::int64_t num_samples, const SummaryOptions& options);
-
-/// Minimum number of blocks; with fewer the interval is unreliable.
-inline constexpr std::int64_t kFewestBlocks = 5;
-
-struct Block {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
-/// Splits `num_items` items in order into blocks whose sizes differ by at most one.
-/// @throws InvalidArgument  if there are fewer items than blocks, or fewer blocks than 5.
-std::vector<Block> cut_into_blocks(std::int64_t num_items, std::int64_t num_blocks);
-
-struct Jackknife {
-  double standard_error = 0.0;
-  double ci_low = 0.0;
-  double ci_high = 0.0;
-  /// One per block, [num_blocks]; their mean is the estimate without its bias of order 1 / n.
-  std::vector<double> pseudo_values;
-};
-
-/// Estimates the uncertainty of an estimator with the delete-a-block jackknife.
-///
-///   se^2 = (G - 1) / G sum_g (theta_g - mean theta_g)^2,    interval theta -+ t se
-///   pseudo-value of block g = G theta - (G - 1) theta_g
-///
-/// with t the quantile of Student's t-distribution with G - 1 degrees of freedom. For a mean,
-/// blocks of one item give the usual standard error, and the items as pseudo-values.
-///
-/// @param all      theta, estimated from all data.
-/// @param without  theta_g, estimated without block g, [num_blocks >= 5].
-/// @throws InvalidArgument  if there are fewer blocks, or a number is not finite.
-/// Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 11; Kuensch (1989),
-/// Ann. Stat. 17, 1217-1241, for blocks of dependent items.
-Jackknife jackknife(double all, std::span<const double> without, double confidence = 0.95);
-
-/// Returns the quantile of the standard normal distribution, 0 < p < 1, to 1e-12.
-double normal_quantile(double probability);
-
-/// Returns the quantile of Student's t-distribution, to 3e-3 relative for probabilities in [0.005,
-/// 0.995]. Source: Abramowitz & Stegun (1964), 26.7.3 and 26.7.5.
-double student_quantile(double probability, std::int64_t degrees_of_freedom);
-
-/// Returns the ranks of `values` from 1; equal values get the mean of their ranks.
-std::vector<double> average_ranks(std::span<const double> values);
-
-/// Computes Pearson's correlation, in [-1, 1]; NaN if all values of one side are equal.
-/// @throws InvalidArgument  if the sizes differ, are below 2, or a value is not finite.
-double pearson_correlation(std::span<const double> x, std::span<const double> y);
-
-/// Computes Spearman's rank correlation: Pearson's of the average ranks. @throws likewise
-double spearman_correlation(std::span<const double> x, std::span<const double> y);
-
-/// Computes the partial rank correlation of x and y given z:
-///
-///   (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2) (1 - r_yz^2))
-///
-/// It shows whether x and y agree beyond what both owe to z, e.g. to depth. NaN if x or y has the
-/// ranks of z, forwards or backwards. @throws likewise
-double partial_spearman_correlation(std::span<const double> x, std::span<const double> y,
-                                    std::span<const double> z);
 
 }  // namespace lime

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/jackknife.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,7 +9,6 @@
 
 #include "core/errors.h"
 #include "core/random.h"
-#include "metrics/summary.h"
 
 namespace lime {
 namespace {
@@ -99,15 +100,6 @@ TEST(JackknifeTest, BlocksAreOfLikeSizeAndInOrder) {
 TEST(JackknifeTest, RefusesFewBlocksAndWhatIsNotFinite) {
   EXPECT_THROW(jackknife(1.0, std::vector<double>(4, 1.0)), InvalidArgument);
   EXPECT_THROW(jackknife(std::nan(""), std::vector<double>(5, 1.0)), InvalidArgument);
-}
-
-// scipy.stats.t.ppf
-TEST(StudentQuantileTest, IsThatOfScipy) {
-  EXPECT_NEAR(student_quantile(0.975, 4), 2.7764451, 2e-3);
-  EXPECT_NEAR(student_quantile(0.975, 9), 2.2621572, 1e-3);
-  EXPECT_NEAR(student_quantile(0.995, 9), 3.2498355, 2e-3);
-  EXPECT_NEAR(student_quantile(0.95, 19), 1.7291328, 1e-4);
-  EXPECT_NEAR(student_quantile(0.5, 5), 0.0, 1e-12);
 }
 
 }  // namespace

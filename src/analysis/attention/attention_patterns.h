@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/matrix.h"
-#include "metrics/summary.h"
 #include "store/capture_reader.h"
 
 namespace lime {

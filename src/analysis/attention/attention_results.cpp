@@ -5,6 +5,7 @@
 
 #include "analysis/engine/row_summaries.h"
 #include "metrics/attention/attention_profile.h"
+#include "metrics/summary.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {

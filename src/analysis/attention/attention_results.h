@@ -5,7 +5,6 @@
 #include "analysis/attention/attention_patterns.h"
 #include "analysis/report/report.h"
 #include "core/matrix.h"
-#include "metrics/summary.h"
 
 namespace lime {
 

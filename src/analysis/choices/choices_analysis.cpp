@@ -8,6 +8,8 @@
 #include "core/files/sha256.h"
 #include "core/program/suggest.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "metrics/quantiles.h"
+#include "metrics/summary.h"
 #include "store/results/difference_name.h"
 
 namespace lime {

@@ -7,7 +7,7 @@
 #include "core/files/input_file.h"
 #include "core/program/suggest.h"
 #include "core/utf8.h"
-#include "metrics/summary.h"
+#include "metrics/correlation.h"
 
 namespace lime {
 namespace {

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "core/random.h"
+#include "metrics/correlation.h"
+#include "metrics/quantiles.h"
 
 namespace lime {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/jackknife.h"
 #include "metrics/summary.h"
 #include "store/results/result_row.h"
 

@@ -7,6 +7,7 @@
 #include "analysis/engine/row_summaries.h"
 #include "metrics/collapse/resampled_sums.h"
 #include "metrics/experts/expert_information.h"
+#include "metrics/jackknife.h"
 #include "store/results/matrix_rows.h"
 
 namespace lime {

@@ -6,6 +6,7 @@
 #include "analysis/engine/row_summaries.h"
 #include "analysis/geometry/geometry_results.h"
 #include "metrics/entropy/entropy_calculator.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "analysis/engine/capture_rows.h"
 #include "analysis/engine/row_summaries.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {

@@ -5,7 +5,9 @@
 
 #include "analysis/engine/row_summaries.h"
 #include "metrics/geometry/similarity.h"
+#include "metrics/jackknife.h"
 #include "metrics/neighbors/neighbors.h"
+#include "metrics/quantiles.h"
 
 namespace lime {
 namespace {

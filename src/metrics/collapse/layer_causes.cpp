@@ -10,6 +10,7 @@
 #include "metrics/collapse/intraclass.h"
 #include "metrics/collapse/outliers.h"
 #include "metrics/entropy/sequence_entropies.h"
+#include "metrics/jackknife.h"
 
 namespace lime {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "metrics/quantiles.h"
 
 namespace lime {
 

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "core/random.h"
+#include "metrics/correlation.h"
+#include "metrics/quantiles.h"
 
 namespace lime {
 namespace {

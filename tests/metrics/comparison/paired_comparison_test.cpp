@@ -11,7 +11,6 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "core/random.h"
-#include "metrics/summary.h"
 #include "support/test_data.h"
 
 namespace lime {

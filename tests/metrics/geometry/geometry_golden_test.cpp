@@ -11,6 +11,7 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "metrics/correlation.h"
 #include "metrics/geometry/first_token.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
@@ -19,6 +20,7 @@
 #include "metrics/geometry/spectrum.h"
 #include "metrics/geometry/views.h"
 #include "metrics/neighbors/neighbors.h"
+#include "metrics/quantiles.h"
 #include "metrics/summary.h"
 #include "store/hdf5/hdf5_file.h"
 #include "support/refusal.h"
@@ -235,18 +237,6 @@ TEST_F(MeasuresGoldenTest, GrideIsTheMaximumOfItsLikelihood) {
     EXPECT_EQ(found.gride_scale, scale);
     EXPECT_NEAR(found.gride.value(), number(std::to_string(scale), golden_.at("gride")), 1e-6);
   }
-}
-
-TEST_F(MeasuresGoldenTest, RankCorrelationsEqualScipy) {
-  const Json& expected = golden_.at("correlations");
-  const auto x = expected.at("x").get<std::vector<double>>();
-  const auto y = expected.at("y").get<std::vector<double>>();
-  std::vector<double> depth;
-  for (std::size_t i = 0; i < x.size(); ++i) depth.push_back(static_cast<double>(i));
-  EXPECT_NEAR(spearman_correlation(x, y), number("spearman", expected), 1e-12);
-  EXPECT_NEAR(partial_spearman_correlation(x, y, depth), number("partial", expected), 1e-12);
-  EXPECT_TRUE(std::isnan(partial_spearman_correlation(depth, y, depth)));
-  EXPECT_TRUE(std::isnan(spearman_correlation(x, std::vector<double>(x.size(), 1.0))));
 }
 
 TEST_F(MeasuresGoldenTest, TrainingRunsAreTheUnitAsInScipy) {

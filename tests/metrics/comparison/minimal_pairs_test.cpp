@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -76,15 +75,6 @@ TEST(PooledStandardErrorTest, OfOneTaskIsItsOwn) {
   EXPECT_NEAR(pooled_standard_error(tasks), tasks[0].standard_error, 1e-15);
   const std::vector<PairAccuracy> twice = {tasks[0], tasks[0]};
   EXPECT_NEAR(pooled_standard_error(twice), tasks[0].standard_error / std::sqrt(2.0), 1e-15);
-}
-
-TEST(NormalQuantileTest, InvertsTheDistribution) {
-  EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 1e-12);
-  EXPECT_NEAR(normal_quantile(0.5), 0.0, 1e-15);
-  for (const double p : {1e-12, 1e-6, 0.01, 0.2, 0.6, 0.9, 0.999999}) {
-    const double back = 0.5 * std::erfc(-normal_quantile(p) / std::numbers::sqrt2);
-    EXPECT_NEAR(back / p, 1.0, 1e-10) << p;
-  }
 }
 
 }  // namespace
