@@ -6,6 +6,7 @@
 #include "bindings.h"
 #include "call.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "metrics/comparison/significance.h"
 #include "metrics/jackknife.h"
 #include "metrics/summary.h"
 

@@ -10,7 +10,6 @@
 #include "analysis/counting_analysis.h"
 #include "analysis/engine/run_analysis.h"
 #include "core/errors.h"
-#include "metrics/comparison/paired_comparison.h"
 #include "metrics/summary.h"
 #include "support/refusal.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/lime_metrics_fixture.h"
-#include "metrics/comparison/paired_comparison.h"
+#include "metrics/comparison/significance.h"
 
 namespace lime {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "analysis/blimp/blimp_probes.h"
 #include "core/utf8.h"
+#include "metrics/comparison/minimal_pairs.h"
 
 namespace lime {
 namespace {

@@ -6,7 +6,7 @@
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "core/files/atomic_file.h"
-#include "metrics/comparison/paired_comparison.h"
+#include "metrics/comparison/minimal_pairs.h"
 #include "metrics/summary.h"
 
 namespace lime {

@@ -7,6 +7,8 @@
 
 #include "core/threads/thread_pool.h"
 #include "metrics/comparison/paired_comparison.h"
+#include "metrics/comparison/run_comparison.h"
+#include "metrics/comparison/significance.h"
 #include "metrics/summary.h"
 
 namespace lime {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/comparison/minimal_pairs.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "metrics/comparison/paired_comparison.h"
 #include "support/refusal.h"
 
 namespace lime {

@@ -119,20 +119,5 @@ TEST(ComparePairedTest, RefusesSamplesThatAreNoPairs) {
   EXPECT_THROW(compare_paired(two, two, {.resamples = 99}), InvalidArgument);
 }
 
-TEST(HolmAdjustedTest, IsThatOfStatsmodels) {
-  for (const Json& entry : scipy_golden().at("holm")) {
-    const std::vector<double> adjusted = holm_adjusted(numbers(entry.at("p")));
-    const std::vector<double> expected = numbers(entry.at("adjusted"));
-    ASSERT_EQ(adjusted.size(), expected.size());
-    for (std::size_t i = 0; i < adjusted.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-15);
-  }
-}
-
-TEST(HolmAdjustedTest, RefusesWhatIsNoProbability) {
-  EXPECT_TRUE(holm_adjusted({}).empty());
-  const std::vector<double> broken = {0.5, std::nan("")};
-  EXPECT_THROW(holm_adjusted(broken), InvalidArgument);
-}
-
 }  // namespace
 }  // namespace lime

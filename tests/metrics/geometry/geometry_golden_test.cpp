@@ -10,8 +10,6 @@
 
 #include "core/errors.h"
 #include "core/json.h"
-#include "metrics/comparison/paired_comparison.h"
-#include "metrics/correlation.h"
 #include "metrics/geometry/first_token.h"
 #include "metrics/geometry/intrinsic_dimension.h"
 #include "metrics/geometry/layer_geometry.h"
@@ -20,8 +18,6 @@
 #include "metrics/geometry/spectrum.h"
 #include "metrics/geometry/views.h"
 #include "metrics/neighbors/neighbors.h"
-#include "metrics/quantiles.h"
-#include "metrics/summary.h"
 #include "store/hdf5/hdf5_file.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
@@ -236,34 +232,6 @@ TEST_F(MeasuresGoldenTest, GrideIsTheMaximumOfItsLikelihood) {
     const IntrinsicDimension found = intrinsic_dimension(points, options, pool);
     EXPECT_EQ(found.gride_scale, scale);
     EXPECT_NEAR(found.gride.value(), number(std::to_string(scale), golden_.at("gride")), 1e-6);
-  }
-}
-
-TEST_F(MeasuresGoldenTest, TrainingRunsAreTheUnitAsInScipy) {
-  const Json& expected = golden_.at("runs");
-  const auto first = expected.at("first").get<RunValues>();
-  const auto second = expected.at("second").get<RunValues>();
-  const RunSummary summary = summarize_runs(first);
-  EXPECT_NEAR(summary.ci_low, number("t_low", expected), 1e-12);
-  EXPECT_NEAR(summary.ci_high, number("t_high", expected), 1e-12);
-  // The standard error of these quantiles with 10,000 resamples is about 0.005.
-  const Json& nested = expected.at("nested");
-  EXPECT_NEAR(summary.both_ci_low, nested.at("both").at(0).get<double>(), 0.02);
-  EXPECT_NEAR(summary.both_ci_high, nested.at("both").at(1).get<double>(), 0.02);
-  const RunComparison found = compare_runs(first, second);
-  EXPECT_TRUE(found.exact);
-  EXPECT_NEAR(found.p_value, number("p", expected), 1e-12);
-  EXPECT_NEAR(found.ci_low, nested.at("difference").at(0).get<double>(), 0.02);
-  EXPECT_NEAR(found.ci_high, nested.at("difference").at(1).get<double>(), 0.02);
-  RunValues means(2);
-  for (const auto& run : first) means[0].push_back(mean_of(run));
-  for (const auto& run : second) means[1].push_back(mean_of(run));
-  EXPECT_NEAR(kruskal_wallis_p(means), number("p_kruskal", expected), 1e-12);
-  EXPECT_NEAR(kruskal_wallis_p(expected.at("groups").get<RunValues>()),
-              number("groups_p", expected), 1e-12);
-  EXPECT_TRUE(std::isnan(summarize_runs({first[0]}).ci_low)) << "one run";
-  for (const int n : {1, 2, 3}) {
-    EXPECT_NEAR(student_quantile(0.975, n), number(std::to_string(n), expected.at("t_975")), 1e-9);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/errors.h"
 #include "core/json.h"
 #include "metrics/entropy/sequence_entropies.h"
+#include "metrics/summary.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 
