@@ -11,9 +11,11 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/engine/stored_results.h"
 #include "core/program/command_help.h"
+#include "core/program/launcher.h"
 #include "core/program/program.h"
 #include "core/program/suggest.h"
 #include "core/program/terminal.h"
+#include "core/program/work_share.h"
 #include "store/results/row_json.h"
 
 namespace lime {

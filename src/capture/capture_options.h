@@ -11,7 +11,7 @@
 #include "core/layer_selection.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/program/launcher.h"
+#include "core/program/work_share.h"
 #include "model/kernels/compute_type.h"
 #include "store/capture_info.h"
 

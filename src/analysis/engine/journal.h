@@ -6,7 +6,7 @@
 #include "analysis/engine/analysis.h"
 #include "core/files/checked_lines.h"
 #include "core/json.h"
-#include "core/program/launcher.h"
+#include "core/program/work_share.h"
 
 namespace lime {
 

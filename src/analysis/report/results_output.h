@@ -10,7 +10,7 @@
 #include "core/files/atomic_file.h"
 #include "core/files/output_lock.h"
 #include "core/options.h"
-#include "core/program/launcher.h"
+#include "core/program/work_share.h"
 
 namespace lime {
 

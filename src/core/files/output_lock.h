@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/program/launcher.h"
+#include "core/program/work_share.h"
 
 namespace lime {
 

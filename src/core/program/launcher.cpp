@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <system_error>
 
+#include "core/errors.h"
 #include "core/threads/thread_pool.h"
 
 namespace lime {

@@ -11,6 +11,7 @@
 
 #include "core/errors.h"
 #include "core/files/atomic_file.h"
+#include "core/program/work_share.h"
 #include "support/refusal.h"
 #include "support/test_data.h"
 
