@@ -6,6 +6,7 @@
 
 #include "core/program/terminal.h"
 #include "viz/figure_extents.h"
+#include "viz/figure_size.h"
 
 namespace lime {
 namespace {

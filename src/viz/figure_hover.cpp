@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "viz/colour.h"
 #include "viz/figure_file.h"
 #include "viz/figure_legend.h"
 #include "viz/figure_scene.h"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_pgfplots.h"
 
+#include "viz/colour.h"
 #include "viz/figure_extents.h"
 #include "viz/figure_legend.h"
+#include "viz/figure_size.h"
 #include "viz/pgfplots_plots.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 #include <qcustomplot.h>
 
 #include "viz/figure_layout.h"
+#include "viz/figure_size.h"
 #include "viz/plots/dots_plottable.h"
 #include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/panel_builder.h"

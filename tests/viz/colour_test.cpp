@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "viz/colour.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-
-#include "viz/figure_style.h"
 
 namespace lime {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/matrix.h"
+#include "viz/colour.h"
 #include "viz/figure.h"
-#include "viz/figure_style.h"
 #include "viz/plots/fixed_plottable.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 #include <QFontMetricsF>
 #include <numeric>
 
+#include "viz/colour.h"
 #include "viz/plots/dots_plottable.h"
 #include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/range_plottable.h"

@@ -5,6 +5,7 @@
 #include <QFont>
 #include <QPen>
 
+#include "viz/colour.h"
 #include "viz/figure.h"
 #include "viz/figure_style.h"
 

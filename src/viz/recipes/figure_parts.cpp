@@ -5,8 +5,8 @@ namespace lime {
 namespace {
 
 constexpr double kUsualConfidence = 0.95;
-constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
-                                  LinePattern::kDashDotted, LinePattern::kDotted};
+constexpr std::array kSeriesPatterns = {LinePattern::kSolid, LinePattern::kDashed,
+                                        LinePattern::kDashDotted, LinePattern::kDotted};
 
 std::pair<double, double> spread_of(const FigureRow& row, const LayerCurves& columns) {
   if (columns.deviation.is_none()) return {row.number(columns.low), row.number(columns.high)};
@@ -162,7 +162,7 @@ bool all_agree(const std::vector<EntropyKind>& all, std::string EntropyKind::*pa
 }  // namespace
 
 SeriesStyle model_style(std::size_t index) {
-  return {index, kPatterns[index / 7 % kPatterns.size()], marker_of(index)};
+  return {index, kSeriesPatterns[index / 7 % kSeriesPatterns.size()], marker_of(index)};
 }
 
 std::string intervals_note(const Figure& figure, FigureSources sources, const std::string& kind,

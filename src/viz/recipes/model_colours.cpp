@@ -13,8 +13,8 @@
 namespace lime {
 namespace {
 
-constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed,
-                                  LinePattern::kDashDotted};
+constexpr std::array kModelPatterns = {LinePattern::kSolid, LinePattern::kDashed,
+                                       LinePattern::kDashDotted};
 
 /// Calls `visit` with the style of every curve and series of bars.
 template <typename Panel, typename Visit> void visit_styles(Panel& panel, const Visit& visit) {
@@ -49,7 +49,7 @@ void dash_equal_colours(FigurePanel& panel, const std::vector<std::size_t>& mode
     const auto own = std::ranges::find(earlier, models[i]);
     const auto number = static_cast<std::size_t>(own - earlier.begin());
     if (own == earlier.end()) earlier.push_back(models[i]);
-    style.pattern = kPatterns[number % kPatterns.size()];
+    style.pattern = kModelPatterns[number % kModelPatterns.size()];
   }
 }
 

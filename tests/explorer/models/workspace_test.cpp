@@ -10,7 +10,7 @@
 #include "explorer/models/figures.h"
 #include "explorer/models/text.h"
 #include "explorer/window/navigator_model.h"
-#include "viz/figure_style.h"
+#include "viz/colour.h"
 
 namespace lime::explorer::testing {
 namespace {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/options.h"
+
+namespace lime {
+
+/// An opaque colour, sRGB, 8 bits per channel.
+struct Colour {
+  std::uint8_t red = 0;
+  std::uint8_t green = 0;
+  std::uint8_t blue = 0;
+  bool operator==(const Colour&) const = default;
+};
+
+/// Mixes `share` of `a` with the rest of `b` per channel; share in [0, 1].
+Colour blend(Colour a, Colour b, double share);
+/// Returns the brightness of a colour in greyscale print: luma of BT.709, in [0, 1].
+double luma(Colour colour);
+
+/// Qualitative palettes: for models, sites, classes.
+enum class ClassPalette {
+  kOkabeIto,  ///< Okabe & Ito 2008, its light colours darkened: contrast >= 3:1
+  kGrey,      ///< greys only; line patterns and markers distinguish series
+};
+
+/// Sequential and diverging palettes for numbers.
+enum class HeatmapPalette {
+  kViridis,          ///< matplotlib's (van der Walt & Smith 2015, CC0)
+  kCividis,          ///< Nunez, Anderton & Renslow 2018, CC0
+  kGrey,             ///< white to black
+  kBlueRed,          ///< diverging, ColorBrewer's RdBu reversed (Harrower & Brewer 2003)
+  kPurpleOrange,     ///< diverging, ColorBrewer's PuOr reversed
+  kGreenPurple,      ///< diverging, ColorBrewer's PRGn reversed
+  kGreenPurpleDark,  ///< with a dark middle, for dark backgrounds; no option
+};
+
+constexpr auto names_of(ClassPalette) { return names_in_order<ClassPalette>("okabe-ito", "grey"); }
+
+constexpr auto names_of(HeatmapPalette) {
+  return names_in_order<HeatmapPalette>("viridis", "cividis", "grey", "blue-red", "purple-orange",
+                                        "green-purple");
+}
+
+/// Returns the palette of heatmaps for which none was selected.
+HeatmapPalette usual_palette(bool is_signed, bool is_dark);
+/// Returns true if the middle of the palette represents 0.
+bool is_diverging(HeatmapPalette palette);
+
+/// Returns the colour of the `index`-th of `count` classes. Many classes use viridis.
+Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count);
+
+/// Returns the colour at `position` of the palette, clamped to [0, 1].
+Colour heatmap_colour(HeatmapPalette palette, double position);
+
+}  // namespace lime
