@@ -4,7 +4,10 @@
 
 #include "arrays.h"
 #include "bindings.h"
+#include "metrics/router/head_scales.h"
 #include "metrics/router/router_maps.h"
+#include "metrics/router/router_summary.h"
+#include "metrics/router/routers.h"
 
 namespace lime::python {
 namespace {

@@ -10,7 +10,10 @@
 #include "app/routed_capture.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
+#include "metrics/router/head_scales.h"
 #include "metrics/router/router_maps.h"
+#include "metrics/router/router_summary.h"
+#include "metrics/router/routers.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime {

@@ -7,7 +7,9 @@
 
 #include <string>
 
+#include "metrics/router/head_scales.h"
 #include "metrics/router/router_maps.h"
+#include "metrics/router/routers.h"
 #include "model/decoders/decoder.h"
 #include "model/model_fixture.h"
 

@@ -4,7 +4,9 @@
 #include <array>
 
 #include "core/matrix.h"
+#include "metrics/router/router_flow.h"  // for views, which may not include metrics
 #include "metrics/router/router_maps.h"
+#include "metrics/router/routers.h"
 
 namespace lime {
 

@@ -5,8 +5,9 @@
 #include "checkpoint/model_config.h"
 #include "core/matrix.h"
 #include "metrics/router/counterfactual_router.h"
+#include "metrics/router/head_scales.h"
 #include "metrics/router/layer_router.h"
-#include "metrics/router/router_maps.h"
+#include "metrics/router/routers.h"
 
 // The routers of checkpoints and captures, and the inputs that they mix.
 

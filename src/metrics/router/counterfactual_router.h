@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/router/head_scales.h"
 #include "metrics/router/layer_router.h"
-#include "metrics/router/router_maps.h"
 
 namespace lime {
 

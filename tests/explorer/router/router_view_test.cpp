@@ -25,6 +25,7 @@
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/export_dialog.h"
+#include "metrics/router/router_maps.h"
 #include "store/capture_reader.h"
 #include "support/tiny_checkpoint.h"
 

@@ -6,6 +6,7 @@
 #include "core/program/program.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/router/router_maps.h"
+#include "metrics/router/routers.h"
 
 // Orthonormal tokens have entropy log n. A matrix allocated by the library is freed here, so this
 // also checks that both sides use the same alignment.

@@ -12,6 +12,7 @@
 #include "core/errors.h"
 #include "metrics/router/layer_router.h"
 #include "metrics/router/random_routers.h"
+#include "metrics/router/routers.h"
 
 namespace lime {
 namespace {

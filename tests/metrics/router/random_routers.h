@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "core/matrix.h"
 #include "core/random.h"
-#include "metrics/router/router_maps.h"
+#include "metrics/router/routers.h"
 #include "metrics/router/value_buffer.h"
 
 namespace lime::testing {
@@ -15,6 +18,17 @@ inline Routers random_routers(std::int64_t layers, std::int64_t heads, std::uint
   Routers routers = Routers::identity(layers, heads);
   for (std::size_t layer = 1; layer < routers.weights.size(); ++layer) {
     MatrixD& router = routers.weights[layer];
+    router = router.unaryExpr([&](double) { return random.normal(); });
+  }
+  return routers;
+}
+
+/// Returns routers of normal weights in all layers.
+inline Routers fully_random_routers(std::int64_t layers, std::int64_t heads,
+                                    std::uint64_t seed = 17) {
+  Random random(seed);
+  Routers routers = Routers::identity(layers, heads);
+  for (MatrixD& router : routers.weights) {
     router = router.unaryExpr([&](double) { return random.normal(); });
   }
   return routers;

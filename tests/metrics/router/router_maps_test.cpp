@@ -4,23 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 
 #include "core/errors.h"
-#include "core/random.h"
+#include "metrics/router/head_scales.h"
+#include "metrics/router/random_routers.h"
+#include "metrics/router/router_summary.h"
+#include "metrics/router/routers.h"
 
 namespace lime {
 namespace {
 
 using Eigen::Index;
-
-Routers random_routers(std::int64_t layers, std::int64_t heads, std::uint64_t seed = 17) {
-  Random random(seed);
-  Routers routers = Routers::identity(layers, heads);
-  for (MatrixD& router : routers.weights) {
-    router = router.unaryExpr([&](double) { return random.normal(); });
-  }
-  return routers;
-}
+using testing::fully_random_routers;
 
 TEST(RouterMapsTest, IdentityRouterReadsItsOwnLayerOnly) {
   const Routers routers = Routers::identity(5, 4);
@@ -45,7 +41,7 @@ TEST(RouterMapsTest, UniformRouterReadsAllBufferedHeadsAlike) {
 }
 
 TEST(RouterMapsTest, MeanMapEqualsTheDirectSum) {
-  const Routers routers = random_routers(6, 3);
+  const Routers routers = fully_random_routers(6, 3);
   const MatrixD map = router_mean_map(routers, unit_scales(routers));
   for (Index l = 0; l < 6; ++l) {
     const MatrixD magnitudes = routers.weights[std::size_t(l)].cwiseAbs();
@@ -61,7 +57,7 @@ TEST(RouterMapsTest, MeanMapEqualsTheDirectSum) {
 }
 
 TEST(RouterMapsTest, WeightedMapsDoNotDependOnHowHeadsAreScaled) {
-  const Routers routers = random_routers(5, 2);
+  const Routers routers = fully_random_routers(5, 2);
   const HeadScales scales = HeadScales::Constant(5, 2, 1.5);
   // Head 1 of layer 2 has its projections multiplied by 4 and its router columns divided by 4.
   Routers rescaled = routers;
@@ -75,40 +71,11 @@ TEST(RouterMapsTest, WeightedMapsDoNotDependOnHowHeadsAreScaled) {
 }
 
 TEST(RouterMapsTest, HeadMapsAverageToTheMeanMapWhenHeadsAreEquallyStrong) {
-  const Routers routers = random_routers(4, 2);
+  const Routers routers = fully_random_routers(4, 2);
   const MatrixD heads = router_head_maps(routers, unit_scales(routers))[3];
   EXPECT_EQ(heads.rows(), 2);
   EXPECT_EQ(heads.cols(), 4);
   for (Index head = 0; head < 2; ++head) EXPECT_NEAR(heads.row(head).sum(), 1.0, 1e-14);
-}
-
-TEST(RouterMapsTest, DistanceToItselfIsZero) {
-  const Routers routers = random_routers(4, 2);
-  EXPECT_EQ(router_distance(routers, routers), VectorD(VectorD::Zero(4)));
-  Routers doubled = routers;
-  for (MatrixD& router : doubled.weights) router *= 2.0;
-  EXPECT_NEAR(router_distance(doubled, routers)(2), 1.0, 1e-12);
-}
-
-TEST(RouterMapsTest, DriftIsNoneAtTheStartOfTraining) {
-  Random random(3);
-  Routers routers = Routers::identity(3, 16);
-  for (std::size_t layer = 1; layer < 3; ++layer) {
-    MatrixD& router = routers.weights[layer];
-    const double bound = std::sqrt(3.0 / double(router.cols()));
-    for (Index row = 0; row < 16; ++row) {
-      for (Index column = 0; column < router.cols() - 16; ++column) {
-        router(row, column) = random.uniform(-bound, bound);
-      }
-    }
-  }
-  const std::vector<RouterDrift> drift = router_drift(routers);
-  EXPECT_TRUE(std::isnan(drift[0].others_ratio));
-  EXPECT_EQ(drift[2].own_distance, 0.0);
-  EXPECT_NEAR(drift[2].others_ratio, 1.0, 0.05);
-  routers.weights[2] *= 3.0;
-  EXPECT_NEAR(router_drift(routers)[2].own_distance, 2.0, 1e-12);
-  EXPECT_NEAR(router_drift(routers)[2].others_ratio, 3.0, 0.15);
 }
 
 TEST(RouterMapsTest, NamesTheLayerAtFault) {
@@ -123,7 +90,7 @@ TEST(RouterMapsTest, NamesTheLayerAtFault) {
 }
 
 TEST(RouterValuesTest, SharesOfAHeadSumToOneAndSignsCancel) {
-  const Routers routers = random_routers(5, 3, 5);
+  const Routers routers = fully_random_routers(5, 3, 5);
   const MatrixD shares = router_head_values(routers, 4, RouterQuantity::kShare);
   const MatrixD weights = router_head_values(routers, 4, RouterQuantity::kSigned);
   for (Index h = 0; h < 3; ++h) {
@@ -133,7 +100,7 @@ TEST(RouterValuesTest, SharesOfAHeadSumToOneAndSignsCancel) {
 }
 
 TEST(RouterValuesTest, LayersAreMeansOfHeadsAndHeadsSumsOfBlocks) {
-  const Routers routers = random_routers(4, 3, 5);
+  const Routers routers = fully_random_routers(4, 3, 5);
   for (const RouterQuantity quantity : {RouterQuantity::kShare, RouterQuantity::kMagnitude,
                                         RouterQuantity::kSignedShare, RouterQuantity::kSigned}) {
     const bool is_share =
@@ -154,7 +121,7 @@ TEST(RouterValuesTest, LayersAreMeansOfHeadsAndHeadsSumsOfBlocks) {
 }
 
 TEST(RouterValuesTest, SharesEqualTheMapsOfThePaper) {
-  const Routers routers = random_routers(4, 3, 5);
+  const Routers routers = fully_random_routers(4, 3, 5);
   const MatrixD mean = router_mean_map(routers, unit_scales(routers));
   const MatrixD shares = router_layer_values(routers, RouterQuantity::kShare);
   for (Index l = 0; l < 4; ++l) {
@@ -164,77 +131,8 @@ TEST(RouterValuesTest, SharesEqualTheMapsOfThePaper) {
   EXPECT_TRUE(router_head_values(routers, 2, RouterQuantity::kShare).isApprox(paper, 1e-13));
 }
 
-TEST(RouterFlowTest, FirstLayerReadsItselfOnly) {
-  const RouterFlow flow = router_flow(Routers::identity(3, 2), 0, 1);
-  EXPECT_EQ(flow.direct(1, 0), 1.0);
-  EXPECT_EQ(flow.indirect.sum(), 0.0);
-  EXPECT_TRUE(flow.edges.empty());
-}
-
-TEST(RouterFlowTest, AllContentComesFromTheEmbeddings) {
-  const Routers routers = random_routers(6, 3, 5);
-  const RouterFlowOptions all{.residual_share = 0.3, .max_edges = 100000};
-  const RouterFlow flow = router_flow(routers, 5, 2, all);
-  EXPECT_NEAR(flow.direct.sum(), 1.0, 1e-14);
-  // Content that arrives at layer 0: through its buffer, and through the stream without routed
-  // heads.
-  double carried = 0.0;
-  for (Index m = 5; m > 0; --m) {
-    carried = 0.3 * (carried + flow.direct.col(m).sum() + flow.indirect.col(m).sum());
-  }
-  EXPECT_NEAR(carried + flow.direct.col(0).sum() + flow.indirect.col(0).sum(), 1.0, 1e-13);
-}
-
-TEST(RouterFlowTest, PlainTransformerPassesEachLayerByHalves) {
-  const RouterFlow flow = router_flow(Routers::identity(4, 2), 3, 0);
-  EXPECT_EQ(flow.direct(0, 3), 1.0);
-  for (Index m = 0; m < 3; ++m) {
-    for (Index h = 0; h < 2; ++h) EXPECT_NEAR(flow.indirect(h, m), 0.25, 1e-15) << m;
-  }
-}
-
-TEST(RouterFlowTest, EqualsTheSumOverAllPaths) {
-  // Two layers back, computed explicitly.
-  const Routers routers = random_routers(3, 2, 5);
-  const RouterFlow flow = router_flow(routers, 2, 1);
-  const auto share = [&](Index layer, Index head, Index source) {
-    const MatrixD& r = routers.weights[static_cast<std::size_t>(layer)];
-    return std::abs(r(head, source)) / r.row(head).cwiseAbs().sum();
-  };
-  const double own = share(2, 1, 4) + share(2, 1, 5);  // arrives before layer 2
-  double before_1 = 0.5 * own + share(2, 1, 2) + share(2, 1, 3);
-  double expected = 0.0;  // in buffered head 0 of layer 0, not directly
-  for (Index h = 0; h < 2; ++h) {
-    before_1 += 0.5 * own / 2.0 * (share(1, h, 2) + share(1, h, 3));
-    expected += 0.5 * own / 2.0 * share(1, h, 0);
-  }
-  for (Index h = 0; h < 2; ++h) expected += 0.5 * before_1 / 2.0 * share(0, h, 0);
-  EXPECT_NEAR(flow.indirect(0, 0), expected, 1e-14);
-}
-
-TEST(RouterFlowTest, EdgesAreTheStrongestInOrder) {
-  const Routers routers = random_routers(6, 4, 5);
-  const RouterFlow all = router_flow(routers, 5, 0, {.max_edges = 100000});
-  const RouterFlow few = router_flow(routers, 5, 0, {.max_edges = 10});
-  ASSERT_EQ(few.edges.size(), 10U);
-  double sum = 0.0;
-  for (std::size_t i = 0; i < all.edges.size(); ++i) {
-    sum += all.edges[i].amount;
-    if (i > 0) {
-      EXPECT_LE(all.edges[i].amount, all.edges[i - 1].amount);
-    }
-    if (i < few.edges.size()) {
-      EXPECT_EQ(all.edges[i].amount, few.edges[i].amount);
-    }
-  }
-  EXPECT_NEAR(sum, all.indirect.sum(), 1e-12);
-}
-
-TEST(RouterFlowTest, RefusesWhatIsNotThere) {
+TEST(RouterValuesTest, RefusesWhatIsNotThere) {
   const Routers routers = Routers::identity(3, 2);
-  EXPECT_THROW(router_flow(routers, 3, 0), InvalidArgument);
-  EXPECT_THROW(router_flow(routers, 1, 2), InvalidArgument);
-  EXPECT_THROW(router_flow(routers, 1, 0, {.residual_share = 1.5}), InvalidArgument);
   EXPECT_THROW(router_block_values(routers, 1, 2, RouterQuantity::kShare), InvalidArgument);
 }
 
