@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/schedule.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/errors.h"
-#include "train/trainer.h"
 
 namespace lime {
 namespace {
