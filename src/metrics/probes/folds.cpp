@@ -5,14 +5,11 @@
 #include <map>
 #include <numeric>
 
+#include "core/errors.h"
+#include "metrics/probes/numpy_random.h"
+
 namespace lime {
 namespace {
-
-std::uint32_t checked_seed(std::uint64_t seed) {
-  throw_if(seed >= std::uint64_t{1} << 32, OptionName("seed"),
-           "must be < 2^32 for NumPy's generator, got {}", seed);
-  return static_cast<std::uint32_t>(seed);
-}
 
 struct Renumbered {
   std::vector<int> index;  ///< [num_rows]
@@ -118,18 +115,6 @@ std::vector<int> deal_grouped(std::span<const int> ids, const FoldOptions& optio
 }
 
 }  // namespace
-
-NumpyRandom::NumpyRandom(std::uint64_t seed) : engine_(checked_seed(seed)) {}
-
-std::uint32_t NumpyRandom::interval(std::uint32_t max) {
-  if (max == 0) return 0;
-  std::uint32_t mask = max;
-  for (int shift = 1; shift < 32; shift *= 2) mask |= mask >> shift;
-  while (true) {
-    const auto value = static_cast<std::uint32_t>(engine_()) & mask;
-    if (value <= max) return value;
-  }
-}
 
 void FoldOptions::validate() const {
   if (num_folds < 2) throw InvalidArgument(OptionName("folds"), "must be >= 2, got {}", num_folds);

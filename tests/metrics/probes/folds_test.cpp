@@ -18,19 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
-TEST(NumpyRandomTest, ShufflesAsRandomState42) {
-  // numpy.random.RandomState(42).permutation(10)
-  std::vector<int> items = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
-  NumpyRandom(42).shuffle(std::span<int>(items));
-  EXPECT_THAT(items, ElementsAre(8, 1, 5, 0, 7, 2, 9, 4, 3, 6));
-}
-
-TEST(NumpyRandomTest, RefusesSeedsThatNumpyRefuses) {
-  EXPECT_THAT([] { NumpyRandom random(std::uint64_t{1} << 32); },
-              ThrowsMessage<InvalidArgument>(
-                  StrEq("seed: must be < 2^32 for NumPy's generator, got 4294967296")));
-}
-
 TEST(FoldsTest, StratifiedFoldsHaveTheSharesOfTheClasses) {
   std::vector<int> classes;
   for (int i = 0; i < 100; ++i) classes.push_back(i % 10 == 0 ? 1 : 0);
