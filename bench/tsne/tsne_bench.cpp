@@ -18,6 +18,7 @@
 #include "core/program/command_line.h"
 #include "core/program/program.h"
 #include "core/random.h"
+#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/repulsion.h"
 #include "metrics/tsne/tsne.h"
 #include "store/hdf5/hdf5_file.h"

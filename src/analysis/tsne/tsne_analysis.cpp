@@ -12,6 +12,7 @@
 #include "core/utf8.h"
 #include "metrics/summary.h"
 #include "metrics/tsne/embedding_checks.h"
+#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/errors.h"
+#include "metrics/tsne/initialization.h"
 
 namespace lime {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "metrics/tsne/embedding_checks.h"
+#include "metrics/tsne/initialization.h"
 
 namespace lime::tsne_detail {
 namespace {

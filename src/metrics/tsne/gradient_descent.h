@@ -9,6 +9,7 @@
 
 #include "core/matrix.h"
 #include "core/threads/thread_pool.h"
+#include "metrics/tsne/affinities.h"
 #include "metrics/tsne/repulsion.h"
 #include "metrics/tsne/tsne.h"
 

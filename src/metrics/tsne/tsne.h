@@ -5,69 +5,15 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
-#include <vector>
 
 #include "core/matrix.h"
 #include "core/options.h"
 #include "core/threads/thread_pool.h"
 #include "metrics/neighbors/neighbors.h"
+#include "metrics/tsne/affinities.h"
+#include "metrics/tsne/initialization.h"
 
 namespace lime {
-
-/// The joint probabilities P of t-SNE: symmetric, sum 1, zero between points neither of which is a
-/// neighbour of the other. Compressed sparse rows with ascending columns.
-struct Affinities {
-  std::vector<std::int64_t> offset;  ///< [num_points + 1]
-  std::vector<std::int32_t> column;  ///< [offset.back()]
-  std::vector<double> value;         ///< same length; > 0 or, from underflow, 0
-
-  std::int64_t num_points() const { return static_cast<std::int64_t>(offset.size()) - 1; }
-};
-
-/// Computes the conditional probabilities of each point's neighbours.
-///
-///   p_{j|i} = exp(-beta_i d_ij^2) / sum_k exp(-beta_i d_ik^2)
-///   entropy of p_{.|i} = ln(perplexity)
-///
-/// Computes beta_i by at most 100 bisection steps from 1, until the entropy matches to 1e-5, as
-/// scikit-learn does, with the same values. If more than `perplexity` neighbours are equally near
-/// (duplicates), no beta matches, and the probability is uniform over them.
-///
-/// @param squared_distance  [num_points, num_neighbors], from NeighborGraph.
-/// @return [num_points, num_neighbors], rows of sum 1.
-/// Source: van der Maaten & Hinton (2008), JMLR 9, eq. 1 and section 2.
-MatrixD conditional_probabilities(const MatrixD& squared_distance, double perplexity,
-                                  ThreadPool& pool);
-
-/// Computes joint probabilities, (p_{j|i} + p_{i|j}) / (2 num_points).
-Affinities joint_probabilities(const NeighborGraph::Indices& index, const MatrixD& conditional,
-                               ThreadPool& pool);
-
-/// Standard deviation of the first coordinate of an initial embedding (Kobak & Berens 2019).
-inline constexpr double kTsneInitScale = 1e-4;
-
-/// Projects points on their first two principal components, scaled so that the first has standard
-/// deviation 1e-4. A component without variance is replaced by normal variates, because points on
-/// one line could never leave it. The sign of a component makes its largest loading positive.
-///
-/// @param points  [num_points, dim], finite, not all equal.
-/// @return [num_points, 2].
-/// Uses subspace iteration from `seed`, until the variances change by less than 1e-5.
-/// Source: Halko, Martinsson & Tropp (2011), arXiv:0909.4061, algorithm 4.4.
-MatrixD pca_initialization(const ConstMatrixRef& points, std::uint64_t seed, ThreadPool& pool);
-
-/// Returns normal variates of standard deviation 1e-4, [num_points, 2].
-MatrixD random_initialization(Eigen::Index num_points, std::uint64_t seed);
-
-/// Centres an embedding and scales it so that the larger standard deviation of its coordinates is
-/// 1e-4: the start of a run with the orientation of another (openTSNE's `rescale`).
-/// @throws InvalidArgument  if it is not [n, 2], not finite, or all points are equal.
-MatrixD rescaled_initialization(const ConstMatrixRefD& embedding);
-
-enum class TsneInit {
-  kPca,     ///< first two principal components, scaled to a standard deviation of 1e-4
-  kRandom,  ///< normal variates of standard deviation 1e-4
-};
 
 /// Computation of the repulsive sums over all pairs.
 enum class TsneRepulsion {
@@ -75,8 +21,6 @@ enum class TsneRepulsion {
   kExact,      ///< every pair; float32, or double if theta is 0
   kBarnesHut,  ///< quadtree with opening angle `theta` (van der Maaten 2014)
 };
-
-constexpr auto names_of(TsneInit) { return names_in_order<TsneInit>("pca", "random"); }
 
 constexpr auto names_of(TsneRepulsion) {
   return names_in_order<TsneRepulsion>("auto", "exact", "barnes-hut");

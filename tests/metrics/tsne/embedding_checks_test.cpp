@@ -9,6 +9,7 @@
 #include <string>
 
 #include "metrics/random_matrix.h"
+#include "metrics/tsne/initialization.h"
 #include "support/refusal.h"
 
 namespace lime {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/tsne/affinities.h"
 #include "metrics/tsne/gradient_descent.h"
 #include "metrics/tsne/trustworthiness.h"
 #include "metrics/tsne/tsne.h"

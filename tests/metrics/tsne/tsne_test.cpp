@@ -12,33 +12,20 @@
 
 #include "core/errors.h"
 #include "metrics/random_matrix.h"
+#include "metrics/tsne/affinities.h"
+#include "metrics/tsne/clusters.h"
 #include "metrics/tsne/embedding_checks.h"
 #include "metrics/tsne/gradient_descent.h"
+#include "metrics/tsne/initialization.h"
 #include "metrics/tsne/trustworthiness.h"
 #include "support/refusal.h"
 
 namespace lime {
 namespace {
 
+using testing::affinities_of;
+using testing::clusters;
 using ::testing::HasSubstr;
-
-/// Returns points of `num_clusters` separate clusters, cluster by cluster.
-MatrixF clusters(Eigen::Index num_points, int num_clusters, Eigen::Index dim, std::uint64_t seed) {
-  MatrixF points = testing::random_matrix(num_points, dim, seed).cast<float>();
-  const MatrixF centres = 6.0F * testing::random_matrix(num_clusters, dim, seed + 1).cast<float>();
-  for (Eigen::Index i = 0; i < num_points; ++i) {
-    points.row(i) += centres.row(i * num_clusters / num_points);
-  }
-  return points;
-}
-
-Affinities affinities_of(const MatrixF& points, double perplexity) {
-  ThreadPool pool(2);
-  const NeighborGraph graph = find_neighbors(
-      points, TsneOptions{.perplexity = perplexity}.num_neighbors(points.rows()), {}, pool);
-  return joint_probabilities(
-      graph.index, conditional_probabilities(graph.squared_distance, perplexity, pool), pool);
-}
 
 std::string message_of(const MatrixF& points, const TsneOptions& options) {
   ThreadPool pool(1);
@@ -64,41 +51,6 @@ TEST(TsneTest, WithoutIterationsGivesThePrincipalComponents) {
     const Eigen::VectorXd own = found.col(i).normalized();
     EXPECT_NEAR(std::abs(own.dot(svd.matrixU().col(i))), 1.0, 1e-5) << i;
   }
-}
-
-TEST(AffinitiesTest, RowsHaveThePerplexityAskedFor) {
-  const MatrixF points = clusters(200, 3, 8, 1);
-  ThreadPool pool(2);
-  const NeighborGraph graph = find_neighbors(points, 61, {}, pool);
-  const MatrixD conditional = conditional_probabilities(graph.squared_distance, 20.0, pool);
-  for (Eigen::Index row = 0; row < conditional.rows(); ++row) {
-    const auto p = conditional.row(row).array();
-    EXPECT_NEAR(p.sum(), 1.0, 1e-12);
-    EXPECT_NEAR(-(p * (p + 1e-300).log()).sum(), std::log(20.0), 1.1e-5);
-  }
-}
-
-TEST(AffinitiesTest, SpreadEvenlyOverMoreDuplicatesThanThePerplexity) {
-  MatrixD distances(1, 6);
-  distances << 0.0, 0.0, 0.0, 0.0, 1.0, 2.0;
-  ThreadPool pool(1);
-  const MatrixD conditional = conditional_probabilities(distances, 2.0, pool);
-  for (int i = 0; i < 4; ++i) EXPECT_NEAR(conditional(0, i), 0.25, 1e-12);
-  EXPECT_NEAR(conditional(0, 4) + conditional(0, 5), 0.0, 1e-12);
-}
-
-TEST(AffinitiesTest, AreSymmetricAndSumToOne) {
-  const Affinities affinities = affinities_of(clusters(150, 2, 5, 2), 10.0);
-  MatrixD dense = MatrixD::Zero(150, 150);
-  for (std::size_t row = 0; row < 150; ++row) {
-    for (auto i = affinities.offset[row]; i < affinities.offset[row + 1]; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      dense(static_cast<Eigen::Index>(row), affinities.column[at]) = affinities.value[at];
-    }
-  }
-  EXPECT_NEAR(dense.sum(), 1.0, 1e-12);
-  EXPECT_LT((dense - dense.transpose()).cwiseAbs().maxCoeff(), 1e-18);
-  EXPECT_EQ(dense.diagonal().cwiseAbs().maxCoeff(), 0.0);
 }
 
 /// Returns every kind of embedding that occurs in a run, and some that challenge the
