@@ -8,8 +8,8 @@
 #include <numeric>
 #include <regex>
 
+#include "checkpoint/tokenizer/normalizations.h"
 #include "checkpoint/tokenizer/python_text.h"
-#include "checkpoint/tokenizer/unicode.h"
 #include "core/threads/threads.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/rotary.h"

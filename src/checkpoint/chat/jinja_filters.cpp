@@ -8,8 +8,8 @@
 
 #include "checkpoint/chat/jinja_methods.h"
 #include "checkpoint/chat/jinja_operators.h"
+#include "checkpoint/tokenizer/normalizations.h"
 #include "checkpoint/tokenizer/python_text.h"
-#include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 #include "core/utf8.h"
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "checkpoint/chat/jinja_operators.h"
+#include "checkpoint/tokenizer/normalizations.h"
 #include "checkpoint/tokenizer/python_text.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "checkpoint/families/key_reader.h"
+#include "checkpoint/tokenizer/byte_alphabet.h"
+#include "checkpoint/tokenizer/normalizations.h"
 #include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "checkpoint/weights/safetensors.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "checkpoint/tokenizer/unicode.h"
+#include "checkpoint/tokenizer/normalizations.h"
 
 namespace lime {
 namespace {

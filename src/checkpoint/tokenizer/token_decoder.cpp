@@ -2,7 +2,7 @@
 #include "checkpoint/tokenizer/token_decoder.h"
 
 #include "checkpoint/families/key_reader.h"
-#include "checkpoint/tokenizer/unicode.h"
+#include "checkpoint/tokenizer/byte_alphabet.h"
 #include "checkpoint/tokenizer/work_budget.h"
 #include "core/errors.h"
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "checkpoint/tokenizer/byte_alphabet.h"
 #include "checkpoint/tokenizer/unicode.h"
 #include "core/errors.h"
 #include "core/utf8.h"
