@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "analysis/engine/row_summaries.h"
+#include "metrics/geometry/clustered_mean.h"
+#include "metrics/geometry/layer_change.h"
 #include "metrics/geometry/similarity.h"
 #include "metrics/jackknife.h"
 #include "metrics/neighbors/neighbors.h"

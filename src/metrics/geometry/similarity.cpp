@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/geometry/similarity.h"
 
+#include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "core/errors.h"
@@ -12,27 +12,11 @@ namespace lime {
 namespace {
 
 constexpr Eigen::Index kFewestRows = 4;
-/// With fewer sequences a standard error over them is unreliable.
-constexpr std::int64_t kFewestSequences = 5;
 
 linalg::AffineRows<float> centred(const ComparableRows& x) {
   linalg::AffineRows<float> rows = linalg::affine_rows(x.rows);
   rows.shift = x.mean.data();
   return rows;
-}
-
-/// Returns the inner product of two rows, summed in lanes: the compiler may not reorder additions.
-double dot_product(const float* a, const float* b, Eigen::Index size) {
-  using Lanes = Eigen::Array<double, 16, 1>;
-  using Values = Eigen::Map<const Eigen::Array<float, 16, 1>>;
-  Lanes sums = Lanes::Zero();
-  Eigen::Index i = 0;
-  for (; i + sums.size() <= size; i += sums.size()) {
-    sums += Values(a + i).cast<double>() * Values(b + i).cast<double>();
-  }
-  double sum = sums.sum();
-  for (; i < size; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
 }
 
 /// Returns n (n - 3) times the unbiased estimate of HSIC for linear kernels of centred rows.
@@ -69,43 +53,6 @@ ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence,
   x.gram_norm = std::sqrt(squared_gram_norm);
   x.debiased_self = debiased_hsic(squared_gram_norm, x, x);
   return x;
-}
-
-ClusteredMean clustered_mean(const VectorD& values, std::span<const std::int32_t> sequence) {
-  ClusteredMean result;
-  result.mean = values.mean();
-  result.standard_error = std::numeric_limits<double>::quiet_NaN();
-  double squares = 0.0;
-  for (std::size_t i = 0; i < sequence.size(); ++result.sequences) {
-    double sum = 0.0;
-    const std::int32_t current = sequence[i];
-    for (; i < sequence.size() && sequence[i] == current; ++i) {
-      sum += values[static_cast<Eigen::Index>(i)] - result.mean;
-    }
-    squares += sum * sum;
-  }
-  if (result.sequences >= kFewestSequences) {
-    const auto count = static_cast<double>(result.sequences);
-    result.standard_error =
-        std::sqrt(count / (count - 1.0) * squares) / static_cast<double>(values.size());
-  }
-  return result;
-}
-
-LayerChange layer_change(const ComparableRows& x, const ComparableRows& y) {
-  throw_if(x.rows.rows() != y.rows.rows() || x.rows.cols() != y.rows.cols(),
-           "similarity: both inputs must have the same shape");
-  VectorD influence(x.rows.rows());
-  VectorD angle(x.rows.rows());
-  for (Eigen::Index r = 0; r < x.rows.rows(); ++r) {
-    const double dot = dot_product(x.rows.data() + r * x.rows.cols(),
-                                   y.rows.data() + r * x.rows.cols(), x.rows.cols());
-    const double lengths = x.lengths[r] * y.lengths[r];
-    const double cosine = lengths > 0.0 ? std::clamp(dot / lengths, -1.0, 1.0) : 0.0;
-    influence[r] = 1.0 - cosine;
-    angle[r] = std::acos(cosine) / std::numbers::pi;
-  }
-  return {clustered_mean(influence, x.sequence), clustered_mean(angle, x.sequence)};
 }
 
 RowSimilarity RowComparison::compare(const ComparableRows& x, const ComparableRows& y,

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/matrix.h"
@@ -29,30 +28,6 @@ struct ComparableRows {
 /// @throws InvalidArgument  if there are < 4 rows, one is not finite, or all are equal.
 ComparableRows comparable_rows(MatrixF rows, std::vector<std::int32_t> sequence = {},
                                bool with_gram = true);
-
-/// Mean over rows with the standard error over sequences.
-struct ClusteredMean {
-  double mean = 0.0;
-  /// sqrt(G / (G - 1) sum_g (sum_{i in g} (v_i - mean))^2) / n of G sequences; NaN if G < 5.
-  double standard_error = 0.0;
-  std::int64_t sequences = 0;
-};
-
-/// Computes the mean of `values`, of which those of a sequence are dependent.
-/// @param sequence  of each value, ascending, or empty.
-ClusteredMean clustered_mean(const VectorD& values, std::span<const std::int32_t> sequence);
-
-/// How far rows turn from one layer to another of the same residual stream.
-struct LayerChange {
-  /// 1 - mean cosine of x_i and y_i, in [0, 2]: Men et al. (2024), arXiv:2403.03853, eq. 1.
-  ClusteredMean influence;
-  /// Mean of arccos(cosine) / pi, in [0, 1]. Gromov et al. (2024), arXiv:2403.17887, eq. 3.
-  ClusteredMean angle;
-};
-
-/// Compares rows of equal index without centring. Rows of length 0 have cosine 0.
-/// @throws InvalidArgument  if the shapes differ.
-LayerChange layer_change(const ComparableRows& x, const ComparableRows& y);
 
 /// Similarity of two sets of representations of the same tokens.
 struct RowSimilarity {

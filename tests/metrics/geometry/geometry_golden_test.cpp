@@ -10,8 +10,10 @@
 
 #include "core/errors.h"
 #include "core/json.h"
+#include "metrics/geometry/clustered_mean.h"
 #include "metrics/geometry/first_token.h"
 #include "metrics/geometry/intrinsic_dimension.h"
+#include "metrics/geometry/layer_change.h"
 #include "metrics/geometry/layer_geometry.h"
 #include "metrics/geometry/sequence_similarity.h"
 #include "metrics/geometry/similarity.h"
