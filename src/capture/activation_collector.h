@@ -10,9 +10,9 @@
 
 #include "capture/activation_rows.h"
 #include "capture/row_accumulator.h"
-#include "capture/shard_plan.h"
 #include "capture/shard_writer_thread.h"
 #include "capture/sites.h"
+#include "capture/window_plan.h"
 #include "checkpoint/model_config.h"
 
 namespace lime {

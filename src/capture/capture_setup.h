@@ -14,6 +14,7 @@
 #include "capture/row_selection.h"
 #include "capture/shard_plan.h"
 #include "capture/sites.h"
+#include "capture/window_plan.h"
 #include "checkpoint/checkpoint.h"
 #include "store/capture_writer.h"
 

@@ -12,7 +12,7 @@
 #include "capture/capture.h"
 #include "capture/capture_setup.h"
 #include "capture/input/input.h"
-#include "capture/shard_plan.h"
+#include "capture/window_plan.h"
 #include "checkpoint/model_config.h"
 #include "core/memory.h"
 #include "model/decoders/decoder.h"

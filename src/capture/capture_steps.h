@@ -13,7 +13,7 @@
 
 #include "capture/activation_collector.h"
 #include "capture/capture_setup.h"
-#include "capture/shard_plan.h"
+#include "capture/window_plan.h"
 
 namespace lime {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "capture/window_plan.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <set>
 #include <vector>
-
-#include "capture/shard_plan.h"
 
 namespace lime {
 namespace {
