@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <vector>
 
+#include "all_command.h"
 #include "core/errors.h"
 #include "core/program/command_line.h"
 #include "core/program/program.h"
 #include "core/program/terminal.h"
 #include "figure_job.h"
+#include "figure_request.h"
+#include "report_command.h"
 #include "viz/figure_file.h"
 #include "viz/recipes/recipe.h"
 

@@ -7,6 +7,7 @@
 #include <QString>
 
 #include "core/files/sha256.h"
+#include "core/program/terminal.h"
 #include "core/utf8.h"
 
 namespace lime {
