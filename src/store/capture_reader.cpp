@@ -10,6 +10,7 @@
 #include "store/capture_tables.h"
 #include "store/data_files.h"
 #include "store/shard_folder.h"
+#include "store/shown_rows.h"
 #include "store/trailer.h"
 
 namespace lime {
@@ -36,14 +37,7 @@ struct CaptureReader::Impl {
   std::vector<std::string> sites;
   mutable DataFiles data;
   std::int64_t skip = 0;  ///< hidden tokens at the beginning of each sequence
-  /// Rows that are shown, ascending: those from `first` on are the stored ones from `stored` on.
-  struct Run {
-    std::int64_t first = 0;
-    std::int64_t stored = 0;
-    std::int64_t count = 0;
-  };
-  std::vector<Run> runs = {};           ///< empty if all rows are shown
-  std::vector<std::int64_t> view = {};  ///< offsets of the rows shown; empty if all are
+  ShownRows shown_rows{tables.offsets};
   /// Dimensions that are shown, by stored site and layer; all of those that are not listed.
   std::map<std::pair<std::string, int>, std::vector<int>> columns = {};
   std::vector<ActivationInfo> shown = {};  ///< activations with the numbers of these dimensions
@@ -70,6 +64,7 @@ struct CaptureReader::Impl {
 
   /// A part with rows of [first, first + count), opened and with its shape verified.
   struct Piece {
+    /// Owns `reader`, and keeps it alive: DataFiles closes the files used least recently.
     std::shared_ptr<DataFile> file;
     const ChunkReader* reader;
     std::int64_t first;  ///< row in the part
@@ -81,13 +76,12 @@ struct CaptureReader::Impl {
   /// Adds the stored rows [first, first + count), which become those from `offset` of the result.
   void add_pieces(const ActivationInfo& what, std::int64_t first, std::int64_t count,
                   std::int64_t offset, std::vector<Piece>& list) const;
-  const std::vector<std::int64_t>& offsets() const { return hides_rows() ? view : tables.offsets; }
-  bool hides_rows() const { return !view.empty(); }
-  bool hides_anything() const { return hides_rows() || !columns.empty(); }
-  /// Calls f(first row of the result, stored row, count) for the stored runs of a range of rows.
-  template <typename F> void for_runs(std::int64_t first, std::int64_t count, const F& f) const;
+  bool hides_anything() const { return shown_rows.hides_any() || !columns.empty(); }
   /// Hides the rows shown now for which `hides` is true.
-  void hide(const std::vector<bool>& hides);
+  void hide(const std::vector<bool>& hides) {
+    shown_rows.hide(hides);
+    rows.reset();
+  }
   const std::vector<int>* columns_of(const std::string& site, int layer) const {
     const auto found = columns.find({stored(site), layer});
     return found == columns.end() ? nullptr : &found->second;
@@ -194,17 +188,8 @@ void CaptureReader::hide_sequences(const std::vector<bool>& hides) {
            "store: expected a mark for each of {} sequences, got {}", num_sequences(),
            hides.size());
   if (std::ranges::find(hides, true) == hides.end()) return;
-  std::vector<bool> rows(static_cast<std::size_t>(num_rows()), false);
-  const std::vector<std::int64_t>& shown = offsets();
-  for (std::size_t i = 0; i < hides.size(); ++i) {
-    if (hides[i]) std::fill_n(rows.begin() + shown[i], shown[i + 1] - shown[i], true);
-  }
-  impl_->hide(rows);
-  std::vector<std::int64_t> kept = {0};
-  for (std::size_t i = 0; i < hides.size(); ++i) {
-    if (!hides[i]) kept.push_back(impl_->view[i + 1]);
-  }
-  impl_->view = std::move(kept);
+  impl_->shown_rows.hide_sequences(hides);
+  impl_->rows.reset();
 }
 
 void CaptureReader::hide_dimensions(const std::string& site, int layer,
@@ -229,51 +214,9 @@ void CaptureReader::hide_dimensions(const std::string& site, int layer,
 
 bool CaptureReader::hides_anything() const { return impl_->hides_anything(); }
 
-void CaptureReader::Impl::hide(const std::vector<bool>& hides) {
-  std::vector<Run> next;
-  std::vector<std::int64_t> ends = {0};
-  const std::vector<std::int64_t>& before = offsets();
-  std::int64_t kept = 0;
-  for (std::size_t i = 0; i + 1 < before.size(); ++i) {
-    for_runs(before[i], before[i + 1] - before[i],
-             [&](std::int64_t offset, std::int64_t from, std::int64_t count) {
-               for (std::int64_t r = 0; r < count; ++r) {
-                 if (hides[static_cast<std::size_t>(before[i] + offset + r)]) continue;
-                 const bool goes_on =
-                     !next.empty() && next.back().stored + next.back().count == from + r;
-                 if (goes_on) {
-                   ++next.back().count;
-                 } else {
-                   next.push_back({kept, from + r, 1});
-                 }
-                 ++kept;
-               }
-             });
-    ends.push_back(kept);
-  }
-  runs = std::move(next);
-  view = std::move(ends);
-  rows.reset();
-}
-
-template <typename F>
-void CaptureReader::Impl::for_runs(std::int64_t first, std::int64_t count, const F& f) const {
-  if (!hides_rows()) {
-    if (count > 0) f(std::int64_t{0}, first, count);
-    return;
-  }
-  auto run = std::ranges::upper_bound(runs, first, {}, &Run::first);
-  if (run != runs.begin()) --run;
-  for (; run != runs.end() && run->first < first + count; ++run) {
-    const std::int64_t begin = std::max(first, run->first);
-    const std::int64_t end = std::min(first + count, run->first + run->count);
-    if (begin < end) f(begin - first, run->stored + begin - run->first, end - begin);
-  }
-}
-
 std::int64_t CaptureReader::skipped_tokens() const { return impl_->skip; }
 
-std::int64_t CaptureReader::num_rows() const { return impl_->offsets().back(); }
+std::int64_t CaptureReader::num_rows() const { return offsets().back(); }
 
 std::int64_t CaptureReader::num_sequences() const {
   return static_cast<std::int64_t>(offsets().size()) - 1;
@@ -282,14 +225,15 @@ std::int64_t CaptureReader::num_sequences() const {
 std::vector<CaptureReader::Impl::Piece> CaptureReader::Impl::pieces(const ActivationInfo& what,
                                                                     std::int64_t first,
                                                                     std::int64_t count) const {
-  const std::int64_t rows_there = offsets().back();
+  const std::int64_t rows_there = shown_rows.offsets().back();
   throw_if(first < 0 || count < 0 || first > rows_there || count > rows_there - first,
            "store: {} rows from row {} must be within the {} rows of '{}'", count, first,
            rows_there, path.string());
   std::vector<Piece> list;
-  for_runs(first, count, [&](std::int64_t offset, std::int64_t from, std::int64_t number) {
-    add_pieces(what, from, number, offset, list);
-  });
+  shown_rows.for_runs(first, count,
+                      [&](std::int64_t offset, std::int64_t from, std::int64_t number) {
+                        add_pieces(what, from, number, offset, list);
+                      });
   return list;
 }
 
@@ -369,23 +313,16 @@ RowTable CaptureReader::read_row_table() const {
   }
   const std::vector<std::int64_t>& stored = impl_->tables.offsets;
   check_rows(rows, {.offsets = stored, .num_classes = info().class_names.size()}, path());
-  if (!impl_->hides_rows()) return rows;
-  const auto keep_shown = [&](auto& column) {
-    if (column.empty()) return;
-    auto to = column.begin();
-    for (const auto& run : impl_->runs) {
-      to = std::copy_n(column.begin() + run.stored, run.count, to);
-    }
-    column.erase(to, column.end());
-  };
   for (std::vector<std::int32_t>* column : {&rows.sequence, &rows.position, &rows.token}) {
-    keep_shown(*column);
+    impl_->shown_rows.keep_shown(*column);
   }
-  keep_shown(rows.class_id);
+  impl_->shown_rows.keep_shown(rows.class_id);
   return rows;
 }
 
-const std::vector<std::int64_t>& CaptureReader::offsets() const { return impl_->offsets(); }
+const std::vector<std::int64_t>& CaptureReader::offsets() const {
+  return impl_->shown_rows.offsets();
+}
 
 const std::vector<Sequence>& CaptureReader::sequences() const {
   const std::lock_guard guard(impl_->mutex);
