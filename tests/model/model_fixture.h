@@ -54,6 +54,9 @@ std::vector<HookPoint> all_hook_points(int num_layers);
 /// Returns true for the weights of routers, which hooks can read, but not replace.
 bool is_read_only(HookKind kind);
 
+/// Copies its argument: an edit that must change nothing.
+at::Tensor copied(const HookPoint& point, const at::Tensor& activation);
+
 /// Returns max_difference(), relative to the largest magnitude of `expected` where that exceeds 1.
 double relative_error(const at::Tensor& found, const at::Tensor& expected);
 
