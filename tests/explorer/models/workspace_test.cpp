@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analysis/write_capture.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/figures.h"
 #include "explorer/models/text.h"
