@@ -2,7 +2,6 @@
 #include "capture/capture_steps.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace lime {
 namespace {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "capture/capture.h"
 #include "capture/capture_setup.h"

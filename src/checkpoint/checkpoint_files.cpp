@@ -7,8 +7,6 @@
 #include <array>
 #include <fstream>
 #include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include "checkpoint/gguf/gguf_files.h"

@@ -2,7 +2,6 @@
 #include "checkpoint/model_config.h"
 
 #include <cmath>
-#include <limits>
 #include <tuple>
 
 #include "checkpoint/families/family.h"

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cstddef>
 #include <cstring>
 #include <stdexcept>
 #include <string>

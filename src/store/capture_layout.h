@@ -3,11 +3,13 @@
 
 // Private to src/store: names and small tables of the capture file (docs/capture_format.md).
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

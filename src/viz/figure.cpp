@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/program/terminal.h"

@@ -4,6 +4,7 @@
 #include <qcustomplot.h>
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "viz/figure.h"

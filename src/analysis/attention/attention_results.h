@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/attention/attention_patterns.h"
 #include "analysis/report/report.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "metrics/probes/probe.h"
 #include "metrics/summary.h"

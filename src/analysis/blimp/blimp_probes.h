@@ -3,6 +3,12 @@
 
 // Private to the BLiMP analysis: the units of its probes.
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/blimp/blimp_results.h"
 
 namespace lime {

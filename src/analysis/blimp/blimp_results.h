@@ -3,6 +3,13 @@
 
 // Private to the BLiMP analysis: the rows that both kinds of units make, and the report.
 
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "core/files/atomic_file.h"

@@ -3,6 +3,12 @@
 
 // Private to the analysis of choices: the items of a task and their measures.
 
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analysis/choices/choices_analysis.h"
 #include "store/samples_file.h"
 

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "analysis/collapse/collapse_rows.h"
 #include "analysis/engine/analysis.h"
 #include "metrics/collapse/collapse_verdict.h"

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "analysis/collapse/collapse_rows.h"
 #include "analysis/report/report.h"
 #include "metrics/collapse/layer_causes.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "metrics/collapse/collapse_sentences.h"
 #include "store/results/result_row.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 
 namespace lime {

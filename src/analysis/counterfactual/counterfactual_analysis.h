@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "core/layer_selection.h"
 #include "metrics/entropy/matrix_entropy.h"

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/counterfactual/counterfactual_analysis.h"
 #include "analysis/router/routers.h"
 #include "metrics/router/counterfactual_router.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "analysis/counterfactual/counterfactual_layer.h"
 #include "metrics/summary.h"
 

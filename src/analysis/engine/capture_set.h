@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "analysis/engine/matched_length.h"
 #include "analysis/engine/skipped_dimensions.h"
 #include "checkpoint/tokenizer.h"

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <filesystem>
+#include <span>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "analysis/engine/capture_set.h"
 #include "core/json.h"

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/journal.h"
 

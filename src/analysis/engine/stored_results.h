@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "store/results_file.h"
 

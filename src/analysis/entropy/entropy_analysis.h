@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/summary.h"

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "analysis/entropy/entropy_analysis.h"
 #include "core/matrix.h"
 #include "core/threads/thread_pool.h"

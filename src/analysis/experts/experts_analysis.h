@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
 #include "analysis/engine/analysis.h"
 #include "metrics/summary.h"
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "analysis/experts/experts_analysis.h"
 #include "analysis/experts/routed_layer.h"
 #include "analysis/experts/token_groups.h"

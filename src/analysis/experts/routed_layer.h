@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "core/matrix.h"
 #include "metrics/experts/expert_load.h"

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/capture_set.h"
 #include "metrics/experts/expert_information.h"
 

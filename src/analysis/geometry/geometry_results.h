@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "metrics/geometry/intrinsic_dimension.h"

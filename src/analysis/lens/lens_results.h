@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "analysis/lens/lens_analysis.h"
 #include "core/matrix.h"
 #include "metrics/summary.h"

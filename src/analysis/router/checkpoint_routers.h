@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/matrix.h"
 #include "metrics/router/router_flow.h"  // for views, which may not include metrics

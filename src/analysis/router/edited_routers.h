@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "analysis/router/checkpoint_routers.h"
 #include "checkpoint/router_layout.h"
 #include "core/matrix.h"

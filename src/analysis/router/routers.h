@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/capture_rows.h"
 #include "checkpoint/model_config.h"
 #include "core/matrix.h"

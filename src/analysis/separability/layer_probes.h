@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
 #include "analysis/blimp/blimp_analysis.h"
 #include "analysis/blimp/pair_tasks.h"
 #include "analysis/separability/separability_analysis.h"

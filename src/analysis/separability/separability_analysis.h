@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/capture_rows.h"
 #include "metrics/probes/adam_probe.h"

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "analysis/similarity/similarity_analysis.h"
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 
 namespace lime {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+
 #include "analysis/engine/analysis.h"
 #include "metrics/summary.h"
 

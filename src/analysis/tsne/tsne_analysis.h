@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
 #include "analysis/engine/analysis.h"
 #include "analysis/engine/capture_rows.h"
 #include "metrics/tsne/tsne.h"

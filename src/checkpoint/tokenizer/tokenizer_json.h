@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "checkpoint/tokenizer.h"
 #include "checkpoint/tokenizer/special_tokens.h"

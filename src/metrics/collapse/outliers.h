@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
 #include "metrics/collapse/layer_causes.h"

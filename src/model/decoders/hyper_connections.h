@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <memory>
+
 #include "model/decoders/residual_stream.h"
 
 namespace lime {

@@ -6,6 +6,7 @@
 #include <c10/util/accumulate.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace lime {

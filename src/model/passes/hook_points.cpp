@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "checkpoint/model_config.h"
 #include "checkpoint/router_layout.h"
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
-#include <vector>
 
 #include "core/files/atomic_file.h"
 #include "store/hdf5/watched_write.h"

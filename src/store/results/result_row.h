@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>

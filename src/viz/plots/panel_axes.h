@@ -3,6 +3,9 @@
 
 #include <qcustomplot.h>
 
+#include <cstddef>
+#include <string>
+
 #include "viz/figure.h"
 #include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/plot_theme.h"

@@ -3,6 +3,8 @@
 
 #include <qcustomplot.h>
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "viz/figure.h"

@@ -4,6 +4,7 @@
 #include <QColor>
 #include <QFont>
 #include <QPen>
+#include <cstddef>
 
 #include "viz/colour.h"
 #include "viz/figure.h"

@@ -4,7 +4,6 @@
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace lime {
 namespace {
