@@ -84,6 +84,7 @@ class AttentionMeasurement final : public MeasurementOf<AttentionOptions> {
   }
 
   std::string_view own_site() const override { return kProfileSite; }
+  std::int64_t fewest_tokens() const override { return 1; }
 
   void check(const MeasuredSequences& sequences) const override {
     const std::int64_t heads = sequences.num_attention_heads;

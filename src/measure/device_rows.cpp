@@ -22,6 +22,7 @@ void for_each_length(const at::Tensor& activation, const CaptureBatch& batch, st
     places[batch.lengths[s]].push_back(static_cast<std::int64_t>(s));
   }
   for (const auto& [length, indices] : places) {
+    if (length <= skip) continue;
     const std::int64_t row_bytes = (length - skip) * rows.size(2) * 8;
     const auto most = static_cast<std::size_t>(std::max<std::int64_t>(1, kChunkBytes / row_bytes));
     for (std::size_t first = 0; first < indices.size(); first += most) {

@@ -19,7 +19,7 @@ using DeviceRowsFn =
 
 /// Cuts an activation into sequences of equal length, without padding, on its device.
 /// @param activation  [batch, seq, dim] or [batch, seq, heads, head_dim], any dtype.
-/// @param skip        tokens to omit at the start of each sequence; all are longer.
+/// @param skip        tokens to omit at the start of each sequence; those without more are left out
 void for_each_length(const at::Tensor& activation, const CaptureBatch& batch, std::int64_t skip,
                      const DeviceRowsFn& f);
 

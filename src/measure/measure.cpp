@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "analysis/engine/capture_rows.h"
 #include "analysis/engine/capture_set.h"
 #include "analysis/engine/run_analysis.h"
 #include "analysis/report/results_output.h"
@@ -81,7 +82,7 @@ MeasuredSequences sequences_of(const CaptureSetup& setup, const Checkpoint& chec
 /// Returns the points with the meters of the measurements that read them.
 std::vector<MeteredPoint> metered_points(const CaptureSetup& setup,
                                          const Measurements& measurements,
-                                         const MeasuredSequences& sequences) {
+                                         const std::vector<MeasuredSequences>& sequences) {
   std::vector<MeteredPoint> points;
   for (const CapturePoint& point : setup.passes.points) {
     if (!point.activation) continue;  // statistics of keys and values
@@ -92,7 +93,8 @@ std::vector<MeteredPoint> metered_points(const CaptureSetup& setup,
       const std::string_view own = measurement.own_site();
       if (own.empty() ? !is_representation(point.site) : own != point.site) continue;
       metered.entries.push_back({.measurement = m,
-                                 .meter = measurement.meter(sequences, point.dim),
+                                 .meter = measurement.meter(sequences[m], point.dim),
+                                 .sequences = &sequences[m],
                                  .skip = measurement.skipped_tokens(),
                                  .needs_statistics = measurement.needs_statistics()});
     }
@@ -111,15 +113,16 @@ int num_threads(const CaptureOptions& options) {
 }
 
 MeterBytes bytes_of(const Measurements& measurements, const std::vector<MeteredPoint>& points,
-                    const MeasuredSequences& sequences, int threads) {
+                    const std::vector<MeasuredSequences>& sequences, int threads) {
   MeterBytes bytes;
   std::int64_t per_thread = 0;
   for (const MeteredPoint& point : points) {
     bytes.all_wait = bytes.all_wait && point.needs_statistics();
     for (const MeteredPoint::Entry& entry : point.entries) {
       const Measurement& measurement = *measurements[entry.measurement];
-      bytes.total += measurement.bytes(sequences, point.point.dim);
-      per_thread = std::max(per_thread, measurement.thread_bytes(sequences, point.point.dim));
+      const MeasuredSequences& used = sequences[entry.measurement];
+      bytes.total += measurement.bytes(used, point.point.dim);
+      per_thread = std::max(per_thread, measurement.thread_bytes(used, point.point.dim));
     }
   }
   bytes.total += threads * per_thread;
@@ -254,14 +257,17 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
       prepare_capture(capture, checkpoint, tuning, model.place());
   const MeasuredSequences sequences =
       sequences_of(*setup, checkpoint, options.seed, devices_text(model.devices()));
-  for (const auto& measurement : measurements) measurement->check(sequences);
+  std::vector<MeasuredSequences> used;
+  for (const auto& measurement : measurements) {
+    measurement->check(used.emplace_back(sequences_for(*measurement, sequences)));
+  }
   MeasureResult result;
   const Decoder& decoder = model.decoder(*setup);
   if (callbacks.on_start) callbacks.on_start(preview_of(*setup, checkpoint, decoder));
   store_sample(capture, measure, checkpoint, model, stop, tuning, result);
 
-  std::vector<MeteredPoint> points = metered_points(*setup, measurements, sequences);
-  const MeterBytes meters = bytes_of(measurements, points, sequences, num_threads(options));
+  std::vector<MeteredPoint> points = metered_points(*setup, measurements, used);
+  const MeterBytes meters = bytes_of(measurements, points, used, num_threads(options));
   const MeasureLimits limits = limits_of(options, measure, *setup, meters, on_device);
   const Clock::time_point start = Clock::now();
   try {
@@ -283,8 +289,11 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
 
   const RunOptions run{.threads = options.threads, .seed = options.seed};
   for (std::size_t m = 0; m < measurements.size(); ++m) {
-    Analysis analysis = measurements[m]->analysis(sequences);
-    analysis.units = units_of(points, m, *measurements[m], sequences);
+    Analysis analysis = measurements[m]->analysis(used[m]);
+    if (used[m].num_short > 0) {
+      analysis.notes.push_back(note_of_short(measurements[m]->label(sequences), used[m].num_short));
+    }
+    analysis.units = units_of(points, m, *measurements[m], used[m]);
     analysis.inputs = {input_of(checkpoint, setup->input, measurements[m]->label(sequences))};
     analysis.threads = threads_for(analysis.units, run);
     if (on_device) analysis.device = sequences.device;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "capture/activation_rows.h"
 #include "capture/capture_passes.h"
@@ -30,6 +31,24 @@ void check_finite_statistics(const RunningStatistics& statistics, const CaptureP
       "wider --dtype",
       hook_name(point.point), *std::ranges::min_element(batch.sequences),
       *std::ranges::max_element(batch.sequences));
+}
+
+/// Returns the tokens of each sequence of a batch that an entry measures.
+std::vector<std::int64_t> measured_lengths(const MeteredPoint::Entry& entry,
+                                           const CaptureBatch& batch) {
+  std::vector<std::int64_t> lengths;
+  for (std::size_t s = 0; s < batch.lengths.size(); ++s) {
+    const bool is_short = entry.sequences->position(batch.sequences[s]) < 0;
+    lengths.push_back(is_short ? 0 : batch.lengths[s] - entry.skip);
+  }
+  return lengths;
+}
+
+/// Returns whether a batch has sequences that the entries of a point leave out: all the same.
+bool has_short(const MeteredPoint& point, const CaptureBatch& batch) {
+  return std::ranges::any_of(batch.sequences, [&](std::int64_t sequence) {
+    return point.entries.front().sequences->position(sequence) < 0;
+  });
 }
 
 }  // namespace
@@ -163,17 +182,17 @@ void MeasurePasses::receive_on_host(std::size_t point, const at::Tensor& activat
   }
   HostStatistics& statistics = host_statistics_[point];
   RunningStatistics of_batch;
+  const bool is_measured = !has_short(points_[point], *batch_);
+  RunningStatistics& whole = collects && is_measured ? statistics[0] : of_batch;
   accumulator_.add(rows, batch_->lengths, received.host ? (*received.host)->data() : nullptr,
-                   collects ? statistics[0] : of_batch);
-  if (!limits_.allow_nan) {
-    check_finite_statistics(collects ? statistics[0] : of_batch, points_[point].point, *batch_);
-  }
+                   whole);
+  if (!limits_.allow_nan) check_finite_statistics(whole, points_[point].point, *batch_);
+  std::set<std::int64_t> added;
+  if (is_measured) added.insert(0);
   for (const MeteredPoint::Entry& entry : points_[point].entries) {
-    if (!collects || entry.skip == 0 || !entry.needs_statistics) continue;
-    std::vector<std::int64_t> lengths = batch_->lengths;
-    for (std::int64_t& length : lengths) length -= entry.skip;
+    if (!collects || !entry.needs_statistics || !added.insert(entry.skip).second) continue;
     const ActivationRows rest(activation.narrow(1, entry.skip, activation.size(1) - entry.skip));
-    accumulator_.add(rest, lengths, nullptr, statistics[entry.skip]);
+    accumulator_.add(rest, measured_lengths(entry, *batch_), nullptr, statistics[entry.skip]);
   }
   if (!received.host) return;
   const std::int64_t bytes =
@@ -196,10 +215,12 @@ void MeasurePasses::receive_on_device(std::size_t point, const at::Tensor& activ
   for (const MeteredPoint::Entry& entry : points_[point].entries) {
     if (entry.needs_statistics) device_statistics_[point].try_emplace(entry.skip);
   }
+  const MeasuredSequences& used = *points_[point].entries.front().sequences;
   for (auto& [skip, statistics] : device_statistics_[point]) {
-    for_each_length(
-        activation, *batch_, skip,
-        [&](std::span<const std::int64_t>, const at::Tensor& rows) { statistics.add(rows); });
+    for_each_length(activation, *batch_, skip,
+                    [&](std::span<const std::int64_t> sequences, const at::Tensor& rows) {
+                      if (used.position(sequences.front()) >= 0) statistics.add(rows);
+                    });
   }
   if (!keeps_batch_) return;
   kept_.push_back({.point = point, .batch = batch_, .device = activation.detach().clone()});
@@ -249,7 +270,8 @@ void MeasurePasses::measure_point(const std::vector<const Rows*>& rows) {
       const std::int64_t length = batch->batch->lengths[s];
       const Eigen::Map<const MatrixF> sequence(row, length, dim);
       for (MeteredPoint::Entry& entry : point.entries) {
-        entry.meter->add(batch->batch->sequences[s], sequence.bottomRows(length - entry.skip));
+        const std::int64_t position = entry.sequences->position(batch->batch->sequences[s]);
+        if (position >= 0) entry.meter->add(position, sequence.bottomRows(length - entry.skip));
       }
       row += length * dim;
     }
@@ -259,15 +281,21 @@ void MeasurePasses::measure_point(const std::vector<const Rows*>& rows) {
 
 void MeasurePasses::measure_on_device(std::size_t point, const at::Tensor& activation,
                                       const CaptureBatch& batch) {
-  std::map<std::int64_t, std::vector<LayerMeter*>> by_skip;
-  for (MeteredPoint::Entry& entry : points_[point].entries) {
-    by_skip[entry.skip].push_back(entry.meter.get());
-  }
-  for (const auto& [skip, meters] : by_skip) {
+  std::map<std::int64_t, std::vector<MeteredPoint::Entry*>> by_skip;
+  for (MeteredPoint::Entry& entry : points_[point].entries) by_skip[entry.skip].push_back(&entry);
+  for (const auto& [skip, entries] : by_skip) {
     for_each_length(
         activation, batch, skip,
-        [&, &own = meters](std::span<const std::int64_t> sequences, const at::Tensor& rows) {
-          for (LayerMeter* const meter : own) meter->add(sequences, rows);
+        [&, &own = entries](std::span<const std::int64_t> sequences, const at::Tensor& rows) {
+          for (MeteredPoint::Entry* const entry : own) {
+            // Sequences of one length are all measured, or all left out.
+            if (entry->sequences->position(sequences.front()) < 0) continue;
+            std::vector<std::int64_t> positions;
+            for (const std::int64_t sequence : sequences) {
+              positions.push_back(entry->sequences->position(sequence));
+            }
+            entry->meter->add(positions, rows);
+          }
         });
   }
 }

@@ -29,7 +29,8 @@ struct MeteredPoint {
   struct Entry {
     std::size_t measurement = 0;  ///< index
     std::unique_ptr<LayerMeter> meter;
-    std::int64_t skip = 0;  ///< tokens to omit at the start of each sequence
+    const MeasuredSequences* sequences = nullptr;  ///< those that it measures
+    std::int64_t skip = 0;                         ///< tokens to omit at the start of each sequence
     bool needs_statistics = false;
   };
 

@@ -54,6 +54,22 @@ std::string describe_sequences(const MeasuredSequences& sequences,
                      skip == 0 ? "" : fmt::format(", without the first {} of each sequence", skip));
 }
 
+MeasuredSequences sequences_for(const Measurement& measurement, const MeasuredSequences& all) {
+  MeasuredSequences used = all;
+  used.lengths.clear();
+  used.positions.clear();
+  for (const std::int64_t length : all.lengths) {
+    const bool is_short = length < measurement.fewest_tokens();
+    used.positions.push_back(is_short ? -1 : used.count());
+    if (!is_short) used.lengths.push_back(length);
+  }
+  used.num_short = all.count() - used.count();
+  throw_if(used.lengths.empty(), OptionName("measure"),
+           "all {} sequences have fewer than {} tokens; use longer ones", all.count(),
+           measurement.fewest_tokens());
+  return used;
+}
+
 void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,
                       std::string_view metric) {
   for (std::int64_t i = 0; i < sequences.count(); ++i) {

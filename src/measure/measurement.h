@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/engine/analysis.h"
+#include "analysis/engine/capture_rows.h"
 #include "core/matrix.h"
 #include "core/running_statistics.h"
 #include "measure/measure_options.h"
@@ -26,7 +27,14 @@ struct MeasuredSequences {
   std::uint64_t seed = 0;
   std::string device = "cpu";
 
+  std::int64_t num_short = 0;  ///< sequences of the run that are not among them
+  /// The position among `lengths` of each sequence of the run, -1 for those left out; empty: equal.
+  std::vector<std::int64_t> positions = {};
+
   std::int64_t count() const { return std::ssize(lengths); }
+  std::int64_t position(std::int64_t sequence) const {
+    return positions.empty() ? sequence : positions[static_cast<std::size_t>(sequence)];
+  }
   std::int64_t num_tokens() const;
   std::int64_t longest() const;
   /// Returns first rows of the sequences without their first `skip` tokens, [count + 1].
@@ -73,6 +81,8 @@ class Measurement {
   virtual bool needs_statistics() const { return false; }
   /// Returns how many tokens at the start of each sequence are omitted.
   virtual std::int64_t skipped_tokens() const { return 0; }
+  /// Returns the tokens of the shortest sequence that it can measure; shorter ones are skipped.
+  virtual std::int64_t fewest_tokens() const { return kFewestTokens; }
   /// Returns why it cannot run on another device than the CPU; empty if it can.
   virtual std::string_view needs_cpu() const { return {}; }
   /// @throws InvalidArgument  if the sequences are unfit.
@@ -100,6 +110,10 @@ std::string label_of(const CaptureSetOptions& options, const MeasuredSequences& 
 /// Returns "smollm2: 24 sequences, 12288 tokens, measured during the pass".
 std::string describe_sequences(const MeasuredSequences& sequences,
                                const CaptureSetOptions& options);
+
+/// Returns the sequences that `measurement` can measure: those of at least fewest_tokens().
+/// @throws InvalidArgument  if there is none.
+MeasuredSequences sequences_for(const Measurement& measurement, const MeasuredSequences& all);
 
 /// Refuses sequences with fewer than two tokens after the skipped ones. @throws InvalidArgument
 void check_two_tokens(const MeasuredSequences& sequences, std::int64_t skip,

@@ -167,11 +167,11 @@ void CaptureReader::skip_tokens(std::int64_t count) {
   std::vector<bool> hides(static_cast<std::size_t>(num_rows()), false);
   for (std::size_t i = 0; i + 1 < shown.size(); ++i) {
     const std::int64_t tokens = shown[i + 1] - shown[i];
-    throw_if(tokens - count < 2, OptionName("skip_tokens"),
+    throw_if(tokens >= 2 && tokens - count < 2, OptionName("skip_tokens"),
              "must leave every sequence at least 2 tokens, but sequence {} of '{}' has "
              "{}, got {}",
              i, path().string(), tokens, count);
-    std::fill_n(hides.begin() + shown[i], count, true);
+    std::fill_n(hides.begin() + shown[i], std::min(count, tokens), true);
   }
   impl_->hide(hides);
   impl_->skip = count;

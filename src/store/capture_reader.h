@@ -52,7 +52,8 @@ class CaptureReader {
 
   /// Hides the first `count` >= 0 tokens of every sequence from every function that reads rows, and
   /// the stored statistics, which include them. Call before other threads read.
-  /// @throws InvalidArgument  if rows are not whole sequences, or fewer than two tokens are left.
+  /// @throws InvalidArgument  if rows are not whole sequences, or fewer than two tokens are left of
+  ///         a sequence that has two.
   void skip_tokens(std::int64_t count);
   std::int64_t skipped_tokens() const;
   /// Hides the rows for which `hides`, [num_rows], is true, as skip_tokens() does. Invalidates

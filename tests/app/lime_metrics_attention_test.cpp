@@ -89,6 +89,16 @@ TEST_F(LimeMetricsAttentionTest, SummarisesTheLogitLens) {
   const std::vector<double> means = {3.0, 2.0, 0.75, 2.5, 3.5, (0.5 + 2.0 / 3.0) / 2.0};
   for (std::size_t m = 0; m < 6; ++m) EXPECT_EQ(found.at(m).at("mean"), means[m]) << found.at(m);
   EXPECT_THAT(run("lens lens.h5").output, HasSubstr("kl_to_final"));
+  SmallCapture with_short = capture;
+  with_short.lengths = {3, 1, 4};
+  MatrixF& longer = with_short.activations[0].rows;
+  longer.resize(8, 5);
+  longer << rows.topRows(3), Eigen::RowVectorXf::Constant(5, 9.0F), rows.bottomRows(4);
+  testing::write_capture(folder_ / "short.h5", with_short);
+  EXPECT_EQ(difference(this->rows("lens short.h5 --label lens"), found), "");
+  EXPECT_THAT(run("lens short.h5").output,
+              HasSubstr("short: skipped 1 sequence of fewer than 2 tokens"));
+  EXPECT_THAT(run("lens short.h5 --skip-tokens 1").output, HasSubstr("short: skipped 1 sequence"));
   testing::write_capture(folder_ / "plain.h5", testing::example_capture());
   EXPECT_EQ(refusal("lens plain.h5", 1),
             "lime-metrics: 'plain.h5': contains no logit lens (its sites: values, hidden); capture "

@@ -29,6 +29,21 @@ using testing::write_routed_capture;
 
 const std::vector<std::int64_t> kLengths = {30, 12, 25, 40};
 
+/// Returns a capture without the row of a sequence of one token.
+RoutedCapture without_row(RoutedCapture capture, std::size_t sequence) {
+  Eigen::Index row = 0;
+  for (std::size_t i = 0; i < sequence; ++i) row += capture.lengths[i];
+  for (std::vector<MatrixF>* const rows : {&capture.values, &capture.keys}) {
+    for (MatrixF& layer : *rows) {
+      MatrixF rest(layer.rows() - 1, layer.cols());
+      rest << layer.topRows(row), layer.bottomRows(layer.rows() - row - 1);
+      layer = rest;
+    }
+  }
+  capture.lengths.erase(capture.lengths.begin() + static_cast<std::ptrdiff_t>(sequence));
+  return capture;
+}
+
 class CounterfactualCommandTest : public LimeMetricsTest {
  protected:
   RoutedCapture write_lime(const std::string& name = "lime.h5") const {
@@ -55,6 +70,19 @@ double entropy_of_rows(const MatrixF& rows, double alpha) {
     first += length;
   }
   return sum / static_cast<double>(kLengths.size());
+}
+
+TEST_F(CounterfactualCommandTest, SkipsSequencesOfOneToken) {
+  const RoutedCapture lime = random_routed_capture(small_config("lime"), {30, 12, 1, 25, 40}, 7);
+  write_routed_capture(folder_ / "short.h5", lime);
+  write_routed_capture(folder_ / "long.h5", without_row(lime, 2));
+  // Statistics of the weights are those of the stored rows, which include the short sequence.
+  const std::string options = " --label LIMe --preset raw --bare-weights";
+  EXPECT_EQ(difference(rows("counterfactual short.h5" + options),
+                       rows("counterfactual long.h5" + options)),
+            "");
+  EXPECT_THAT(run("counterfactual short.h5").output,
+              HasSubstr("short: skipped 1 sequence of fewer than 2 tokens"));
 }
 
 TEST_F(CounterfactualCommandTest, EqualsTheEntropyOfRoutedValuesFromTheDefinition) {

@@ -262,7 +262,17 @@ TEST_F(LimeMetricsGeometryTest, ViewsEqualThePapersEquations) {
   }
   capture.activations.push_back({"hidden", 0, tokens});
   write_capture(folder_ / "capture.h5", capture);
-  const Json found = rows("geometry --measure views --view-preset paper --jackknife 5");
+  const std::string paper = " --label model --measure views --view-preset paper --jackknife 5";
+  const Json found = rows("geometry" + paper);
+  SmallCapture with_short = capture;
+  for (const std::int64_t length : {3, 1, 2}) with_short.lengths.push_back(length);
+  MatrixF& longer = with_short.activations[0].rows;
+  longer.conservativeResize(longer.rows() + 6, Eigen::NoChange);
+  longer.bottomRows(6).setConstant(2.0F);
+  write_capture(folder_ / "short.h5", with_short);
+  EXPECT_EQ(difference(rows("geometry short.h5" + paper), found), "");
+  EXPECT_THAT(run("geometry short.h5 --measure views").output,
+              HasSubstr("short: skipped 1 text of fewer than 2 tokens in a view"));
   const Json& infonce = row_of(found, "infonce", "texts");
   const auto losses = golden.at("paper").at("infonce").get<std::vector<double>>();
   EXPECT_NEAR(infonce.at("mean").get<double>(), mean_of(losses), 1e-6);

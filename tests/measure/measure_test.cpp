@@ -4,14 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/entropy/entropy_analysis.h"
+#include "analysis/geometry/geometry_analysis.h"
+#include "analysis/lens/lens_analysis.h"
 #include "measure/measure_fixture.h"
 #include "store/capture_reader.h"
 
 namespace lime {
 namespace {
 
+using ::testing::Contains;
+using testing::expect_equal_rows;
 using ::testing::HasSubstr;
 using testing::MeasureTest;
+using testing::tiny_text;
+using testing::write_text;
 
 TEST_F(MeasureTest, StoresTheResultsWithTheirProvenance) {
   const Results written = (measured("entropy"), read_results(options_.output));
@@ -71,6 +78,31 @@ TEST_F(MeasureTest, RefusesSequencesThatAreTooShort) {
   EXPECT_EQ(refusal("entropy skip-tokens=19"),
             "measure: sequence 0 has 20 tokens, of which skip-tokens omits 19, but entropy needs "
             "at least 2; measure without it");
+}
+
+TEST_F(MeasureTest, SkipsSequencesOfOneTokenAsTheAnalysesOfACaptureDo) {
+  use_lines();
+  options_.bos = BosPolicy::kNever;  // tokens are bytes
+  write_text(folder_ / "short.txt",
+             "O\n" + tiny_text(12) + "\nO\n" + tiny_text(30) + "\n" + tiny_text(7) + "\nO\n");
+  options_.lines = {folder_ / "short.txt"};
+  const std::string note = "model: skipped 3 sequences of fewer than 2 tokens";
+  for (const std::string device : {"", "device"}) {
+    const double tolerance = device.empty() ? 1e-12 : 1e-6;
+    const Results entropies = captured(prepare_entropy, EntropyAnalysisOptions{}, {"hidden"});
+    const Results ranks = captured(prepare_geometry, GeometryAnalysisOptions{}, {"hidden"});
+    const Results lenses = captured(prepare_lens, LensOptions{}, {"logit_lens"});
+    if (!device.empty()) use_device();
+    options_.sites = {"hidden"};
+    expect_equal_rows(measured("entropy"), entropies, tolerance);
+    EXPECT_THAT(run_measure(options_, measure_).reports.front().remarks, Contains(note)) << device;
+    expect_equal_rows(measured("geometry"), ranks, tolerance);
+    options_.sites.clear();
+    expect_equal_rows(measured("lens"), lenses, tolerance);
+  }
+  write_text(folder_ / "short.txt", "O\nO\n");
+  EXPECT_EQ(refusal("entropy"),
+            "measure: all 2 sequences have fewer than 2 tokens; use longer ones");
 }
 
 TEST_F(MeasureTest, RefusesSitesThatAreNoRepresentations) {

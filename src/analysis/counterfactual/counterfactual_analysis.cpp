@@ -42,10 +42,7 @@ void check_rows(const CaptureReader& capture, const CounterfactualAnalysisOption
              "{}: contains only one class ({}), but separability needs at least two",
              quoted_path(capture), join_words(capture.info().class_names));
     require_rows_per_class(classes, capture.info().class_names, options.folds);
-    return;
   }
-  const std::int64_t count = num_sequences_used(capture, options.max_sequences);
-  for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, "entropy");
 }
 
 /// Returns the config of the model; nothing for one that only Python knows.
@@ -138,6 +135,7 @@ void open_both(Shared& shared) {
     select_site(capture, site, set);
     capture.parts.front().site = options.site;
     check_layers(shared, i);
+    if (!has_classes(capture.reader)) skip_short_sequences(capture, "entropy");
   }
 }
 

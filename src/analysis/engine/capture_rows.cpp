@@ -238,19 +238,9 @@ std::int64_t num_short_sequences(const CaptureReader& capture, std::int64_t coun
   return found;
 }
 
-void check_two_tokens(const CaptureReader& capture, std::int64_t sequence,
-                      std::string_view metric) {
-  const std::int64_t tokens = num_tokens(capture, sequence);
-  if (tokens >= kFewestTokens) return;
-  throw InvalidArgument(
-      "{}: sequence {} has {} token{}, but {} needs at least 2; capture again without it",
-      quoted_path(capture), sequence, tokens, tokens == 1 ? "" : "s", metric);
-}
-
-void check_token_sequences(const CaptureReader& capture, std::int64_t count,
-                           std::string_view metric) {
-  check_whole_sequences(capture, metric);
-  for (std::int64_t i = 0; i < count; ++i) check_two_tokens(capture, i, metric);
+std::string note_of_short(std::string_view label, std::int64_t count, std::string_view what) {
+  return fmt::format("{}: skipped {} {}{} of fewer than {} tokens", label, count, what,
+                     count == 1 ? "" : "s", kFewestTokens);
 }
 
 SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,

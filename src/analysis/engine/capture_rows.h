@@ -48,11 +48,9 @@ inline constexpr std::int64_t kFewestTokens = 2;
 /// Returns how many of the first `count` sequences have fewer than kFewestTokens tokens.
 std::int64_t num_short_sequences(const CaptureReader& capture, std::int64_t count);
 
-void check_two_tokens(const CaptureReader& capture, std::int64_t sequence, std::string_view metric);
-
-/// Refuses captures unless the first `count` sequences are whole and of at least two tokens each.
-void check_token_sequences(const CaptureReader& capture, std::int64_t count,
-                           std::string_view metric);
+/// Returns "LIMe: skipped 3 sequences of fewer than 2 tokens". @param what  names one of them
+std::string note_of_short(std::string_view label, std::int64_t count,
+                          std::string_view what = "sequence");
 
 /// Returns the first `count` sequences of one layer, read on demand. Refers to `capture`.
 SequenceSource token_sequences(const CaptureReader& capture, const std::string& site, int layer,

@@ -2,6 +2,7 @@
 #include "analysis/engine/capture_set.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "analysis/attention/attention_patterns.h"
@@ -314,21 +315,33 @@ std::string describe_sequences(const ChosenCapture& capture) {
   return text;
 }
 
-void skip_short_sequences(ChosenCapture& capture, std::string_view metric) {
+void skip_short_sequences(ChosenCapture& capture, std::string_view metric, std::int64_t num_views) {
   check_whole_sequences(capture.reader, metric);
-  const std::int64_t skipped = num_short_sequences(capture.reader, capture.num_sequences);
-  if (skipped == 0) return;
-  if (skipped == capture.num_sequences) check_two_tokens(capture.reader, 0, metric);
-  std::vector<bool> hides;
-  for (std::int64_t i = 0; i < capture.reader.num_sequences(); ++i) {
-    hides.push_back(num_tokens(capture.reader, i) < kFewestTokens);
+  if (num_short_sequences(capture.reader, capture.num_sequences) == 0) return;
+  std::vector<bool> hides(static_cast<std::size_t>(capture.reader.num_sequences()), false);
+  std::int64_t skipped = 0;  // texts
+  for (std::int64_t first = 0; first < std::ssize(hides); first += num_views) {
+    const auto is_short = [&](std::int64_t i) {
+      return num_tokens(capture.reader, i) < kFewestTokens;
+    };
+    const std::int64_t last = std::min(first + num_views, std::ssize(hides));
+    if (std::ranges::none_of(std::views::iota(first, last), is_short)) continue;
+    std::fill(hides.begin() + first, hides.begin() + last, true);
+    skipped += first < capture.num_sequences ? 1 : 0;
+  }
+  if (const std::int64_t tokens = num_tokens(capture.reader, 0);
+      skipped * num_views >= capture.num_sequences) {
+    throw InvalidArgument(
+        "{}: sequence 0 has {} token{}, but {} needs at least {}; capture again "
+        "without it",
+        quoted_path(capture.reader), tokens, tokens == 1 ? "" : "s", metric, kFewestTokens);
   }
   capture.reader.hide_sequences(hides);
-  capture.num_sequences -= skipped;
+  capture.num_sequences -= skipped * num_views;
   capture.identity = identity_of(capture.reader, capture.num_sequences);
-  capture.notes.push_back(fmt::format("{}: skipped {} sequence{} of fewer than {} tokens",
-                                      capture.label, skipped, skipped == 1 ? "" : "s",
-                                      kFewestTokens));
+  capture.notes.push_back(
+      note_of_short(capture.label, skipped, num_views > 1 ? "text" : "sequence") +
+      (num_views > 1 ? " in a view" : ""));
 }
 
 std::vector<ChosenCapture> open_captures(const CaptureSetOptions& options) {

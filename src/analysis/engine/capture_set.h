@@ -96,8 +96,10 @@ std::string describe_sequences(const ChosenCapture& capture);
 
 /// Leaves out the sequences of fewer than two tokens, of which no metric of whole sequences has a
 /// value, and notes their number.
+/// @param num_views  sequences that are views of one text, which is left out with all of them
 /// @throws InvalidArgument  if rows are not whole sequences of tokens, or no sequence is left.
-void skip_short_sequences(ChosenCapture& capture, std::string_view metric);
+void skip_short_sequences(ChosenCapture& capture, std::string_view metric,
+                          std::int64_t num_views = 1);
 
 /// Reads the tokenizer of a checkpoint, for the texts of the tokens in `captures`.
 /// @throws InvalidArgument  if a capture was made with another tokenizer.

@@ -335,18 +335,16 @@ Analysis prepare_geometry(const GeometryAnalysisOptions& options, const RunOptio
   shared->captures = open_captures(options.captures);
   for (std::size_t i = 0; i < shared->captures.size(); ++i) {
     ChosenCapture& capture = shared->captures[i];
-    // The views of a text are as many as those of the others.
-    if (options.wants(GeometryGroup::kViews)) {
-      check_token_sequences(capture.reader, capture.num_sequences, "geometry");
-    } else {
-      skip_short_sequences(capture, "geometry");
-    }
-    check_size(capture, shared->num_rows(i), options);
     KeptRows& kept = shared->kept.emplace_back();
+    if (options.wants(GeometryGroup::kViews)) {
+      check_whole_sequences(capture.reader, "geometry");
+      kept.num_views = num_views(capture);
+    }
+    skip_short_sequences(capture, "geometry", kept.num_views);
+    check_size(capture, shared->num_rows(i), options);
     if (options.wants(GeometryGroup::kDimension)) {
       kept.neighbors = draw_rows(shared->num_rows(i), options.neighbor_rows, run.seed);
     }
-    if (options.wants(GeometryGroup::kViews)) kept.num_views = num_views(capture);
     const std::int64_t items = capture.num_sequences / kept.num_views;
     throw_if(options.jackknife > items, OptionName("jackknife"),
              "must be <= {}, the number of {} of {}, got {}", items,

@@ -167,6 +167,7 @@ std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
       select_site(capture, "hidden", options);
       capture.parts.front().site = kTunedSite;
       capture.reader.set_alias(kTunedSite, "hidden");
+      skip_short_sequences(capture, "the logit lens");
       throw_if(capture.num_sequences < 2,
                "{}: --tuned needs at least 2 sequences: one to fit the lens, one to measure it",
                quoted_path(capture.reader));
@@ -179,6 +180,7 @@ std::vector<ChosenCapture> open_lenses(const LensOptions& lens) {
              "{}: contains no logit lens (its sites: {}); capture again with --sites hidden,{}",
              quoted_path(capture.reader), join_words(sites), kLensSite);
     select_site(capture, kLensSite, options);
+    skip_short_sequences(capture, "the logit lens");
   }
   return captures;
 }
@@ -245,9 +247,6 @@ Analysis prepare_lens(const LensOptions& options, const RunOptions& run) {
   shared->options.summary.seed = run.seed;
   shared->captures = open_lenses(options);
   if (!options.tuned.empty()) shared->head = head_of(options.tuned, shared->captures);
-  for (const ChosenCapture& capture : shared->captures) {
-    check_token_sequences(capture.reader, capture.num_sequences, "the logit lens");
-  }
   shared->skipped.resize(shared->captures.size());
   if (options.captures.skip_massive) {
     shared->skipped = massive_rows_by("hidden", shared->captures, *options.captures.skip_massive);
