@@ -11,6 +11,7 @@
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
 #include "metrics/entropy/sequence_entropies.h"
+#include "metrics/entropy/token_contributions.h"
 #include "metrics/linalg/gram.h"
 #include "metrics/linalg/symmetric_eigenvalues.h"
 

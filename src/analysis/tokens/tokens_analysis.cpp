@@ -7,7 +7,7 @@
 #include "analysis/lens/lens_analysis.h"
 #include "metrics/entropy/entropy_calculator.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/sequence_entropies.h"
+#include "metrics/entropy/token_contributions.h"
 #include "metrics/geometry/token_profile.h"
 
 namespace lime {

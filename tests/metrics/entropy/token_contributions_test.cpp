@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "metrics/entropy/token_contributions.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include "core/random.h"
 #include "core/threads/thread_pool.h"
 #include "metrics/entropy/matrix_entropy.h"
-#include "metrics/entropy/sequence_entropies.h"
 #include "support/refusal.h"
 
 namespace lime {
