@@ -5,6 +5,8 @@
 #include <array>
 #include <span>
 
+#include "viz/series_style.h"
+
 namespace lime {
 namespace {
 
@@ -37,6 +39,13 @@ constexpr std::array<std::uint32_t, 11> kGreenPurpleDark = {0xD9F0D3, 0xA6DBA0, 
 // Its orange, sky blue and yellow are darker here: 3:1 against white and the dark background.
 constexpr std::array<std::uint32_t, 7> kOkabeIto = {0x0072B2, 0xD55E00, 0x009E73, 0xB07D00,
                                                     0x2A97BF, 0xCC79A7, 0x8A63D2};
+// Unlike those of models also for readers who confuse red and green. Its cyan, teal, olive and sand
+// are darker here, or omitted.
+constexpr std::array<std::uint32_t, kGroupColours> kMuted = {0x332288, 0xC25A6B, 0x2F8F84, 0x882255,
+                                                             0x84842A, 0xAA4499, 0x117733};
+/// Darker colours are lightened on dark backgrounds, to this share of themselves.
+constexpr double kDimLuma = 0.45;
+constexpr double kBrightShare = 0.65;
 constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x949494, 0x474747, 0x707070};
 
 /// In the order of HeatmapPalette.
@@ -72,6 +81,23 @@ Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count) 
   // The rest of viridis is too light on white.
   return heatmap_colour(HeatmapPalette::kViridis,
                         0.58 * static_cast<double>(index) / static_cast<double>(count - 1));
+}
+
+Colour colour_of_group(ClassPalette palette, std::size_t colour, bool is_dark) {
+  if (is_step_colour(colour)) {
+    const double fraction =
+        static_cast<double>(colour - kFirstStepColour) / static_cast<double>(kNumSteps);
+    if (palette == ClassPalette::kGrey) {
+      return heatmap_colour(HeatmapPalette::kGrey, 1.0 - 0.6 * fraction);
+    }
+    // The rest of viridis is too light on white, and too dark on black.
+    return heatmap_colour(HeatmapPalette::kViridis,
+                          is_dark ? 0.25 + 0.75 * fraction : 0.75 * fraction);
+  }
+  const std::size_t index = kPositiveColour - 1 - colour;
+  if (palette == ClassPalette::kGrey) return from_hex(kGreys[index % kGreys.size()]);
+  const Colour own = from_hex(kMuted[index % kMuted.size()]);
+  return is_dark && luma(own) < kDimLuma ? blend(own, {255, 255, 255}, kBrightShare) : own;
 }
 
 Colour heatmap_colour(HeatmapPalette palette, double position) {

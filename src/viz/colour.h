@@ -21,9 +21,9 @@ Colour blend(Colour a, Colour b, double share);
 /// Returns the brightness of a colour in greyscale print: luma of BT.709, in [0, 1].
 double luma(Colour colour);
 
-/// Qualitative palettes: for models, sites, classes.
+/// Qualitative palettes.
 enum class ClassPalette {
-  kOkabeIto,  ///< Okabe & Ito 2008, its light colours darkened: contrast >= 3:1
+  kOkabeIto,  ///< of models; Okabe & Ito 2008, its light colours darkened: contrast >= 3:1
   kGrey,      ///< greys only; line patterns and markers distinguish series
 };
 
@@ -52,6 +52,10 @@ bool is_diverging(HeatmapPalette palette);
 
 /// Returns the colour of the `index`-th of `count` classes. Many classes use viridis.
 Colour class_colour(ClassPalette palette, std::size_t index, std::size_t count);
+
+/// Returns the colour of groups that are no models, is_group_colour() or is_step_colour(): Paul
+/// Tol's "muted" (2021), its light colours darkened to a contrast of 3:1, or a part of viridis.
+Colour colour_of_group(ClassPalette palette, std::size_t colour, bool is_dark);
 
 /// Returns the colour at `position` of the palette, clamped to [0, 1].
 Colour heatmap_colour(HeatmapPalette palette, double position);

@@ -163,8 +163,6 @@ std::size_t num_colours_of(const Figure& figure) {
   for (const FigurePanel& panel : figure.panels) {
     if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
       for (const Curve& curve : curves->curves) see(curve.style);
-    } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-      count = std::max(count, points->class_names.size());
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
       for (const BarPanel::Series& series : bars->series) see(series.style);
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "viz/class_colours.h"
+
 namespace lime {
 namespace {
 
@@ -35,8 +37,10 @@ std::vector<LegendEntry> legend_of(const Figure& figure) {
       }
       for (const ReferenceLine& line : curves->references) add_reference(entries, line);
     } else if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
-      for (std::size_t i = 0; i < points->class_names.size(); ++i) {
-        add_entry(entries, {points->class_names[i], {.colour = i}, false, true});
+      const std::vector<std::size_t> colours = class_colours(points->class_names);
+      for (std::size_t i = 0; i < colours.size(); ++i) {
+        const SeriesStyle style{.colour = colours[i], .marker = marker_of(i)};
+        add_entry(entries, {points->class_names[i], style, false, true});
       }
     } else if (const auto* const bars = std::get_if<BarPanel>(&panel.content)) {
       for (const BarPanel::Series& series : bars->series) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_pgfplots.h"
 
+#include <set>
+
+#include "viz/class_colours.h"
 #include "viz/colour.h"
 #include "viz/figure_extents.h"
 #include "viz/figure_legend.h"
@@ -143,12 +146,36 @@ std::string axis_options(const FigurePanel& panel, const Figure& figure, bool ha
   return options + content_options(panel, figure, has_bar);
 }
 
+/// Returns the colours of groups that are no models.
+std::set<std::size_t> group_colours_of(const Figure& figure) {
+  std::set<std::size_t> colours;
+  for (const FigurePanel& panel : figure.panels) {
+    if (const auto* const points = std::get_if<ScatterPanel>(&panel.content)) {
+      if (points->class_names.empty()) colours.insert(group_colour(0));
+      for (const std::size_t colour : class_colours(points->class_names)) colours.insert(colour);
+    } else if (const auto* const curves = std::get_if<CurvePanel>(&panel.content)) {
+      for (const Curve& curve : curves->curves) colours.insert(curve.style.colour);
+    }
+  }
+  std::erase_if(colours, [](std::size_t colour) {
+    return !is_group_colour(colour) && !is_step_colour(colour);
+  });
+  return colours;
+}
+
+std::string definition(std::size_t colour, const Colour& c) {
+  return fmt::format("\\definecolor{{{}}}{{RGB}}{{{},{},{}}}\n", pgfplots_colour(colour), c.red,
+                     c.green, c.blue);
+}
+
 void add_colours(std::string& tex, const Figure& figure, const FigureStyle& style) {
   const std::size_t num_classes = num_colours_of(figure);
   for (std::size_t i = 0; i < num_classes; ++i) {
     const Colour c = class_colour(style.palette, i, num_classes);
-    tex += fmt::format("\\definecolor{{{}}}{{RGB}}{{{},{},{}}}\n", pgfplots_colour(i), c.red,
-                       c.green, c.blue);
+    tex += definition(i, c);
+  }
+  for (const std::size_t colour : group_colours_of(figure)) {
+    tex += definition(colour, colour_of_group(style.palette, colour, false));
   }
   const auto [low, high] = colour_range_of(figure);
   const HeatmapPalette palette = style.map_palette.value_or(low < 0.0 ? HeatmapPalette::kGreenPurple

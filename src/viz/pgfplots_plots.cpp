@@ -2,6 +2,7 @@
 #include "viz/pgfplots_plots.h"
 
 #include "core/program/terminal.h"
+#include "viz/class_colours.h"
 
 namespace lime {
 namespace {
@@ -203,9 +204,11 @@ struct PgfPlots {
   }
 
   void operator()(const ScatterPanel& panel) const {
-    for (std::size_t k = 0; k < std::max<std::size_t>(1, panel.class_names.size()); ++k) {
+    std::vector<std::size_t> colours = class_colours(panel.class_names);
+    if (colours.empty()) colours.push_back(group_colour(0));
+    for (std::size_t k = 0; k < colours.size(); ++k) {
       tex += fmt::format("\\addplot[only marks, mark size=0.5pt, {}] coordinates {{",
-                         pgfplots_colour(k));
+                         pgfplots_colour(colours[k]));
       for (std::size_t i = 0; i < panel.x.size(); ++i) {
         if (panel.classes[i] == static_cast<int>(k)) {
           tex += fmt::format("({},{}) ", panel.x[i], panel.y[i]);
@@ -266,7 +269,10 @@ std::string latex_text(const std::string& raw) {
 std::string pgfplots_colour(std::size_t index) {
   if (index == kNegativeColour) return "green!45!black";
   if (index == kPositiveColour) return "violet";
-  return index == kMutedColour ? "gray" : fmt::format("class{}", index);
+  if (index == kMutedColour) return "gray";
+  if (is_group_colour(index)) return fmt::format("group{}", group_colour(0) - index);
+  if (is_step_colour(index)) return fmt::format("step{}", index - kFirstStepColour);
+  return fmt::format("class{}", index);
 }
 
 std::string pgfplots_style(const SeriesStyle& style) {

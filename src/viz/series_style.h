@@ -21,12 +21,34 @@ inline constexpr std::size_t kMutedColour = std::numeric_limits<std::size_t>::ma
 inline constexpr std::size_t kNegativeColour = kMutedColour - 1;
 inline constexpr std::size_t kPositiveColour = kMutedColour - 2;
 
-/// Returns true if a colour is the number of a class, and none of those above.
-constexpr bool is_class_colour(std::size_t colour) { return colour < kPositiveColour; }
+/// Number of colours of groups, after which they repeat.
+inline constexpr std::size_t kGroupColours = 7;
+/// Returns the colour of the `index`-th group that is no model: a cause, a part, a class of tokens.
+constexpr std::size_t group_colour(std::size_t index) {
+  return kPositiveColour - 1 - index % kGroupColours;
+}
+constexpr bool is_group_colour(std::size_t colour) {
+  return colour < kPositiveColour && colour >= kPositiveColour - kGroupColours;
+}
 
-/// Style of a series or class: its class number, and a pattern and marker that need no colour.
+/// Steps of the sequential palette, for groups with an order.
+inline constexpr std::size_t kNumSteps = 1000;
+inline constexpr std::size_t kFirstStepColour = kPositiveColour - kGroupColours - kNumSteps - 1;
+/// @param fraction  0 for the first group, 1 for the last
+constexpr std::size_t step_colour(double fraction) {
+  return kFirstStepColour +
+         static_cast<std::size_t>(fraction * static_cast<double>(kNumSteps) + 0.5);
+}
+constexpr bool is_step_colour(std::size_t colour) {
+  return colour >= kFirstStepColour && colour <= kFirstStepColour + kNumSteps;
+}
+
+/// Returns true if a colour is the number of a model, and none of those above.
+constexpr bool is_class_colour(std::size_t colour) { return colour < kFirstStepColour; }
+
+/// Style of a series or class: its colour, and a pattern and marker that need no colour.
 struct SeriesStyle {
-  std::size_t colour = 0;  ///< class number, or one of the colours above
+  std::size_t colour = 0;  ///< number of a model, or one of the colours above
   LinePattern pattern = LinePattern::kSolid;
   MarkerShape marker = MarkerShape::kDisc;
   bool is_faint = false;  ///< thin and pale, drawn in the background

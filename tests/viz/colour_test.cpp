@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "viz/class_colours.h"
+
 namespace lime {
 namespace {
 
@@ -61,6 +63,40 @@ TEST(ColourTest, ClassesContrastWithTheBackground) {
     EXPECT_GE(contrast(colour, {24, 26, 30}), 3.0) << i;
     EXPECT_GE(contrast(class_colour(ClassPalette::kGrey, i, 7), {255, 255, 255}), 3.0) << i;
     EXPECT_GE(contrast(class_colour(ClassPalette::kOkabeIto, 2 * i, 13), {255, 255, 255}), 3.0);
+  }
+}
+
+TEST(ColourTest, GroupsThatAreNoModelsHaveNoColourOfAModel) {
+  for (std::size_t i = 0; i < kGroupColours; ++i) {
+    const Colour colour = colour_of_group(ClassPalette::kOkabeIto, group_colour(i), false);
+    EXPECT_GE(contrast(colour, {255, 255, 255}), 3.0) << i;
+    const Colour on_dark = colour_of_group(ClassPalette::kOkabeIto, group_colour(i), true);
+    EXPECT_GE(contrast(on_dark, {24, 26, 30}), 3.0) << i;
+    for (std::size_t model = 0; model < 6; ++model) {
+      const Colour other = class_colour(ClassPalette::kOkabeIto, model, 6);
+      const int difference = std::abs(colour.red - other.red) +
+                             std::abs(colour.green - other.green) +
+                             std::abs(colour.blue - other.blue);
+      EXPECT_GT(difference, 40) << i << " and model " << model;
+    }
+    EXPECT_FALSE(is_class_colour(group_colour(i)));
+  }
+}
+
+TEST(ColourTest, ClassesThatAreNumbersHaveTheOrderOfTheSequentialPalette) {
+  const std::vector<std::string> numbers = {" 3", "1", " 12", "2"};
+  EXPECT_EQ(class_colours(numbers), (std::vector{step_colour(2.0 / 3), step_colour(0.0),
+                                                 step_colour(1.0), step_colour(1.0 / 3)}));
+  const std::vector<std::string> words = {" is", "other", " was"};
+  EXPECT_EQ(class_colours(words), (std::vector{group_colour(0), kMutedColour, group_colour(1)}));
+  const std::vector<std::string> many(9, "word");
+  EXPECT_EQ(class_colours(many).back(), step_colour(1.0));
+  double before = 0.0;
+  for (const double fraction : {0.0, 0.3, 0.6, 1.0}) {
+    const Colour colour =
+        colour_of_group(ClassPalette::kOkabeIto, step_colour(fraction), /*is_dark=*/false);
+    EXPECT_GT(luma(colour), before) << "readers who see no hue see the order";
+    before = luma(colour);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/embeddings/embedding_set.h"
 
+#include "viz/class_colours.h"
 #include "viz/figure_source.h"
 
 namespace lime::explorer {
@@ -55,8 +56,7 @@ EmbeddedModel modelOf(CaptureEmbeddings points, const ResultsInput* input, const
 }
 
 constexpr std::size_t kMaxTokens = 6;  // with a colour of their own
-constexpr std::size_t kNamedColours = 7;
-constexpr int kBins = 6;  // of positions and sequences, in figures
+constexpr int kBins = 8;  // of positions and sequences, in figures: more than groups have colours
 
 std::string plain(const std::string& name) {
   return name.size() > 1 && name.front() == ' ' ? name.substr(1) : name;
@@ -277,12 +277,11 @@ std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bo
     }
     return colours;
   }
-  const std::size_t count = groups.names.size();
   std::vector<QRgb> palette;
-  for (std::size_t i = 0; i < count; ++i) {
-    Colour colour = class_colour(ClassPalette::kOkabeIto, i, std::max(count, kNamedColours));
-    if (dark && luma(colour) < 0.45) colour = blend(colour, {255, 255, 255}, 0.65);
-    palette.push_back(groups.names[i] == "other" ? qRgb(140, 140, 140) : rgb(colour));
+  for (const std::size_t colour : class_colours(groups.names)) {
+    palette.push_back(colour == kMutedColour
+                          ? qRgb(140, 140, 140)
+                          : rgb(colour_of_group(ClassPalette::kOkabeIto, colour, dark)));
   }
   for (const int group : groups.group[model]) {
     colours.push_back(palette[static_cast<std::size_t>(group)]);
@@ -307,7 +306,7 @@ Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
       for (int bin = 0; bin < kBins; ++bin) {
         embedding.class_names.push_back(bin == 0           ? "first"
                                         : bin == kBins - 1 ? "last"
-                                                           : std::to_string(bin + 1) + "/6");
+                                                           : fmt::format("{}/{}", bin + 1, kBins));
       }
       for (const double fraction : groups.fraction[m]) {
         embedding.classes.push_back(std::min(kBins - 1, static_cast<int>(kBins * fraction)));

@@ -27,11 +27,6 @@ std::optional<ModelConfig> configOf(const Document& document) {
   }
 }
 
-bool isPlain(const Document& document) {
-  const std::optional<ModelConfig> config = configOf(document);
-  return config && config->routing == DepthRouting::kNone;
-}
-
 const QString kNothingWritten =
     u"A plain transformer has no router: each part reads the sum of all earlier outputs.\n\nTo see "
     u"what attention and MLP write to it, capture a text (Ctrl+T); to see what they cause, run a "
@@ -50,6 +45,11 @@ SourcePane::SourcePane(Workspace& workspace, JobRunner& jobs)
   connect(&rows_, &CaptureRows::ready, this, &SourcePane::computed);
   connect(&cache_, &JobCacheSignals::changed, this, &SourcePane::computed);
   connect(&norms_, &JobCacheSignals::changed, this, &SourcePane::computed);
+}
+
+bool SourcePane::isPlain(const Document& document) {
+  const std::optional<ModelConfig> config = configOf(document);
+  return config && config->routing == DepthRouting::kNone;
 }
 
 bool SourcePane::isSource(const Document& document, bool with_plain) {
@@ -130,13 +130,17 @@ void SourcePane::drawPlain(const Document& document) {
   const QSignalBlocker quiet(&norms_);
   norms_.dropIf([this](const auto& reader) { return !workspace_.isOpen(reader); });
   if (capture != nullptr) {
-    norms_.request(
+    norms_.requestInParts(
         capture->capture,
         {.title = u"Norms of the parts of %1"_s.arg(capture->label),
          .key = u"written/%1"_s.arg(capture->id),
          .is_shown = false},
-        [reader = capture->capture](const JobContext& context) {
-          return std::make_shared<const WrittenNorms>(writtenNorms(*reader, context.stop));
+        [reader = capture->capture](const JobContext& context, const auto& publish) {
+          const auto measure = [&](std::int64_t rows) {
+            return std::make_shared<const WrittenNorms>(writtenNorms(*reader, rows, context.stop));
+          };
+          if (reader->num_rows() > kFirstWrittenRows) publish(measure(kFirstWrittenRows));
+          return measure(kWrittenRows);
         });
     const auto& answer = norms_.at(capture->capture);
     norms = answer.result.value_or(nullptr);

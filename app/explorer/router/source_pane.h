@@ -20,6 +20,8 @@ class SourcePane : public FigurePane {
  public:
   SourcePane(Workspace& workspace, JobRunner& jobs);
 
+  /// Returns true for a plain transformer, or a capture of one.
+  static bool isPlain(const Document& document);
   /// Returns true for a capture of token-dependent weights and, if `with_plain`, for a plain
   /// transformer or a capture of one.
   static bool isSource(const Document& document, bool with_plain = true);

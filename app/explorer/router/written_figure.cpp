@@ -9,7 +9,6 @@
 namespace lime::explorer {
 namespace {
 
-constexpr std::int64_t kMaxRows = 2048;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 double medianNorm(const MatrixF& rows) {
@@ -23,9 +22,9 @@ double medianNorm(const MatrixF& rows) {
 
 /// Returns the median norms of a site, [layers]; empty if the capture has no such site.
 std::vector<double> normsOf(const CaptureReader& capture, const std::string& site,
-                            const std::stop_token& stop) {
+                            std::int64_t num_rows, const std::stop_token& stop) {
   if (!contains(capture.sites(), site)) return {};
-  const std::int64_t count = std::min(kMaxRows, capture.num_rows());
+  const std::int64_t count = std::min(num_rows, capture.num_rows());
   std::vector<double> norms;
   for (const int layer : capture.layers(site)) {
     norms.resize(static_cast<std::size_t>(layer) + 1, kNaN);
@@ -42,7 +41,8 @@ Curve curveOf(const std::string& name, const std::vector<double>& values, std::s
     curve.x.push_back(static_cast<double>(layer) + layer_base);
     curve.y.push_back(values[layer]);
   }
-  curve.style = {.colour = colour, .marker = MarkerShape::kNone};
+  curve.style = {.colour = colour == kMutedColour ? colour : group_colour(colour),
+                 .marker = MarkerShape::kNone};
   if (colour == kMutedColour) curve.style.pattern = LinePattern::kDashed;
   return curve;
 }
@@ -68,13 +68,14 @@ FigurePanel normPanel(const WrittenNorms& norms, int layer_base) {
 
 }  // namespace
 
-WrittenNorms writtenNorms(const CaptureReader& capture, std::stop_token stop) {
-  WrittenNorms norms{.attention = normsOf(capture, "hook_attn_out", stop),
-                     .mlp = normsOf(capture, "hook_mlp_out", stop),
+WrittenNorms writtenNorms(const CaptureReader& capture, std::int64_t num_rows,
+                          std::stop_token stop) {
+  WrittenNorms norms{.attention = normsOf(capture, "hook_attn_out", num_rows, stop),
+                     .mlp = normsOf(capture, "hook_mlp_out", num_rows, stop),
                      .both = {},
                      .stream = {}};
   if (!contains(capture.sites(), std::string("hidden"))) return norms;
-  const std::int64_t count = std::min(kMaxRows, capture.num_rows());
+  const std::int64_t count = std::min(num_rows, capture.num_rows());
   MatrixF before;
   int before_layer = -1;
   for (const int layer : capture.layers("hidden")) {
@@ -123,9 +124,9 @@ FigureOrMessage writtenFigure(const WrittenNorms* norms, std::span<const FigureS
 void colourParts(Figure& figure, std::size_t model_colour) {
   for (FigurePanel& panel : figure.panels) {
     for (Curve& curve : std::get<CurvePanel>(panel.content).curves) {
-      if (!is_class_colour(curve.style.colour)) continue;
-      curve.style.pattern =
-          curve.style.colour == kMlpColour ? LinePattern::kDotted : LinePattern::kSolid;
+      if (!is_group_colour(curve.style.colour)) continue;
+      curve.style.pattern = curve.style.colour == group_colour(kMlpColour) ? LinePattern::kDotted
+                                                                           : LinePattern::kSolid;
       curve.style.colour = model_colour;
     }
   }

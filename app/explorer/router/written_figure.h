@@ -23,10 +23,15 @@ struct WrittenNorms {
   std::vector<double> stream;  ///< of the residual stream after each layer
 };
 
-/// Reads at most 2048 rows of each layer: of hook_attn_out and hook_mlp_out, and of hidden, whose
-/// differences are what attention and MLP write together.
+/// Rows of each layer of which medians are taken: first some, then more.
+inline constexpr std::int64_t kFirstWrittenRows = 128;
+inline constexpr std::int64_t kWrittenRows = 2048;
+
+/// Reads at most `num_rows` rows of each layer: of hook_attn_out and hook_mlp_out, and of hidden,
+/// whose differences are what attention and MLP write together.
 /// @throws IoError, FormatError, Interrupted
-WrittenNorms writtenNorms(const CaptureReader& capture, std::stop_token stop = {});
+WrittenNorms writtenNorms(const CaptureReader& capture, std::int64_t num_rows = kWrittenRows,
+                          std::stop_token stop = {});
 
 /// Draws the norms and, where a sweep over layers, attention or MLPs is open, the change in loss
 /// without each part. Nothing without either.

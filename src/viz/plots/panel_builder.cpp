@@ -4,6 +4,7 @@
 #include <QFontMetricsF>
 #include <numeric>
 
+#include "viz/class_colours.h"
 #include "viz/colour.h"
 #include "viz/plots/dots_plottable.h"
 #include "viz/plots/heatmap_plottable.h"
@@ -172,7 +173,7 @@ void draw_sample(QCPPainter& painter, const LegendEntry& entry, std::size_t num_
   painter.setPen(Qt::NoPen);
   painter.setBrush(theme.class_colour(entry.style.colour, num_colours));
   const MarkerShape marker =
-      entry.is_class ? theme.class_marker(entry.style.colour) : entry.style.marker;
+      entry.is_class ? theme.class_marker(entry.style.marker) : entry.style.marker;
   painter.drawPath(marker_path(marker, kLegendMarkerSize).translated(area.center()));
 }
 
@@ -236,8 +237,10 @@ void add_content(const PanelPlace& place, const HeatmapPanel& panel) {
 
 void add_content(const PanelPlace& place, const ScatterPanel& panel) {
   ScatterStyle style;
-  for (std::size_t i = 0; i < std::max<std::size_t>(1, panel.class_names.size()); ++i) {
-    QColor colour = place.theme->class_colour(i, place.num_classes);
+  std::vector<std::size_t> classes = class_colours(panel.class_names);
+  if (classes.empty()) classes.push_back(group_colour(0));
+  for (const std::size_t colour_of_class : classes) {
+    QColor colour = place.theme->class_colour(colour_of_class, place.num_classes);
     colour.setAlphaF(0.75F);
     style.colours.push_back(colour);
   }
@@ -245,7 +248,7 @@ void add_content(const PanelPlace& place, const ScatterPanel& panel) {
   const auto count = static_cast<double>(std::max<std::size_t>(panel.x.size(), 1));
   style.diameter = units(std::clamp(42.0 / std::sqrt(count), 0.35, 3.0));
   for (std::size_t i = 0; i < style.colours.size(); ++i) {
-    style.markers.push_back(marker_path(place.theme->class_marker(i), style.diameter));
+    style.markers.push_back(marker_path(place.theme->class_marker(marker_of(i)), style.diameter));
   }
   const FigureStyle& of_figure = place.theme->style();
   const double dpi = of_figure.magnification() * of_figure.dpi;

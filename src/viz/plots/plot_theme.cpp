@@ -80,8 +80,8 @@ PlotTheme::PlotTheme(const FigureStyle& style) : style_(style.at_venue()) {
   style_.font = installed_family(style_.font);
 }
 
-MarkerShape PlotTheme::class_marker(std::size_t index) const {
-  return marker_of(style_.palette == ClassPalette::kGrey ? index : 0);
+MarkerShape PlotTheme::class_marker(MarkerShape shape) const {
+  return style_.palette == ClassPalette::kGrey ? shape : marker_of(0);
 }
 
 QFont PlotTheme::font(double points) const {
@@ -111,10 +111,13 @@ QPen PlotTheme::grid_pen() const {
 
 QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
   if (index == kMutedColour) return muted();
-  if (!is_class_colour(index)) {
+  if (index == kNegativeColour || index == kPositiveColour) {
     const HeatmapPalette palette = usual_palette(/*is_signed=*/true, is_dark());
     return to_qcolor(
         heatmap_colour(palette, index == kNegativeColour ? kNegative : 1.0 - kNegative));
+  }
+  if (!is_class_colour(index)) {
+    return to_qcolor(colour_of_group(style_.palette, index, is_dark()));
   }
   const Colour colour = lime::class_colour(style_.palette, index, count);
   // Lighten dark colours on a dark background.
@@ -128,7 +131,10 @@ QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) con
   auto pattern = static_cast<std::size_t>(style.pattern);
   // Greys repeat after four series, like markers: then dashes tell them apart.
   const bool repeats = style_.palette == ClassPalette::kGrey && is_class_colour(style.colour);
-  if (repeats && style.pattern == LinePattern::kSolid) pattern = style.colour / 4 % 4;
+  const bool is_group = style_.palette == ClassPalette::kGrey && is_group_colour(style.colour);
+  if (style.pattern == LinePattern::kSolid && (repeats || is_group)) {
+    pattern = (is_group ? group_colour(0) - style.colour : style.colour) / 4 % 4;
+  }
   return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
           kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
 }

@@ -51,7 +51,7 @@ class PlotTheme {
 
   QColor class_colour(std::size_t index, std::size_t count) const;
   /// Returns the marker of a class of points: a disc, or in greys one of four shapes.
-  MarkerShape class_marker(std::size_t index) const;
+  MarkerShape class_marker(MarkerShape shape) const;
   QPen curve_pen(const SeriesStyle& style, std::size_t num_classes) const;
   /// @throws InvalidArgument  if values are signed but the palette is not diverging.
   HeatmapPalette map_palette(bool is_signed) const;

@@ -118,10 +118,10 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
           joined_parts({labels.size() > 1 ? label : "", sites.size() > 1 ? site : ""});
       figure.panels.push_back(cause_panel(
           own,
-          {measured_curve(col::kMassiveShare, "massive tokens", model_style(kTokens)),
-           measured_curve(col::kDimensionShare, "outlier dimensions", model_style(kDimensions)),
-           measured_curve(col::kCommonShare, "common direction", model_style(kCommon)),
-           measured_curve(col::kIntraclass, "equal tokens", model_style(kEqual))},
+          {measured_curve(col::kMassiveShare, "massive tokens", group_style(kTokens)),
+           measured_curve(col::kDimensionShare, "outlier dimensions", group_style(kDimensions)),
+           measured_curve(col::kCommonShare, "common direction", group_style(kCommon)),
+           measured_curve(col::kIntraclass, "equal tokens", group_style(kEqual))},
           "share", options.layer_base));
       FigurePanel& shares = figure.panels.back();
       shares.y.min = 0.0;
@@ -134,13 +134,13 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
             {},
             {},
             "without massive tokens",
-            model_style(kWithoutTokens)},
+            group_style(kWithoutTokens)},
            {col::kParticipationWithoutDimensions,
             {},
             {},
             "without outlier dimensions",
-            model_style(kWithoutDimensions)},
-           {col::kParticipationRest, {}, {}, "without both", model_style(kWithoutBoth)}},
+            group_style(kWithoutDimensions)},
+           {col::kParticipationRest, {}, {}, "without both", group_style(kWithoutBoth)}},
           "participation ratio", options.layer_base));
       figure.panels.back().y.logarithmic = true;
       add_note(
@@ -153,7 +153,7 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
           cause_panel(own,
                       {measured_curve(col::kSequenceEntropy, "all", style_of_all()),
                        measured_curve(col::kSequenceEntropyWithout, "without massive tokens",
-                                      model_style(kWithoutTokens))},
+                                      group_style(kWithoutTokens))},
                       "entropy (nats)", options.layer_base));
       for (std::size_t i = figure.panels.size() - 3; i < figure.panels.size(); ++i) {
         figure.panels[i].title = title;
@@ -166,8 +166,9 @@ Figure collapse_figure(FigureSources sources, const FigureOptions& options) {
   return figure;
 }
 
-void mark_collapse(Figure& figure, const Results& results, const std::string& label,
-                   const std::string& site, int layer_base) {
+std::optional<CollapseCliff> mark_collapse(Figure& figure, const Results& results,
+                                           const std::string& label, const std::string& site,
+                                           int layer_base) {
   const std::filesystem::path file = "collapse";
   std::vector<RangeMark> marks;
   std::vector<std::string> verdicts;
@@ -189,14 +190,17 @@ void mark_collapse(Figure& figure, const Results& results, const std::string& la
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     add_note(figure, fmt::format("{}: {}", static_cast<char>('A' + i), verdicts[i]));
   }
+  std::optional<CollapseCliff> found;
   if (const std::optional<Cliff> cliff = cliff_of(layers)) {
     const double layer = layers[cliff->at].number(col::kLayer) + layer_base;
     marks.push_back({.low = layer - 0.5, .high = layer - 0.5, .label = kCliff});
-    add_note(figure, cliff_note(*cliff, layer));
+    found = {static_cast<int>(std::lround(layer)) - layer_base, cliff_note(*cliff, layer)};
+    add_note(figure, found->note);
   }
   for (FigurePanel& panel : figure.panels) {
     if (auto* const curves = std::get_if<CurvePanel>(&panel.content)) curves->ranges = marks;
   }
+  return found;
 }
 
 }  // namespace lime

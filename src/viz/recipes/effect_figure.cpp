@@ -25,9 +25,9 @@ Figure mass_effect_figure(FigureSources sources, const FigureOptions& options) {
                   .low = {},
                   .high = {},
                   .spread = Curve::Spread::kBars,
-                  .style = model_style(colour++)};
+                  .style = group_style(colour++)};
       if (layers.size() > kMaxCurves) {
-        curve.style = model_style(0);
+        curve.style = group_style(0);
         curve.legend = "component of a layer";
       }
       curve.style.pattern = LinePattern::kNone;

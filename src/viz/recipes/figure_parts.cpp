@@ -165,6 +165,11 @@ SeriesStyle model_style(std::size_t index) {
   return {index, kSeriesPatterns[index / 7 % kSeriesPatterns.size()], marker_of(index)};
 }
 
+SeriesStyle group_style(std::size_t index) {
+  return {group_colour(index), kSeriesPatterns[index / kGroupColours % kSeriesPatterns.size()],
+          marker_of(index)};
+}
+
 std::string intervals_note(const Figure& figure, FigureSources sources, const std::string& kind,
                            const std::string& intervals) {
   bool has_bands = false;

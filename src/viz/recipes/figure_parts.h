@@ -87,6 +87,9 @@ void add_note(Figure& figure, const std::string& more);
 /// Returns the style of the `index`-th model: colour and marker, and dashes beyond the palette.
 SeriesStyle model_style(std::size_t index);
 
+/// Returns the style of the `index`-th group that is no model: a part, a cause.
+SeriesStyle group_style(std::size_t index);
+
 /// Returns the sites of `rows`, or one empty name if there are none.
 std::vector<std::string> sites_of(const FigureRows& rows);
 

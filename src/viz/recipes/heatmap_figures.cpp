@@ -129,13 +129,13 @@ FigurePanel effect_curves(const FigureRows& rows, const FigureOptions& options, 
   FigurePanel panel{.x = {.label = "layer", .whole_numbers = true},
                     .y = {.label = "effect (nats per token)"}};
   CurvePanel curves;
-  std::size_t model = 0;
+  std::size_t number = 0;
   for (const std::string& part : distinct(rows, col::kPart)) {
     const FigureRows own = rows_with(rows, {{col::kPart, part}});
     curves.curves.push_back(layer_curve(
         own, {.value = col::kEffect, .low = col::kEffect.low, .high = col::kEffect.high},
-        options.layer_base, part, model_style(model)));
-    const std::size_t colour = model++;
+        options.layer_base, part, group_style(number)));
+    const std::size_t colour = group_colour(number++);
     if (!draws_estimate) continue;
     curves.curves.push_back(layer_curve(own, {.value = col::kAttribution, .low = {}},
                                         options.layer_base, part + ", first order",
