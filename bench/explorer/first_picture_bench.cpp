@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures, for each view in a window of its own, the time from opening documents to the first
-// picture of the view, and the longest event of the GUI thread until then. Jobs that refine the
-// picture are cancelled. The window is drawn offscreen.
-//   lime-bench-first-picture FILE...
+// picture of the view, the CPU time of all threads until then, and the longest event of the GUI
+// thread. Jobs that refine the picture are cancelled. The window is drawn offscreen.
+//   lime-bench-first-picture [--view NAME] FILE...
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -41,6 +42,16 @@ class TimedApplication : public QApplication {
   int depth_ = 0;
 };
 
+/// Returns the CPU time of all threads so far, in seconds.
+double cpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 bool hasPicture(const View& view) {
   const auto figures = view.findChildren<FigureView*>();
   const auto canvases = view.findChildren<EmbeddingCanvas*>();
@@ -60,6 +71,7 @@ void measure(TimedApplication& application, const ViewKind& kind, const QStringL
   application.longest_ = 0.0;
   QElapsedTimer timer;
   timer.start();
+  const double cpu = cpuSeconds();
   const auto seconds = [&] { return 1e-9 * static_cast<double>(timer.nsecsElapsed()); };
   window.workspace().open(files);
   double opened = 0.0;
@@ -78,8 +90,10 @@ void measure(TimedApplication& application, const ViewKind& kind, const QStringL
   QApplication::processEvents();  // paints it
   const std::string result = hasPicture(*window.currentView()) ? fmt::format("{:6.2f} s", seconds())
                                                                : std::string("no picture");
-  fmt::print("{:<16} open after {:5.2f} s, first picture after {}, longest event {:5.1f} ms\n",
-             kind.title.toStdString(), opened, result, application.longest_);
+  fmt::print(
+      "{:<16} open after {:5.2f} s, first picture after {}, CPU {:5.2f} s, longest event {:5.1f} "
+      "ms\n",
+      kind.title.toStdString(), opened, result, cpuSeconds() - cpu, application.longest_);
   std::fflush(stdout);
   window.jobs().cancelAll();
 }
@@ -89,13 +103,19 @@ void measure(TimedApplication& application, const ViewKind& kind, const QStringL
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    fmt::print(stderr, "usage: lime-bench-first-picture FILE...\n");
+    fmt::print(stderr, "usage: lime-bench-first-picture [--view NAME] FILE...\n");
     return 2;
   }
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   lime::explorer::TimedApplication application(argc, argv);
+  QStringList files = application.arguments().mid(1);
+  QString view;
+  if (files.front() == QLatin1String("--view") && files.size() > 2) {
+    view = files[1];
+    files = files.mid(2);
+  }
   for (const lime::explorer::ViewKind& kind : lime::explorer::allViews()) {
-    lime::explorer::measure(application, kind, application.arguments().mid(1));
+    if (view.isEmpty() || view == kind.id) lime::explorer::measure(application, kind, files);
   }
   return 0;
 }

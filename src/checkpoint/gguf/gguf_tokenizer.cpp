@@ -232,9 +232,10 @@ class TokenizerMetadata {
   Json merges_json() const {
     Json merges = Json::array();
     for (const std::string_view merge : list(kMerges, GgufType::kString).strings()) {
-      throw_if<FormatError>(first_invalid_utf8(merge).has_value(),
-                            "{}: merge {} in '{}' must be UTF-8, got '{}'", keys_.where(),
-                            merges.size(), kMerges, printable(merge, 60));
+      if (first_invalid_utf8(merge)) {
+        throw FormatError("{}: merge {} in '{}' must be UTF-8, got '{}'", keys_.where(),
+                          merges.size(), kMerges, printable(merge, 60));
+      }
       merges.push_back(merge);
     }
     return merges;
