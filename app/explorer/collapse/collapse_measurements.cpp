@@ -28,6 +28,7 @@ Analysis prepared(CollapseMeasurements::Kind kind, const CaptureSetOptions& set,
 }
 
 constexpr std::int64_t kFirstSequences = 2;  // that are shown while the others are measured
+constexpr int kFirstLayers = 7;              // of one sequence, shown before those
 constexpr std::string_view kRandomBox = "tick \"Compare with random weights\"";
 constexpr std::int64_t kExtremes = 8;  // sequences at each end of a layer's entropies
 
@@ -36,6 +37,16 @@ const QString kNeedsTwo = u"A difference needs two captures: open or tick anothe
 bool hasRows(const Results& results, const std::string& site) {
   return std::any_of(results.rows.begin(), results.rows.end(),
                      [&](const ResultRow& row) { return row.text(col::kSite) == site; });
+}
+
+/// Returns some of the layers, evenly spaced, the first and the last one among them.
+std::vector<int> someLayers(const std::vector<int>& layers) {
+  std::vector<int> some;
+  const auto last = static_cast<double>(layers.size() - 1);
+  for (int i = 0; i < kFirstLayers; ++i) {
+    some.push_back(layers[static_cast<std::size_t>(std::lround(last * i / (kFirstLayers - 1)))]);
+  }
+  return some;
 }
 
 Curve spectrumCurve(const std::string& label, const std::vector<double>& fractions,
@@ -112,15 +123,24 @@ void CollapseMeasurements::request(const std::vector<const Document*>& documents
   const bool has_preview = documents.size() == 1 &&
                            documents.front()->capture->num_sequences() > kFirstSequences &&
                            contains(representationsOf(*documents.front()->capture), site);
+  const std::vector<int> layers =
+      has_preview ? documents.front()->capture->layers(site) : std::vector<int>();
   curves_.requestInParts(
       key, {.title = title, .key = u"collapse/curves/"_s + title, .lane = JobLane::kLong},
-      [kind, set, most = max_sequences_, run, pairs, site, has_preview](const JobContext& context,
-                                                                        const auto& publish) {
+      [kind, set, most = max_sequences_, run, pairs, site, has_preview, layers](
+          const JobContext& context, const auto& publish) {
         if (has_preview) {
+          const auto show = [&](const CaptureSetOptions& first, std::int64_t count) {
+            publish(compute(unhashed(prepared(kind, first, count, run)), run, {}, context.stop));
+          };
           CaptureSetOptions first = set;
           first.site = {site};
-          publish(compute(unhashed(prepared(kind, first, kFirstSequences, run)), run, {},
-                          context.stop));
+          if (layers.size() > 2 * kFirstLayers) {
+            CaptureSetOptions rough = first;
+            rough.layer = LayerSelection::parse(layers_to_string(someLayers(layers)));
+            show(rough, 1);
+          }
+          show(first, kFirstSequences);
         }
         Analysis analysis = prepared(kind, set, most, run);
         analysis.compare.compare = pairs;

@@ -169,8 +169,8 @@ CollapseView::CollapseView(const ViewContext& context)
   connect(&measurements_, &CollapseMeasurements::curvesChanged, this, &CollapseView::drawCurves);
   connect(&measurements_, &CollapseMeasurements::layerChanged, this, &CollapseView::drawDetail);
   connect(&measurements_, &CollapseMeasurements::verdictsChanged, this, [this] {
-    drawVerdicts();
     drawCurves();
+    drawVerdicts();
   });
   addLayerActions([this](int step) { walkLayers(layers(), step); });
   addRecomputeAction(u"Recompute the measurements, including cancelled and failed ones"_s, [this] {
@@ -182,7 +182,7 @@ CollapseView::CollapseView(const ViewContext& context)
 
 QWidget* CollapseView::makeControls() {
   auto* const widget = new QWidget;
-  QHBoxLayout* const bar = makeBar(*widget);
+  BarLayout* const bar = makeBar(*widget);
   measure_ = addChoiceBox(*bar, u"&Measure"_s, u"Measure on the y axis"_s);
   for (const CollapseMeasure& measure : collapseMeasures()) {
     addChoice(*measure_, QString::fromUtf8(measure.title), QString::fromUtf8(measure.name),
@@ -281,8 +281,8 @@ void CollapseView::measure() {
 }
 
 void CollapseView::draw() {
-  drawVerdicts();
   drawCurves();
+  drawVerdicts();
   drawDetail();
 }
 
@@ -303,6 +303,7 @@ void CollapseView::drawCurves() {
   animation_->setCount(static_cast<int>(steps.size()) + (steps.empty() ? 0 : 1));
   const int frame = animation_->frame();
   QString caption;
+  cliff_.reset();
   if (figure_or_message.figure && !compares()) caption = markVerdicts(*figure_or_message.figure);
   if (figure_or_message.figure && measurements_.isMeasuring(kind())) {
     caption = u"The first sequences; the others are being measured"_s;
@@ -338,7 +339,7 @@ QString CollapseView::obstacles() const {
 
 void CollapseView::drawVerdicts() {
   const Document* const marked = markedCapture();
-  verdicts_->draw(marked == nullptr ? 0 : marked->id, workspace().selection().layer,
+  verdicts_->draw(marked == nullptr ? 0 : marked->id, workspace().selection().layer, cliff_,
                   preferences().layer_base);
 }
 
@@ -349,16 +350,19 @@ const Document* CollapseView::markedCapture() const {
   return captures.empty() ? nullptr : captures.front();
 }
 
-QString CollapseView::markVerdicts(Figure& figure) const {
+QString CollapseView::markVerdicts(Figure& figure) {
   const Document* const marked = markedCapture();
   if (marked == nullptr) return {};
   const std::optional<CollapseVerdicts>& verdicts = measurements_.verdictsOf(*marked).result;
   if (!verdicts || verdicts->ranges.empty()) return {};
-  mark_collapse(figure, verdicts->results, verdicts->ranges.front().label, site(),
-                preferences().layer_base);
-  return measurements_.captures().size() > 1
-             ? u"Ranges: verdicts on %1"_s.arg(workspace().uniqueLabel(*marked))
-             : QString();
+  const std::optional<CollapseCliff> cliff = mark_collapse(
+      figure, verdicts->results, verdicts->ranges.front().label, site(), preferences().layer_base);
+  QString caption = cliff ? toQString(cliff->note) : QString();
+  if (!caption.isEmpty()) caption.front() = caption.front().toUpper();
+  if (cliff) cliff_ = cliff->layer;
+  if (measurements_.captures().size() < 2) return caption;
+  const QString ranges = u"Ranges: verdicts on %1"_s.arg(workspace().uniqueLabel(*marked));
+  return caption.isEmpty() ? ranges : ranges + u". "_s + caption;
 }
 
 std::vector<std::int64_t> CollapseView::steps() const {

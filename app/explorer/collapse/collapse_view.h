@@ -91,8 +91,9 @@ class CollapseView : public View {
   void drawVerdicts();
   /// Returns the capture whose verdicts are marked in the plot; null if there is none.
   const Document* markedCapture() const;
-  /// Marks its ranges and the cliff. @return a caption, if there are several captures
-  QString markVerdicts(Figure& figure) const;
+  /// Marks its ranges and the cliff. @return a caption that names the cliff and, if there are
+  /// several captures, the marked one
+  QString markVerdicts(Figure& figure);
   /// Returns the training steps in the names of the shown captures, if there are several.
   std::vector<std::int64_t> steps() const;
   std::set<int> layers() const;
@@ -108,6 +109,7 @@ class CollapseView : public View {
   PlayBar* animation_;  ///< frame 0: all steps
   QLabel* problems_;
   VerdictList* verdicts_;
+  std::optional<int> cliff_;  ///< layer of the marked capture
   FigurePane* curves_;
   LayerDetail* detail_;
   std::optional<Extreme> extreme_;  ///< the sequence whose spectrum is drawn

@@ -45,6 +45,11 @@ VerdictList::VerdictList(const CollapseMeasurements& measurements, const Workspa
             const VerdictRow& row = model_.at(index.row());
             Q_EMIT rangeSelected(row.document, row.first);
           });
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    // The range of the cliff is current before the user has selected one.
+    const VerdictRow& row = model_.at(index.row());
+    if (!is_selected_) Q_EMIT rangeSelected(row.document, row.first);
+  });
   QVBoxLayout* const column = fillWithColumn(*this);
   auto* const head = new QHBoxLayout;
   head->addWidget(caption_, 1);
@@ -97,7 +102,8 @@ QString VerdictList::explanation(const QString& evidence) const {
   return parts.join(u"\n\n"_s);
 }
 
-void VerdictList::draw(int document, std::optional<int> layer, int layer_base) {
+void VerdictList::draw(int document, std::optional<int> layer, std::optional<int> cliff,
+                       int layer_base) {
   setVisible(!measurements_.captures().empty());
   table_->setColumnHidden(VerdictModel::kCapture, measurements_.captures().size() < 2);
   std::vector<VerdictRow> rows = this->rows(layer_base);
@@ -108,7 +114,8 @@ void VerdictList::draw(int document, std::optional<int> layer, int layer_base) {
       table_->resizeColumnToContents(column);
     }
   }
-  showCurrent(document, layer);
+  is_selected_ = layer.has_value();
+  showCurrent(document, layer ? layer : cliff);
 }
 
 void VerdictList::showCurrent(int document, std::optional<int> layer) {

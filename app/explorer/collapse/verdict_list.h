@@ -40,8 +40,9 @@ class VerdictList : public QWidget {
   bool againstRandom() const { return against_random_->isChecked(); }
   void setAgainstRandom(bool on) { against_random_->setChecked(on); }
 
-  /// Shows what is known. The row of `layer` of the capture `document` becomes current.
-  void draw(int document, std::optional<int> layer, int layer_base);
+  /// Shows what is known. The row of `layer`, or without a selected layer that of the cliff, of the
+  /// capture `document` becomes current.
+  void draw(int document, std::optional<int> layer, std::optional<int> cliff, int layer_base);
 
  Q_SIGNALS:
   void rangeSelected(int document, int first_layer);
@@ -56,6 +57,7 @@ class VerdictList : public QWidget {
   const CollapseMeasurements& measurements_;
   const Workspace& workspace_;
   VerdictModel model_;
+  bool is_selected_ = false;  ///< the user has selected the current layer
   QLabel* caption_;
   QTableView* table_;
   QCheckBox* against_random_;

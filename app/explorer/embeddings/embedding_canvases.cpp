@@ -184,6 +184,7 @@ EmbeddingCanvases::EmbeddingCanvases() : grid_(new QGridLayout(this)), message_(
   grid_->setContentsMargins(0, 0, 0, 0);
   grid_->setSpacing(1);
   message_->setAlignment(Qt::AlignCenter);
+  message_->setWordWrap(true);
   message_->setForegroundRole(QPalette::PlaceholderText);
   grid_->addWidget(message_, 0, 0);
 }

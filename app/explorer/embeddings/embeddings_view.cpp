@@ -11,8 +11,6 @@
 namespace lime::explorer {
 namespace {
 
-constexpr std::size_t kNeighbours = 12;
-
 const QString kNothing =
     u"No embeddings are loaded.\n\nOpen results of lime-metrics tsne (NAME.json beside "
     u"NAME.embeddings.h5), or open captures and press Compute."_s;
@@ -26,7 +24,8 @@ EmbeddingsView::EmbeddingsView(const ViewContext& context)
       problems_(makeNote(u"loading problems"_s)),
       legend_(makeNote(u"colours"_s)),
       canvases_(new EmbeddingCanvases),
-      list_(new TokenList) {
+      list_(new TokenList),
+      neighbours_(*canvases_, *list_, context.jobs) {
   legend_->setTextFormat(Qt::RichText);
   legend_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
   connect(legend_, &QLabel::linkActivated, this,
@@ -46,7 +45,7 @@ EmbeddingsView::EmbeddingsView(const ViewContext& context)
 QWidget* EmbeddingsView::makeControls() {
   auto* const widget = new QWidget;
   auto* const first = new QWidget;
-  QHBoxLayout* const bar = makeBar(*first);
+  BarLayout* const bar = makeBar(*first);
   source_ = addChoiceBox(*bar, u"&Embeddings"_s, u"Results of lime-metrics tsne"_s);
   compute_ = new QPushButton(u"Co&mpute"_s);
   compute_->setToolTip(u"Embed 2000 rows of each shown capture, layer by layer"_s);
@@ -99,17 +98,8 @@ void EmbeddingsView::addSettings() {
         if (layer.is_number()) setLayer(layer.get<int>());
       });
   addSetting(
-      "neighbours",
-      [this]() -> Json {
-        if (!centre_) return {};
-        return {{"model", centre_->label.toStdString()}, {"token", tokensToJson(centre_->token)}};
-      },
-      [this](const Json& centre) {
-        centre_.reset();
-        if (centre.is_null()) return;
-        centre_ = Centre{toQString(centre.at("model").get<std::string>()),
-                         tokensFromJson(centre.at("token"))};
-      });
+      "neighbours", [this] { return neighbours_.state(); },
+      [this](const Json& state) { neighbours_.setState(state); });
 }
 
 void EmbeddingsView::connectAll() {
@@ -350,7 +340,7 @@ void EmbeddingsView::toggle(std::size_t model, int point) {
 void EmbeddingsView::selectTokens(TokenSelection tokens) {
   if (tokens.empty()) tokens = {};
   changeState(u"Select tokens"_s, [&] {
-    centre_.reset();
+    neighbours_.clear();
     workspace().selectTokens(std::move(tokens));
   });
   canvases_->removeCentre();
@@ -359,62 +349,22 @@ void EmbeddingsView::selectTokens(TokenSelection tokens) {
 
 void EmbeddingsView::showSelection() {
   canvases_->select(workspace().selection().tokens);
-  if (!centre_) list_->showSelection(set(), workspace().selection().tokens);
+  if (neighbours_.isEmpty()) list_->showSelection(set(), workspace().selection().tokens);
 }
 
 void EmbeddingsView::selectNeighbours(std::size_t model, int point) {
   if (model >= set().models.size() || point < 0) return;
   changeState(u"Show neighbours"_s, [&] {
-    centre_ = Centre{set().models[model].label, set().models[model].tokensAt({point})};
+    neighbours_.select(set().models[model].label, set().models[model].tokensAt({point}));
   });
   showNeighbours();
 }
 
 void EmbeddingsView::showNeighbours() {
-  canvases_->removeCentre();
-  if (!centre_) return;
-  const std::vector<EmbeddedModel>& models = set().models;
-  const auto own = std::ranges::find(models, centre_->label, &EmbeddedModel::label);
-  const std::vector<int> points = own == models.end() || canvases().empty()
-                                      ? std::vector<int>()
-                                      : own->pointsOf(centre_->token);
-  if (points.empty()) {
+  const bool is_shown = neighbours_.show(set(), site(), layers_->current());
+  if (!is_shown && !neighbours_.isEmpty()) {
     list_->showSelection(set(), workspace().selection().tokens);
-  } else {
-    findNeighbours(static_cast<std::size_t>(own - models.begin()), points.front());
   }
-}
-
-void EmbeddingsView::findNeighbours(std::size_t model, int point) {
-  const EmbeddedModel& own = set().models[model];
-  const int layer = layers_->current();
-  if (!own.sentences) {
-    drawNeighbours(model, point, own.nearestDrawn(site(), layer, point, kNeighbours),
-                   u"in the embedding"_s);
-    return;
-  }
-  const std::int64_t row = own.points.row[static_cast<std::size_t>(point)];
-  jobs().start<std::vector<NearRow>>(
-      this,
-      {.title = u"Neighbours of a token"_s, .key = u"embeddings/neighbours"_s, .is_shown = false},
-      [capture = own.sentences->sharedCapture(), site = site(), layer, row,
-       rows = own.points.row](const JobContext& context) {
-        return nearest_rows(*capture, site, layer, row, rows, kNeighbours, context.stop);
-      },
-      [this, model, point, centre = centre_](const std::vector<NearRow>& near) {
-        // Something else may have been selected since.
-        if (centre != centre_ || model >= canvases().size()) return;
-        drawNeighbours(model, point, near, u"in the model, by distance of normalised rows"_s);
-      },
-      [this](const QString& error) { list_->showMessage(error); });
-}
-
-void EmbeddingsView::drawNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
-                                    const QString& where) {
-  list_->showNeighbours(set(), model, point, near, where);
-  std::vector<int> neighbours;
-  for (const SelectedToken& token : tokens().rows()) neighbours.push_back(token.point);
-  canvases_->setCentre(model, point, neighbours);
 }
 
 void EmbeddingsView::describe(std::size_t model, int point) {

@@ -3,6 +3,7 @@
 
 #include "explorer/embeddings/embedding_canvases.h"
 #include "explorer/embeddings/embedding_loader.h"
+#include "explorer/embeddings/point_neighbours.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
@@ -63,27 +64,16 @@ class EmbeddingsView : public View {
   void compute() { loader_.compute(preferences().threads, tsneOptions()); }
   void showSelection();
   void selectNeighbours(std::size_t model, int point);
-  /// Shows the neighbours of `centre_` where the embeddings have it, else the selection.
+  /// Shows the neighbours of the selected point where the embeddings have it, else the selection.
   void showNeighbours();
-  void findNeighbours(std::size_t model, int point);
-  void drawNeighbours(std::size_t model, int point, const std::vector<NearRow>& near,
-                      const QString& where);
   void describe(std::size_t model, int point);
   const EmbeddingSet& set() const { return loader_.set(); }
   std::string site() const { return selectedName(*site_); }
   /// Returns the selected document, EmbeddingLoader::kComputed, or 0: none.
   int sourceId() const;
 
-  /// The point whose neighbours are listed, in place of the selected tokens.
-  struct Centre {
-    QString label;  ///< of the model
-    TokenSelection token;
-    bool operator==(const Centre&) const = default;
-  };
-
   EmbeddingLoader loader_;
   EmbeddingGroups groups_;
-  std::optional<Centre> centre_;
   bool is_colour_selected_ = false;  ///< else colour_ is what usualColour() returns
   bool shows_partial_ = false;       ///< the set was incomplete when it was last shown
   std::optional<int> last_layer_;    ///< of the workspace, when it last changed
@@ -98,6 +88,7 @@ class EmbeddingsView : public View {
   QLabel* legend_;
   EmbeddingCanvases* canvases_;
   TokenList* list_;
+  PointNeighbours neighbours_;  ///< of a point, listed in place of the selected tokens
 };
 
 }  // namespace lime::explorer

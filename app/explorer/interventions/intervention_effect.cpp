@@ -157,6 +157,7 @@ QLayout* InterventionEffect::makeScores() {
 
 QWidget* InterventionEffect::makeFigures() {
   site_->setAccessibleName(u"activations of the entropies, or the ablation of every component"_s);
+  site_->setMinimumWidth(kLeastBoxWidth);
   setHasRoutes(true);
   site_->setToolTip(
       u"Matrix-based Renyi entropy of order 1/2 of the text's tokens (Sanchez Giraldo et al. "
@@ -228,7 +229,7 @@ void InterventionEffect::setState(const Json& state) {
 }
 
 void InterventionEffect::showRun(const InterventionRun& run, const QString& note,
-                                 const Preferences& preferences) {
+                                 const Preferences& preferences, std::size_t colour) {
   const FigureStyle style = screenStyle(*this, preferences);
   next_->plot().setFigureStyle(style);
   entropies_->plot().setFigureStyle(style);
@@ -245,9 +246,10 @@ void InterventionEffect::showRun(const InterventionRun& run, const QString& note
                      run.request() ? run.request()->line : 0);
   editor_->setGenerated(run.request() ? run.request()->lines.value(run.request()->line) : QString(),
                         run.originalReading(), run.editedReading());
-  tokens_->show(run);
+  tokens_->show(run, colour);
   sweep_ = run.sweep(sweptOver(site()));
   layer_base_ = preferences.layer_base;
+  colour_ = colour;
   drawEntropies(run);
 }
 
@@ -290,17 +292,18 @@ void InterventionEffect::drawEntropies(const InterventionRun& run) {
     if (is_sweep && sweep_) {
       figure = sweepFigure(*sweep_, layer_base_);
     } else if (!is_sweep && run.entropies()) {
-      figure = entropiesFigure(*run.entropies(), site(), layer_base_);
+      figure = entropiesFigure(*run.entropies(), site(), layer_base_, colour_);
     }
   } catch (const Error& error) {
     message = toQString(error);
   }
   const QString caption = is_sweep ? u"Loss without %1"_s.arg(what) : u"Entropy over layers"_s;
   entropies_->show(std::move(figure), message, caption,
-                   is_sweep ? u"Red, or above 0: the loss rises without it. Crossed out: the 95% "
-                              u"interval contains 0; fewer than 10 lines have no intervals. "
-                              u"Click one to select it"_s
-                            : QString());
+                   is_sweep
+                       ? u"Purple, or above 0: the loss rises without it. Crossed out: the 95% "
+                         u"interval contains 0; fewer than 10 lines have no intervals. "
+                         u"Click one to select it"_s
+                       : QString());
 }
 
 }  // namespace lime::explorer

@@ -48,7 +48,9 @@ class InterventionEffect : public QWidget {
   void setState(const Json& state);
 
   /// Draws the results of a run so far. @param note  shown first; may be empty
-  void showRun(const InterventionRun& run, const QString& note, const Preferences& preferences);
+  /// @param colour  of the model
+  void showRun(const InterventionRun& run, const QString& note, const Preferences& preferences,
+               std::size_t colour);
   void showNote(const QString& note);
 
   FigurePane& next() { return *next_; }
@@ -82,6 +84,7 @@ class InterventionEffect : public QWidget {
   std::shared_ptr<const Results> sweep_;
   std::optional<bool> has_routes_;
   int layer_base_ = 0;
+  std::size_t colour_ = 0;  ///< of the model
 };
 
 }  // namespace lime::explorer

@@ -58,13 +58,14 @@ std::vector<PredictionPair> comparePredictions(const TokenReading& before,
   return pairs;
 }
 
-Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count) {
+Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count,
+                        std::size_t colour) {
   BarPanel bars;
   bars.series.resize(2);
   bars.series[0].label = kOriginal.toStdString();
   bars.series[0].style.colour = kMutedColour;
   bars.series[1].label = kEdited.toStdString();
-  bars.series[1].style.colour = 0;
+  bars.series[1].style.colour = colour;
   for (const PredictionPair& pair : comparePredictions(before, after, count)) {
     if (bars.groups.size() >= kLeastShown && likelier(pair) < kShownProbability) break;
     bars.groups.push_back(visibleToken(pair.token).toStdString());
@@ -85,7 +86,8 @@ Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, s
   return figure;
 }
 
-Figure entropiesFigure(const Results& results, const QString& site, int layer_base) {
+Figure entropiesFigure(const Results& results, const QString& site, int layer_base,
+                       std::size_t colour) {
   FigureOptions options;
   options.kind = "entropy";
   options.site = {site.toStdString()};
@@ -94,7 +96,7 @@ Figure entropiesFigure(const Results& results, const QString& site, int layer_ba
     auto& content = std::get<CurvePanel>(panel.content);
     for (Curve& curve : content.curves) {
       const bool is_edited = toQString(curve.label) == kEdited;
-      curve.style.colour = is_edited ? 0 : kMutedColour;
+      curve.style.colour = is_edited ? colour : kMutedColour;
       curve.style.pattern = is_edited ? LinePattern::kSolid : LinePattern::kDashed;
     }
   }

@@ -23,13 +23,15 @@ std::vector<PredictionPair> comparePredictions(const TokenReading& before,
                                                const TokenReading& after, std::size_t count);
 
 /// Draws the predictions of both models as bars: at most `count` tokens, and beyond the first few
-/// only those above 0.1% in one of the models.
-Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count);
+/// only those above 0.1% in one of the models. @param colour  of the model, for the edited one
+Figure nextTokensFigure(const TokenReading& before, const TokenReading& after, std::size_t count,
+                        std::size_t colour);
 
 /// Draws the entropies over layers. @param results  of both captures, labelled kOriginal and
-/// kEdited
+/// kEdited. @param colour  of the model, for the edited one
 /// @throws InvalidArgument  if they do not contain the site
-Figure entropiesFigure(const Results& results, const QString& site, int layer_base);
+Figure entropiesFigure(const Results& results, const QString& site, int layer_base,
+                       std::size_t colour);
 
 /// Draws the effect of ablating every route, as lime-figure does. @param results  of runs that
 /// sweep

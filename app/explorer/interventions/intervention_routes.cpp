@@ -2,7 +2,6 @@
 #include "explorer/interventions/intervention_routes.h"
 
 #include <QDoubleSpinBox>
-#include <QGridLayout>
 #include <QHash>
 #include <QHeaderView>
 #include <QPushButton>
@@ -166,7 +165,7 @@ void InterventionRoutes::makeControls() {
       u"a source. A route is a weight by which a head mixes the keys and values of a buffered head "
       u"into its own"_s);
   scope_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  scope_->setMinimumContentsLength(20);
+  scope_->setMinimumContentsLength(14);
   scope_->addItems(QStringList(kNumRouteScopes));
   slider_->setRange(0, 2 * kSliderSteps);
   slider_->setPageStep(kSliderSteps / 4);
@@ -189,16 +188,19 @@ void InterventionRoutes::makeControls() {
   routes->setBuddy(scope_);
   auto* const scale = new QLabel(u"&Scale"_s);
   scale->setBuddy(scale_);
-  auto* const grid = new QGridLayout(controls_);
-  grid->setContentsMargins(12, 6, 12, 6);
-  grid->addWidget(routes, 0, 0);
-  grid->addWidget(scope_, 0, 1, 1, 4);
-  grid->addWidget(scale, 1, 0);
-  grid->addWidget(slider_, 1, 1);
-  grid->addWidget(scale_, 1, 2);
-  grid->addWidget(off_, 1, 3);
-  grid->addWidget(restore_, 1, 4);
-  grid->setColumnStretch(1, 1);
+  scope_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  auto* const rows = new QVBoxLayout(controls_);
+  rows->setContentsMargins(12, 6, 12, 6);
+  auto* const what = new BarLayout;
+  what->addWidget(routes);
+  what->addWidget(scope_);
+  auto* const how = new BarLayout;
+  for (QWidget* const widget :
+       std::initializer_list<QWidget*>{scale, scale_, slider_, off_, restore_}) {
+    how->addWidget(widget);
+  }
+  rows->addLayout(what);
+  rows->addLayout(how);
   connect(scope_, &QComboBox::activated, this, &InterventionRoutes::selectScope);
   connect(slider_, &QSlider::valueChanged, this,
           [this](int value) { requestScale(static_cast<double>(value) / kSliderSteps); });

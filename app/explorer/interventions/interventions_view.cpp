@@ -14,6 +14,7 @@
 #include "explorer/interventions/intervention_sides.h"
 #include "explorer/interventions/run_bar.h"
 #include "explorer/interventions/text_editor.h"
+#include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/window/session.h"
@@ -54,7 +55,7 @@ InterventionsView::~InterventionsView() {
 
 void InterventionsView::layOut() {
   auto* const controls = new QWidget;
-  QHBoxLayout* const bar = makeBar(*controls);
+  BarLayout* const bar = makeBar(*controls);
   checkpoint_ = addChoiceBox(*bar, u"&Checkpoint"_s, u"Checkpoint to edit"_s);
   checkpoint_->setMinimumContentsLength(12);
   addLabelled(*bar, u"Edi&t"_s, &sides_->kind());
@@ -293,7 +294,8 @@ void InterventionsView::draw() {
 
 void InterventionsView::showAnswers() {
   effect_->runBar().setRunnable(document() != nullptr);
-  effect_->showRun(run_, note(), preferences());
+  const std::size_t colour = document() == nullptr ? 0 : modelColour(document()->colour);
+  effect_->showRun(run_, note(), preferences(), colour);
   if (sides_->showsParts()) showSides();
   for (QAction* const action : actions()) {
     if (action->data().toBool()) action->setEnabled(document() != nullptr);

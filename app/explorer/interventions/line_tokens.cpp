@@ -88,6 +88,7 @@ LineTokens::LineTokens(FigurePane& next)
       u"predictions in its place"_s);
   list_->setFixedHeight(3 * (list_->fontMetrics().height() + 10) + 6);
   auto* const row = new QHBoxLayout;
+  row->setContentsMargins(0, 0, 12, 0);
   row->addWidget(title_, 1);
   row->addWidget(previous_line_);
   row->addWidget(next_line_);
@@ -108,7 +109,8 @@ LineTokens::LineTokens(FigurePane& next)
   });
 }
 
-void LineTokens::show(const InterventionRun& run) {
+void LineTokens::show(const InterventionRun& run, std::size_t colour) {
+  colour_ = colour;
   const auto& request = run.request();
   line_ = request ? request->line : 0;
   const int num_lines = request ? static_cast<int>(request->lines.size()) : 0;
@@ -143,7 +145,7 @@ void LineTokens::drawNext() {
     return;
   }
   const bool is_end = place == static_cast<int>(original_.size());
-  next_.show(nextTokensFigure(original_[behind], edited_[behind], kShownTokens), {},
+  next_.show(nextTokensFigure(original_[behind], edited_[behind], kShownTokens, colour_), {},
              is_end
                  ? u"Predicted next token"_s
                  : u"Predicted in place of '%1'"_s.arg(visibleToken(original_[behind + 1].token)));

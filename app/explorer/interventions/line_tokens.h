@@ -31,7 +31,8 @@ class LineTokens : public QWidget {
   /// @param next  draws the predictions
   explicit LineTokens(FigurePane& next);
 
-  void show(const InterventionRun& run);
+  /// @param colour  of the model
+  void show(const InterventionRun& run, std::size_t colour);
 
  Q_SIGNALS:
   void lineRequested(int line);
@@ -44,6 +45,7 @@ class LineTokens : public QWidget {
   LineReading original_;
   LineReading edited_;
   int line_ = 0;
+  std::size_t colour_ = 0;
   FigurePane& next_;
   QLabel* title_;
   QToolButton* previous_line_;

@@ -48,7 +48,7 @@ Figure partsFigure(const std::vector<PartEdit>& edits, int num_layers, int num_h
   HeatmapPanel map;
   map.values = MatrixD::Constant(num_layers, kFirstHeadColumn + num_heads,
                                  is_measured ? std::numeric_limits<double>::quiet_NaN() : 1.0);
-  map.is_signed = is_measured;
+  map.is_signed = true;  // of scales, 1 is neutral
   map.col_borders = {1, kFirstHeadColumn};
   addEffects(sublayers, map.values);
   addEffects(heads, map.values);

@@ -66,12 +66,11 @@ RunBar::RunBar()
   progress_->setFixedSize(120, 8);
   progress_->setRange(0, 100);
   progress_->setAccessibleName(u"progress of the run"_s);
-  auto* const controls = new QHBoxLayout;
+  auto* const controls = new BarLayout;
   for (QWidget* const widget : std::initializer_list<QWidget*>{file, max_lines_, run_, live_}) {
     controls->addWidget(widget);
   }
-  controls->addStretch();
-  auto* const scoring = new QHBoxLayout;
+  auto* const scoring = new BarLayout;
   scored_ = addChoiceBox(*scoring, u"L&oss of"_s, u"Tokens that loss and sweep count"_s);
   for (const ScoredChoice& choice : kScored) {
     addChoice(*scored_, QString::fromUtf8(choice.title), {}, QString::fromUtf8(choice.tool_tip));
@@ -79,8 +78,8 @@ RunBar::RunBar()
   scored_text_->setAccessibleName(u"text, words or positions of the tokens of the loss"_s);
   scored_text_->setMaximumWidth(160);
   scoring->addWidget(scored_text_);
-  scoring->addWidget(under_way_, 1);
-  scoring->addStretch();
+  under_way_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  scoring->addWidget(under_way_);
   auto* const state = new QHBoxLayout(under_way_);
   state->setContentsMargins(0, 0, 0, 0);
   state->addWidget(progress_);

@@ -59,7 +59,7 @@ ProbesView::ProbesView(const ViewContext& context)
 
 QWidget* ProbesView::makeControls() {
   auto* const widget = new QWidget;
-  QHBoxLayout* const bar = makeBar(*widget);
+  BarLayout* const bar = makeBar(*widget);
   question_ = addChoiceBox(
       *bar, u"&Probe"_s,
       u"Property that a linear classifier predicts from a layer's activations (Alain & "

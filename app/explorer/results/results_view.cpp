@@ -83,7 +83,7 @@ ResultsView::ResultsView(const ViewContext& context)
       sites_(new CheckMenu(u"S&ites"_s, u"Sites to draw"_s)),
       pane_(new FigurePane(u"figure of results"_s)) {
   auto* const controls = new QWidget;
-  QHBoxLayout* const bar = makeBar(*controls);
+  BarLayout* const bar = makeBar(*controls);
   metric_ = addChoiceBox(*bar, u"&Metric"_s, u"Metric of the results"_s);
   kind_ = addChoiceBox(*bar, u"&Figure"_s, u"Kind of figure"_s);
   for (const auto& [name, menu] :

@@ -58,10 +58,9 @@ RouterControls::RouterControls()
   threshold_->setWhatsThis(u"Hide weights below this fraction of the largest one"_s);
   threshold_->setAccessibleName(u"threshold, percent of the largest weight"_s);
   setDisplayEnabled(true);
-  QHBoxLayout* const line = makeBar(*this);
+  BarLayout* const line = makeBar(*this);
   addLabelled(*line, u"&Checkpoint"_s, checkpoint_);
   addLabelled(*line, u"&minus"_s, other_);
-  line->addSpacing(8);
   addLabelled(*line, u"&Weights"_s, sign_);
   line->addWidget(normalised_);
   line->addWidget(sorted_);

@@ -11,6 +11,11 @@
 namespace lime::explorer {
 namespace {
 
+// A map is readable at this size, with its labels and caption. Smaller windows scroll.
+constexpr int kLeastMapWidth = 240;
+constexpr int kLeastMapHeight = 170;
+constexpr int kLeastCurveHeight = 140;
+
 std::vector<FigureMark> cellMark(const RouterMap& map, int row, int col) {
   const int r = map.rowOf(row);
   const int c = map.colOf(col);
@@ -36,6 +41,9 @@ RouterPanes::RouterPanes(Workspace& workspace)
   setDetailKind(RouterDetail::kFlow);
   QSplitter* const left =
       makeSplitter(Qt::Vertical, {layers_, heads_, embeddings_}, {300, 190, 150});
+  left->setMinimumWidth(kLeastMapWidth);
+  for (FigurePane* const pane : {layers_, heads_}) pane->setMinimumHeight(kLeastMapHeight);
+  embeddings_->setMinimumHeight(kLeastCurveHeight);
   fillWithColumn(*this)->addWidget(makeSplitter(Qt::Horizontal, {left, large}, {360, 680}));
   for (FigurePane* const pane : {layers_, embeddings_, heads_, detail_}) {
     pane->plot().setKeepsAspect(pane != embeddings_);

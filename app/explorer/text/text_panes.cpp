@@ -44,16 +44,23 @@ void SentencesModel::setCapture(std::shared_ptr<const CaptureReader> capture) {
     rows.push_back({static_cast<int>(i), capture->offsets()[at + 1] - capture->offsets()[at]});
   }
   capture_ = std::move(capture);
+  sequences_ = nullptr;
   setRows(std::move(rows));
 }
 
-QString SentencesModel::textOf(const SequenceRow& row) const {
-  return toQString(capture_->sequences()[static_cast<std::size_t>(row.number)].text)
-      .replace(u'\n', u' ');
+void SentencesModel::showTexts(const std::vector<Sequence>& sequences) {
+  sequences_ = &sequences;
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, kText), index(rowCount() - 1, kText));
 }
 
-SequenceList::SequenceList()
-    : search_(makeSearch(u"find a sequence"_s, u"List only sequences that contain this text"_s)) {
+QString SentencesModel::textOf(const SequenceRow& row) const {
+  if (sequences_ == nullptr) return {};
+  return toQString((*sequences_)[static_cast<std::size_t>(row.number)].text).replace(u'\n', u' ');
+}
+
+SequenceList::SequenceList(JobRunner& jobs)
+    : jobs_(jobs),
+      search_(makeSearch(u"find a sequence"_s, u"List only sequences that contain this text"_s)) {
   filter_.setSourceModel(&model_);
   filter_.setFilterKeyColumn(SentencesModel::kText);
   filter_.setFilterRole(Qt::UserRole);
@@ -84,10 +91,23 @@ SequenceList::SequenceList()
           });
 }
 
-void SequenceList::setCapture(std::shared_ptr<const CaptureReader> capture) {
+void SequenceList::setCapture(const std::shared_ptr<const CaptureReader>& capture) {
+  if (capture == model_.capture()) return;
   is_filtering_ = true;
-  model_.setCapture(std::move(capture));
+  model_.setCapture(capture);
   is_filtering_ = false;
+  if (capture == nullptr) return;
+  // Reading waits for other readers of HDF5: not on the GUI thread.
+  jobs_.start<const std::vector<Sequence>*>(
+      this, {.title = u"Reading the sequences"_s, .key = u"text/sequences"_s, .is_shown = false},
+      [capture](const JobContext&) { return &capture->sequences(); },
+      [this, capture](const std::vector<Sequence>* sequences) {
+        if (capture != model_.capture()) return;
+        is_filtering_ = true;
+        model_.showTexts(*sequences);
+        is_filtering_ = false;
+        setCurrent(current_);
+      });
 }
 
 void SequenceList::setCurrent(int sequence) {

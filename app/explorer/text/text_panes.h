@@ -11,6 +11,7 @@
 
 namespace lime {
 class CaptureReader;
+struct Sequence;
 }  // namespace lime
 
 namespace lime::explorer {
@@ -21,7 +22,7 @@ struct SequenceRow {
   std::int64_t num_tokens = 0;
 };
 
-/// Lists the sequences of a capture; texts are looked up when they are shown. Sorts by
+/// Lists the sequences of a capture, with their texts once showTexts() is called. Sorts by
 /// Qt::UserRole.
 class SentencesModel : public TableModel<SequenceRow> {
  public:
@@ -31,11 +32,16 @@ class SentencesModel : public TableModel<SequenceRow> {
 
   /// @param capture  may be null
   void setCapture(std::shared_ptr<const CaptureReader> capture);
+  const std::shared_ptr<const CaptureReader>& capture() const { return capture_; }
+  /// Shows the texts. @param sequences  of capture(), which owns them
+  void showTexts(const std::vector<Sequence>& sequences);
 
  private:
   QString textOf(const SequenceRow& row) const;
 
   std::shared_ptr<const CaptureReader> capture_;
+  /// CaptureReader::sequences(), which may wait for readers on other threads; null: not read yet.
+  const std::vector<Sequence>* sequences_ = nullptr;
 };
 
 /// Lists the sequences of a capture; the user searches and selects them.
@@ -43,9 +49,10 @@ class SequenceList : public QWidget {
   Q_OBJECT
 
  public:
-  SequenceList();
+  explicit SequenceList(JobRunner& jobs);
 
-  void setCapture(std::shared_ptr<const CaptureReader> capture);
+  /// Lists the sequences; a job reads their texts.
+  void setCapture(const std::shared_ptr<const CaptureReader>& capture);
   int size() const { return model_.rowCount(); }
   /// Makes a sequence current without sequenceSelected().
   void setCurrent(int sequence);
@@ -55,6 +62,7 @@ class SequenceList : public QWidget {
   void sequenceSelected(int sequence);
 
  private:
+  JobRunner& jobs_;
   SentencesModel model_;
   QSortFilterProxyModel filter_;
   bool is_filtering_ = false;

@@ -33,7 +33,7 @@ TextView::TextView(const ViewContext& context)
       measurements_(context.workspace, context.jobs, context.preferences),
       rows_(context.workspace, context.jobs),
       problems_(makeNote(u"measurement problems"_s)),
-      sequences_(new SequenceList),
+      sequences_(new SequenceList(context.jobs)),
       text_(new TokenText(u"text, token by token"_s)),
       map_(new TokenMap(measurements_, context.workspace, context.preferences)),
       attention_(new AttentionPanes(measurements_)),
@@ -60,7 +60,7 @@ TextView::TextView(const ViewContext& context)
 
 QWidget* TextView::makeControls() {
   auto* const widget = new QWidget;
-  QHBoxLayout* const bar = makeBar(*widget);
+  BarLayout* const bar = makeBar(*widget);
   capture_ = addChoiceBox(
       *bar, u"C&apture"_s,
       u"Capture of the text; others of the same text are drawn beside it in the heatmap"_s);

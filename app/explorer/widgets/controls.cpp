@@ -33,8 +33,8 @@ QVBoxLayout* fillWithColumn(QWidget& page) {
   return column;
 }
 
-QHBoxLayout* makeBar(QWidget& bar) {
-  auto* const row = new QHBoxLayout(&bar);
+BarLayout* makeBar(QWidget& bar) {
+  auto* const row = new BarLayout(bar);
   row->setContentsMargins(12, 8, 38, 8);  // the button that explains the view is on the right
   row->setSpacing(8);
   return row;
@@ -120,7 +120,7 @@ void setCurrentQuietly(QTableView& table, const QModelIndex& index) {
   table.viewport()->update();
 }
 
-void addLabelled(QHBoxLayout& bar, const QString& label, QWidget* widget) {
+void addLabelled(QLayout& bar, const QString& label, QWidget* widget) {
   auto* const text = new BuddyLabel(label);
   text->setBuddy(widget);
   widget->installEventFilter(text);
@@ -129,7 +129,7 @@ void addLabelled(QHBoxLayout& bar, const QString& label, QWidget* widget) {
   bar.addWidget(widget);
 }
 
-QComboBox* addChoiceBox(QHBoxLayout& bar, const QString& label, const QString& toolTip) {
+QComboBox* addChoiceBox(QLayout& bar, const QString& label, const QString& toolTip) {
   auto* const box = new QComboBox;
   box->setToolTip(toolTip);
   box->setAccessibleName(QString(label).remove(u'&'));

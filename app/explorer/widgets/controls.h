@@ -13,6 +13,7 @@
 #include <string>
 
 #include "explorer/models/text.h"
+#include "explorer/widgets/bar_layout.h"
 
 namespace lime::explorer {
 
@@ -22,7 +23,8 @@ inline constexpr int kLeastBoxWidth = 80;
 /// Adds a vertical layout without margins or spacing to `page`.
 QVBoxLayout* fillWithColumn(QWidget& page);
 
-QHBoxLayout* makeBar(QWidget& bar);
+/// Makes the layout of the controls above a view, which wrap where there is little room.
+BarLayout* makeBar(QWidget& bar);
 
 /// Makes a caption that gives way where there is little room.
 QLabel* makeCaption(const QString& text = {});
@@ -52,10 +54,10 @@ QTableView* makeTable(QAbstractItemModel& model, const QString& accessible_name)
 void setCurrentQuietly(QTableView& table, const QModelIndex& index);
 
 /// Adds `label` before `widget`, whose mnemonic gives it the focus, and `widget` to `bar`.
-void addLabelled(QHBoxLayout& bar, const QString& label, QWidget* widget);
+void addLabelled(QLayout& bar, const QString& label, QWidget* widget);
 /// Adds `label` and a new box to `bar`. The mnemonic of the label gives the box the focus, and the
 /// label is its accessible name.
-QComboBox* addChoiceBox(QHBoxLayout& bar, const QString& label, const QString& toolTip);
+QComboBox* addChoiceBox(QLayout& bar, const QString& label, const QString& toolTip);
 
 void addChoice(QComboBox& box, const QString& text, const QVariant& data, const QString& toolTip);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/widgets/layer_stepper.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
+#include <QLayout>
 #include <QSignalBlocker>
 #include <QSlider>
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lime::explorer {
 
-LayerStepper::LayerStepper(QHBoxLayout& bar, const QString& toolTip)
+LayerStepper::LayerStepper(QLayout& bar, const QString& toolTip)
     : label_(new QLabel), slider_(new QSlider(Qt::Horizontal)) {
   slider_->setAccessibleName(u"layer"_s);
   slider_->setToolTip(toolTip);
@@ -20,7 +20,7 @@ LayerStepper::LayerStepper(QHBoxLayout& bar, const QString& toolTip)
   slider_->setTickInterval(1);
   slider_->setMinimumWidth(120);
   bar.addWidget(label_);
-  bar.addWidget(slider_, 1);
+  bar.addWidget(slider_);
   connect(slider_, &QSlider::valueChanged, this, [this](int at) {
     if (at >= 0 && at < std::ssize(layers_)) {
       Q_EMIT layerSelected(layers_[static_cast<std::size_t>(at)]);

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-class QHBoxLayout;
+class QLayout;
 class QLabel;
 class QSlider;
 
@@ -17,7 +17,7 @@ class LayerStepper : public QObject {
 
  public:
   /// Adds label and slider to `bar`.
-  LayerStepper(QHBoxLayout& bar, const QString& toolTip);
+  LayerStepper(QLayout& bar, const QString& toolTip);
 
   /// Offers these layers, ascending, and shows one of them, without layerSelected().
   void setLayers(const std::vector<int>& layers, std::optional<int> now, int layer_base);

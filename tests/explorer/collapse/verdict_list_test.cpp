@@ -39,6 +39,19 @@ TEST_F(VerdictListTest, ListsTheVerdictsOfTheProgramAndMarksTheirRanges) {
   EXPECT_TRUE(view_.commandLines().front().startsWith("lime-metrics collapse "));
 }
 
+TEST_F(VerdictListTest, BeginsWithTheCliffAndItsCause) {
+  massiveCapture("m.h5");
+  open({toQString(folder_ / "m.h5")});
+  ASSERT_TRUE(waitUntil([this] { return jobs_.isIdle() && shownCurves() == 1; })) << shownTexts();
+  EXPECT_EQ(view_.findChild<FigurePane*>("curves over layers")->caption(),
+            "Cliff at layer 1, the participation ratio falls: massive tokens");
+  EXPECT_EQ(verdicts().currentIndex().row(), 1);
+  EXPECT_TRUE(evidence().contains("massive tokens carry")) << evidence().toStdString();
+  EXPECT_FALSE(workspace_.selection().layer) << "nothing is selected yet";
+  Q_EMIT verdicts().clicked(verdicts().currentIndex());
+  EXPECT_EQ(workspace_.selection().layer, 1);
+}
+
 TEST_F(VerdictListTest, SequencesOfOneTokenAreSkippedWithTheirNumber) {
   lime::testing::SmallCapture short_one = lime::testing::example_capture();
   short_one.lengths = {5, 1, 7, 3};
@@ -85,7 +98,9 @@ TEST_F(VerdictListTest, AVerdictSelectsItsLayersAndShowsTheEvidence) {
   EXPECT_EQ(undo_.undoText(), "Select a verdict");
   EXPECT_TRUE(evidence().contains("massive tokens carry")) << evidence().toStdString();
   EXPECT_TRUE(evidence().contains("What this cannot say:\n- one checkpoint"));
-  EXPECT_EQ(view_.findChild<FigurePane*>("curves over layers")->caption(), "Ranges: verdicts on m");
+  const QString caption = view_.findChild<FigurePane*>("curves over layers")->caption();
+  EXPECT_TRUE(caption.startsWith("Ranges: verdicts on m. Cliff at layer 1"))
+      << caption.toStdString();
   undo_.undo();
   EXPECT_FALSE(workspace_.selection().layer);
   EXPECT_FALSE(verdicts().currentIndex().isValid());

@@ -158,7 +158,7 @@ TEST(InterventionResultTest, ComparesWhatBothExpect) {
   EXPECT_EQ(pairs[1].token, " c");
   EXPECT_EQ(pairs[1].before, 0.06);
   EXPECT_EQ(comparePredictions(before[0], after, 2).size(), 2U);
-  const Figure figure = nextTokensFigure(before[0], after, 5);
+  const Figure figure = nextTokensFigure(before[0], after, 5, 3);
   const auto& bars = std::get<BarPanel>(figure.panels[0].content);
   EXPECT_EQ(bars.groups[0], visibleToken(" b").toStdString());
   EXPECT_EQ(bars.series[1].stars[0], "< 20.0%");

@@ -3,6 +3,7 @@
 
 #include <QLineEdit>
 
+#include "explorer/models/preferences.h"
 #include "explorer/widgets/option_form.h"
 
 namespace lime::explorer::testing {

@@ -50,6 +50,46 @@ TEST_F(SmallWindowTest, EveryViewFitsHalfAScreen) {
   EXPECT_EQ(window.findChild<SideBar*>()->width(), width) << "the side bar has one width";
 }
 
+/// Returns what scrolls a view.
+const QScrollArea* frameOf(const QWidget& view) {
+  const QWidget* frame = &view;
+  while (frame != nullptr && qobject_cast<const QScrollArea*>(frame) == nullptr) {
+    frame = frame->parentWidget();
+  }
+  return qobject_cast<const QScrollArea*>(frame);
+}
+
+/// Returns the widest controls of a view, which keep it from being narrower.
+std::string widest(const View& view) {
+  std::string list;
+  for (const QWidget* const child : view.findChildren<QWidget*>()) {
+    const int width = std::max(child->minimumWidth(), child->minimumSizeHint().width());
+    if (!child->isVisible() || width < 150) continue;
+    list += "\n  " + std::to_string(width) + ' ' + child->metaObject()->className() + ' ' +
+            child->accessibleName().toStdString();
+  }
+  return list;
+}
+
+TEST_F(SmallWindowTest, NoViewScrollsSideways) {
+  MainWindow window;
+  window.show();
+  open(window, {checkpointFolder("aet-llama-with-a-long-name"), checkpointFolder("aet-lime"),
+                captureFile(), captureFile("second-run.h5"), resultsFile()});
+  for (const QSize& size : {QSize(1024, 700), QSize(800, 500)}) {
+    window.resize(size);
+    for (std::size_t i = 0; i < window.views().size(); ++i) {
+      window.showView(allViews()[i].id);
+      ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+      QCoreApplication::processEvents();
+      const View& view = *window.views()[i];
+      EXPECT_EQ(frameOf(view)->horizontalScrollBar()->maximum(), 0)
+          << allViews()[i].id.toStdString() << " needs " << view.minimumSizeHint().width()
+          << " pixels at " << size.width() << widest(view);
+    }
+  }
+}
+
 TEST_F(SmallWindowTest, ALineThatWrapsMakesNoViewScroll) {
   MainWindow window;
   window.resize(1024, 700);
@@ -58,12 +98,7 @@ TEST_F(SmallWindowTest, ALineThatWrapsMakesNoViewScroll) {
   window.showView(u"text"_s);
   ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
   ASSERT_TRUE(childCalled<QLabel>(*window.currentView(), "measurement problems").isVisible());
-  const QWidget* frame = window.currentView();
-  while (frame != nullptr && qobject_cast<const QScrollArea*>(frame) == nullptr) {
-    frame = frame->parentWidget();
-  }
-  ASSERT_NE(frame, nullptr);
-  EXPECT_EQ(qobject_cast<const QScrollArea*>(frame)->verticalScrollBar()->maximum(), 0);
+  EXPECT_EQ(frameOf(*window.currentView())->verticalScrollBar()->maximum(), 0);
 }
 
 TEST_F(SmallWindowTest, AFileThatIsDroppedIntoAViewThatCannotShowItChangesTheView) {
