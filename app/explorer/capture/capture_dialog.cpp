@@ -6,6 +6,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 
+#include "explorer/capture/example_text.h"
 #include "explorer/widgets/option_form.h"
 
 namespace lime::explorer {
@@ -29,6 +30,10 @@ CaptureDialog::CaptureDialog(CaptureRun& run, CaptureRequest request, QWidget* p
   text_->setMinimumHeight(100);
   column().addLayout(boxes);
   column().addWidget(text_, 1);
+  auto* const example = new QPushButton(u"Insert an e&xample"_s);
+  example->setToolTip(u"24 English sentences, for a first capture"_s);
+  connect(example, &QPushButton::clicked, this, [this] { text_->setPlainText(exampleText()); });
+  column().addWidget(example, 0, Qt::AlignLeft);
   text_file_ = addPath(u"or a text &file"_s, u"text file"_s, [this](const QString& path) {
     return QFileDialog::getOpenFileName(this, u"Text"_s, path, u"Text (*.txt);;All (*)"_s);
   });

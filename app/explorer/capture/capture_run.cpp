@@ -140,7 +140,9 @@ void CaptureRun::start(const CaptureRequest& request) {
   }
   using Words = std::vector<std::string>;
   job_ = jobs_.start<Words>(
-      this, {.title = u"Frequent words of %1"_s.arg(QFileInfo(text).fileName())},
+      this,
+      {.title = u"Frequent words of %1"_s.arg(QFileInfo(text).fileName()),
+       .key = kCaptureJobs + u"words"_s},
       [model = toPath(request.models.front().path), text](const JobContext&) {
         return frequentWords(model, toPath(text), kNumWords);
       },
@@ -210,7 +212,7 @@ void CaptureRun::next() {
   const Step step = waiting_.front();
   waiting_.pop_front();
   job_ = jobs_.startProcess(
-      this, {.title = step.title}, step.program, step.arguments,
+      this, {.title = step.title, .key = kCaptureJobs + step.output}, step.program, step.arguments,
       [this, output = step.output](const QByteArray&) {
         written_ << output;
         next();

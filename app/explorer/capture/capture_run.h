@@ -43,6 +43,9 @@ struct CaptureRequest {
   void validate() const;
 };
 
+/// The keys of the jobs of a CaptureRun begin with it.
+inline const QString kCaptureJobs = u"capture/"_s;
+
 /// Captures a text with one model after another, in child processes that are listed as jobs. A
 /// capture that was cancelled is resumed by the same request. Lives on the GUI thread.
 class CaptureRun : public QObject {

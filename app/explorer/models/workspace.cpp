@@ -108,6 +108,7 @@ void Workspace::openNext(std::vector<StoredDocument> files, QStringList problems
                          const Opened& opened) {
   if (files.empty()) {
     opened(problems);
+    Q_EMIT allOpened();
     return;
   }
   const StoredDocument file = files.front();

@@ -100,6 +100,8 @@ class Workspace : public QObject {
   void recentChanged();
   /// The user opened a text (.txt), which is no document.
   void textOpened(const QString& path);
+  /// All paths of open() or reopen() were opened, or could not be.
+  void allOpened();
   /// @param message  a line per file that could not be opened
   void openFailed(const QString& message);
 

@@ -148,6 +148,11 @@ RouterView::RouterView(const ViewContext& context)
   listCheckpoints();
 }
 
+bool RouterView::hasRouters(const Document& document) {
+  if (document.checkpoint) return !SourcePane::isPlain(document);
+  return SourcePane::isSource(document, false);
+}
+
 void RouterView::connectAll() {
   connect(controls_, &RouterControls::checkpointSelected, this, [this] {
     // The frames of an animation follow each other so soon that they are one step.

@@ -53,6 +53,9 @@ class RouterView : public View {
  public:
   explicit RouterView(const ViewContext& context);
 
+  /// Returns true for a checkpoint with routers, or a capture of the weights of such ones.
+  static bool hasRouters(const Document& document);
+
   QStringList commandLines() const override;
   std::vector<Shortcut> shortcuts() const override;
   Json state() const override;

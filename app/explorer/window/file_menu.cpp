@@ -13,6 +13,7 @@
 #include "explorer/models/workspace.h"
 #include "explorer/window/menu_action.h"
 #include "explorer/window/session.h"
+#include "explorer/window/start_page.h"
 #include "store/results_file.h"
 #include "viz/figure_source.h"
 
@@ -116,7 +117,7 @@ void FileMenu::updateRecent() {
 void FileMenu::openFiles() {
   workspace_.open(QFileDialog::getOpenFileNames(
       this, u"Open"_s, lastFolder(),
-      u"Captures, results, logs, texts (*.h5 *.hdf5 *.json *.jsonl *.safetensors *.gguf *.txt);;All (*)"_s));
+      u"Checkpoints, captures, results, texts (*.h5 *.hdf5 *.json *.jsonl *.safetensors *.gguf *.txt);;All (*)"_s));
 }
 
 void FileMenu::openFolder() {

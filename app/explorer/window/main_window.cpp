@@ -20,6 +20,7 @@
 
 #include "core/program/program.h"
 #include "explorer/capture/capture_dialog.h"
+#include "explorer/router/router_view.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/widgets/theme.h"
@@ -120,11 +121,17 @@ void MainWindow::makeSideBar() {
   side_dock_->setTitleBarWidget(new QWidget);
   side_dock_->setFeatures(QDockWidget::DockWidgetClosable);  // else its action does nothing
   addDockWidget(Qt::LeftDockWidgetArea, side_dock_);
-  connect(side_bar_, &SideBar::viewSelected, views_, &ViewStack::showIndex);
+  connect(side_bar_, &SideBar::viewSelected, this, &MainWindow::selectView);
   connect(views_, &ViewStack::currentViewChanged, side_bar_, &SideBar::setCurrentView);
   connect(side_bar_, &SideBar::documentActivated, this, [this](int id) {
     if (const Document* const document = workspace_.find(id)) views_->showViewFor(*document);
   });
+}
+
+void MainWindow::selectView(int index) {
+  selects_view_ = false;
+  keeps_view_ = workspace_.documents().empty();  // it is for the documents that come
+  views_->showIndex(index);
 }
 
 void MainWindow::makeMenus() {
@@ -177,7 +184,7 @@ QMenu* MainWindow::makeViewMenu() {
     addMenuAction(*view_menu_, kinds[i].title,
                   QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + index)),
                   kinds[i].question, [this, index] {
-                    views_->showIndex(index);
+                    selectView(index);
                     views_->takeFocus();
                   });
   }
@@ -207,15 +214,22 @@ QMenu* MainWindow::makeHelpMenu() {
 void MainWindow::connectWorkspace() {
   connect(&workspace_, &Workspace::documentAdded, this, [this](int id) {
     views_->showCurrent();
-    // The first document selects the view, unless the session has.
-    const bool is_first = workspace_.documents().size() == 1;
+    // The first documents select the view, unless the session has.
+    if (workspace_.documents().size() == 1) selects_view_ = !std::exchange(keeps_view_, false);
     const Document& added = *workspace_.find(id);
     // One that was dropped into a view that cannot show it would seem to be ignored.
     const bool is_dropped = dropped_.removeAll(toQString(added.path)) > 0;
     const bool is_hidden = is_dropped && !views_->currentKind().shows(added);
-    if ((is_first && !std::exchange(keeps_view_, false)) || is_hidden) views_->showViewFor(added);
+    if (selects_view_) {
+      views_->showBestView();
+    } else if (is_hidden) {
+      views_->showViewFor(added);
+    }
     offerToLocate(*workspace_.find(id));
     if (toQString(workspace_.find(id)->path) == awaited_) showCaptured();
+  });
+  connect(&workspace_, &Workspace::allOpened, this, [this] {
+    if (std::exchange(selects_view_, false)) offerToCapture();
   });
   connect(&workspace_, &Workspace::documentRemoved, views_, [this] {
     views_->showCurrent();
@@ -266,6 +280,18 @@ void MainWindow::showAnswer(const Question& question, const Finding& finding) {
     if (!state.front().is_null()) views_->setStates(state);
     notice_->showText(problems.isEmpty() ? sentence : problems.join(u'\n'));
   });
+}
+
+void MainWindow::offerToCapture() {
+  const std::vector<Document>& open = workspace_.documents();
+  const bool is_plain = !open.empty() && std::ranges::all_of(open, [](const Document& document) {
+    return document.checkpoint && !RouterView::hasRouters(document);
+  });
+  if (!is_plain || notice_->isVisible()) return;
+  notice_->showText(
+      u"To see where the model collapses, how its tokens cluster and what is decodable, capture a "
+      u"text (Ctrl+T)"_s,
+      u"Capture..."_s, [this] { captureText(); });
 }
 
 void MainWindow::offerToFill() {

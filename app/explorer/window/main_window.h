@@ -30,7 +30,7 @@ class MainWindow : public QMainWindow {
   QUndoStack& undoStack() { return undo_; }
   const std::vector<View*>& views() const { return views_->views(); }
   View* currentView() const { return views_->currentView(); }
-  void showView(const QString& id) { views_->showView(id); }
+  void showView(const QString& id) { selectView(indexOfView(id)); }
   bool showsStartPage() const { return views_->showsStartPage(); }
 
   /// Sets the theme of this session, until the preference is changed.
@@ -57,6 +57,8 @@ class MainWindow : public QMainWindow {
  private:
   void makeCentre();
   void makeSideBar();
+  /// Shows a view, and keeps it for the documents that are opened into an empty window.
+  void selectView(int index);
   void makeMenus();
   QMenu* makeEditMenu();
   QMenu* makeViewMenu();
@@ -67,6 +69,8 @@ class MainWindow : public QMainWindow {
   void onDocumentChanged(int id);
   void offerToLocate(const Document& document);
   void offerToFill();
+  /// Offers to capture a text, if only plain transformers are open.
+  void offerToCapture();
   /// Opens the files of a question, and shows its view below the answer in one sentence.
   void showAnswer(const Question& question, const Finding& finding);
   /// Offers to capture a text, and gives it to the views that run texts.
@@ -103,6 +107,7 @@ class MainWindow : public QMainWindow {
   QAction* after_view_actions_ = nullptr;
   QList<QAction*> shown_view_actions_;
   bool keeps_view_ = false;    ///< when the documents of the session come
+  bool selects_view_ = false;  ///< the documents that are being opened select it
   bool is_restoring_ = false;  ///< the session, whose documents are being opened
 };
 

@@ -6,10 +6,14 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
 #include <QTimer>
 #include <QVBoxLayout>
+#include <algorithm>
 
+#include "explorer/capture/capture_run.h"
+#include "explorer/widgets/job_line.h"
 #include "explorer/window/question_card.h"
 
 namespace lime::explorer {
@@ -18,6 +22,7 @@ namespace {
 constexpr int kColumnWidth = 560;
 constexpr int kMaxShown = 6;
 constexpr int kPageEdge = 24;
+constexpr double kFocusRound = 4.0;
 
 QLabel* addText(QVBoxLayout& column, const QString& text, double scale = 1.0, bool muted = false) {
   auto* const label = new QLabel(text);
@@ -44,6 +49,15 @@ class LinkButton : public QPushButton {
   }
 
  protected:
+  void paintEvent(QPaintEvent* event) override {
+    QPushButton::paintEvent(event);
+    if (!hasFocus()) return;
+    QPainter painter(this);  // the style draws nothing around a flat button
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(palette().color(QPalette::Highlight), 2.0));
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1.0, 1.0, -1.0, -1.0), kFocusRound,
+                            kFocusRound);
+  }
   void changeEvent(QEvent* event) override {
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::EnabledChange) {
       showColour();
@@ -129,8 +143,14 @@ StartPage::StartPage(JobRunner& jobs) : jobs_(jobs) {
   connect(open, &QPushButton::clicked, this, &StartPage::openWanted);
   addText(*own, u"or drop files, folders and a text (.txt) onto this window"_s, 1.0, true);
   own->addStretch();
-  setFocusProxy(folder);
+  folder_ = folder;
   setRecent({});
+}
+
+void StartPage::takeFocus() {
+  // No focus proxy: Tab would jump from the page to the proxy, over the cards.
+  const auto answered = std::ranges::find_if(cards_, &QWidget::isEnabled);
+  (answered == cards_.end() ? folder_ : static_cast<QWidget*>(*answered))->setFocus();
 }
 
 void StartPage::showEvent(QShowEvent* event) {
@@ -149,7 +169,11 @@ void StartPage::findAnswers() {
     jobs_.start<Finding>(
         card, {.title = card->question().title, .key = card->question().title, .is_shown = false},
         [find = card->question().find](const JobContext&) { return find(); },
-        [card](const Finding& finding) { card->setFinding(finding); },
+        [this, card](const Finding& finding) {
+          card->setFinding(finding);
+          // Unless the user has moved on: Enter opens the first answer.
+          if (card == cards_.front() && folder_->hasFocus()) card->setFocus();
+        },
         [card](const QString& problem) { card->setProblem(problem); });
   }
 }
@@ -166,13 +190,21 @@ void StartPage::setRecent(const QStringList& paths) {
   recent_->addStretch();
 }
 
-OfferPage::OfferPage() : button_(new QPushButton) {
+OfferPage::OfferPage(JobRunner& jobs) : button_(new QPushButton) {
   QVBoxLayout* const column = makeColumn(*this);
   question_ = addText(*column, {}, 1.4);
   text_ = addText(*column, {}, 1.0, true);
   column->addSpacing(12);
   column->addWidget(button_, 0, Qt::AlignLeft);
   column->addSpacing(6);
+  auto* const progress = new JobLine(jobs, kCaptureJobs);
+  column->addWidget(progress);
+  QLabel* const promise = addText(*column, u"Capturing ... The result will appear here."_s);
+  const auto update = [progress, promise] { promise->setVisible(!progress->isHidden()); };
+  for (const auto signal : {&JobRunner::jobAdded, &JobRunner::jobRemoved}) {
+    connect(&jobs, signal, promise, update);
+  }
+  update();
   LinkButton* const open = addOpenLink(*column);
   column->addStretch(3);
   connect(button_, &QPushButton::clicked, this, [this] { action_->trigger(); });

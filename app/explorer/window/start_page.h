@@ -23,6 +23,8 @@ class StartPage : public QWidget {
   explicit StartPage(JobRunner& jobs);
 
   void setRecent(const QStringList& paths);
+  /// Gives the focus to the first card with an answer, else to the first link.
+  void takeFocus();
 
  Q_SIGNALS:
   void openWanted();
@@ -41,6 +43,7 @@ class StartPage : public QWidget {
   JobRunner& jobs_;
   std::vector<QuestionCard*> cards_;
   QVBoxLayout* recent_;
+  QWidget* folder_;  ///< the first link
 };
 
 /// Stands in for an empty view: says what it needs, and offers the one button that fills it.
@@ -48,7 +51,7 @@ class OfferPage : public QWidget {
   Q_OBJECT
 
  public:
-  OfferPage();
+  explicit OfferPage(JobRunner& jobs);
 
   void offer(const QString& question, const QString& text, QAction* action);
 

@@ -40,6 +40,34 @@ bool hasMetric(const Document& document, const std::vector<std::string>& metrics
   return document.results && contains(metrics, document.results->results.metric);
 }
 
+bool isCapture(const Document& document) { return document.capture != nullptr; }
+bool isResults(const Document& document) { return document.results != nullptr; }
+bool noDocument(const Document& /*document*/) { return false; }
+
+bool hasEmbeddings(const Document& document) {
+  return isCapture(document) || hasMetric(document, {"tsne"});
+}
+
+bool hasClasses(const Document& document) {
+  return hasMetric(document, {"separability", "blimp"}) ||
+         (isCapture(document) && (canProbe(*document.capture, ProbeQuestion::kBlimp) ||
+                                  canProbe(*document.capture, ProbeQuestion::kSeparability)));
+}
+
+/// Returns the place in allViews() of the best view for documents; -1 if there is none.
+int bestView(std::span<const Document> documents) {
+  const std::vector<ViewKind>& kinds = allViews();
+  const auto shows_any = [&](const auto& predicate) {
+    return std::ranges::any_of(documents, predicate);
+  };
+  const auto answering =
+      std::ranges::find_if(kinds, [&](const ViewKind& kind) { return shows_any(kind.answers); });
+  if (answering != kinds.end()) return static_cast<int>(answering - kinds.begin());
+  const auto showing = std::find_if(kinds.rbegin(), kinds.rend(),
+                                    [&](const ViewKind& kind) { return shows_any(kind.shows); });
+  return static_cast<int>(kinds.rend() - showing) - 1;
+}
+
 }  // namespace
 
 QString explanationOf(Need need) {
@@ -77,6 +105,7 @@ const std::vector<ViewKind>& allViews() {
        u"Which layers and heads do the routers read, and how strongly?"_s,
        Need::kCheckpoint,
        [](const Document& document) { return document.checkpoint != nullptr; },
+       RouterView::hasRouters,
        makeView<RouterView>,
        {u"Each cell is the fraction of a layer's router weight on one buffered layer: the keys and "
         u"values that this or an earlier layer computed. Buffered layer 0 is projected from the "
@@ -93,7 +122,8 @@ const std::vector<ViewKind>& allViews() {
        u"Collapse"_s,
        u"In which layers do the representations collapse, and why?"_s,
        Need::kCapture,
-       [](const Document& document) { return document.capture != nullptr; },
+       isCapture,
+       isCapture,
        makeView<CollapseView>,
        {u"The table names the cause of each range of layers: massive tokens, outlier dimensions, a "
         u"common direction, or a collapse of what remains without them. The matrix-based entropy "
@@ -110,9 +140,8 @@ const std::vector<ViewKind>& allViews() {
        u"Embeddings"_s,
        u"Which tokens are close to each other, and in which layers?"_s,
        Need::kCapture,
-       [](const Document& document) {
-         return document.capture != nullptr || hasMetric(document, {"tsne"});
-       },
+       hasEmbeddings,
+       hasEmbeddings,
        makeView<EmbeddingsView>,
        {u"Each point is a token of one layer; t-SNE places tokens with similar representations "
         u"close to each other. Each layer is rotated and scaled to match the previous one."_s,
@@ -127,11 +156,8 @@ const std::vector<ViewKind>& allViews() {
        u"Probes"_s,
        u"What is linearly decodable from each layer?"_s,
        Need::kWords,
-       [](const Document& document) {
-         return hasMetric(document, {"separability", "blimp"}) ||
-                (document.capture && (canProbe(*document.capture, ProbeQuestion::kBlimp) ||
-                                      canProbe(*document.capture, ProbeQuestion::kSeparability)));
-       },
+       hasClasses,
+       hasClasses,
        makeView<ProbesView>,
        {u"A linear classifier is trained on the representations of each layer and tested on a "
         u"held-out fold. Accuracy above the baseline shows that the property is "
@@ -147,6 +173,7 @@ const std::vector<ViewKind>& allViews() {
        u"How does each token change from layer to layer, and what does it attend to?"_s,
        Need::kSequences,
        TextView::shows,
+       TextView::shows,
        makeView<TextView>,
        {u"Colours show one value per token and layer, such as the drop in the sequence's entropy "
         u"if the token is removed. The attention tab shows which keys a head reads, and from which "
@@ -161,6 +188,7 @@ const std::vector<ViewKind>& allViews() {
        u"How do the predictions change without a layer, a head or a route?"_s,
        Need::kCheckpoint,
        InterventionsView::shows,
+       noDocument,
        makeView<InterventionsView>,
        {u"The text is scored twice, by the original model and with some of its parts or routes "
         u"skipped or scaled. What can be removed without changing the loss is not needed for this "
@@ -174,7 +202,8 @@ const std::vector<ViewKind>& allViews() {
        u"Results"_s,
        u"How do the results look as figures of a paper?"_s,
        Need::kResults,
-       [](const Document& document) { return document.results != nullptr; },
+       isResults,
+       isResults,
        makeView<ResultsView>,
        {u"Each figure is drawn by a recipe of lime-figure from the open results of one metric. The "
         u"note below it states what bands, error bars and stars are."_s,
@@ -300,7 +329,7 @@ void ExplainButton::explain() {
 ViewStack::ViewStack(const ViewContext& context)
     : workspace_(context.workspace),
       start_(new StartPage(context.jobs)),
-      offer_(new OfferPage),
+      offer_(new OfferPage(context.jobs)),
       explain_(new ExplainButton(*this)) {
   setBackgroundRole(QPalette::Base);
   setAutoFillBackground(true);
@@ -347,11 +376,10 @@ void ViewStack::showIndex(int index) {
 void ViewStack::showView(const QString& id) { showIndex(indexOfView(id)); }
 
 void ViewStack::showViewFor(const Document& document) {
-  if (currentKind().shows(document)) return;
-  const auto found =
-      std::ranges::find_if(allViews(), [&](const ViewKind& kind) { return kind.shows(document); });
-  if (found != allViews().end()) showView(found->id);
+  if (!currentKind().shows(document)) showIndex(bestView({&document, 1}));
 }
+
+void ViewStack::showBestView() { showIndex(bestView(workspace_.documents())); }
 
 void ViewStack::showCurrent() {
   const std::vector<Document>& open = workspace_.documents();
@@ -380,8 +408,10 @@ void ViewStack::resizeEvent(QResizeEvent* event) {
 void ViewStack::takeFocus() {
   if (showsView()) {
     currentView()->takeFocus();
+  } else if (showsStartPage()) {
+    start_->takeFocus();
   } else {
-    (showsStartPage() ? static_cast<QWidget*>(start_) : offer_)->setFocus();
+    offer_->setFocus();
   }
 }
 

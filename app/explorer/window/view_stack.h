@@ -36,6 +36,9 @@ struct ViewKind {
   Need need;
   /// Returns true if the view shows such a document. Without one, OfferPage is shown instead.
   std::function<bool(const Document&)> shows;
+  /// Returns true if such a document answers the question. A plain transformer has no router, and
+  /// an edit answers nothing before it is run.
+  std::function<bool(const Document&)> answers;
   std::function<View*(const ViewContext&)> make;
   Explanation explanation;
 };
@@ -95,8 +98,11 @@ class ViewStack : public QStackedWidget {
 
   void showIndex(int index);
   void showView(const QString& id);
-  /// Shows the first view for a document, unless the current one shows it.
+  /// Shows the best view for a document, unless the current one shows it.
   void showViewFor(const Document& document);
+  /// Shows the first view whose question is answered by an open document, else the last one that
+  /// shows one.
+  void showBestView();
   void showCurrent();
   void takeFocus();
 

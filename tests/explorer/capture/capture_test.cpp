@@ -9,10 +9,13 @@
 #include <QTest>
 #include <QTimer>
 #include <filesystem>
+#include <thread>
 
 #include "checkpoint/model_config.h"
 #include "explorer/capture/capture_dialog.h"
 #include "explorer/explorer_fixture.h"
+#include "explorer/widgets/job_line.h"
+#include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
 #include "store/capture_reader.h"
 #include "support/refusal.h"
@@ -77,6 +80,42 @@ TEST_F(CaptureTest, EveryEmptyViewOffersOneButton) {
   EXPECT_TRUE(offers(window));
   window.showView("text");
   EXPECT_FALSE(offers(window));
+}
+
+TEST_F(CaptureTest, AnEmptyViewShowsTheProgressOfTheCaptureThatFillsIt) {
+  MainWindow window;
+  window.show();
+  openIn(window, {plainCheckpoint()});
+  window.showView("collapse");
+  const auto* const line = window.findChild<OfferPage*>()->findChild<JobLine*>();
+  EXPECT_TRUE(line->isHidden());
+  window.jobs().start<int>(
+      &window, {.title = u"Capture of a.txt by plain"_s, .key = kCaptureJobs + u"a.h5"_s},
+      [](const JobContext& context) {
+        while (!context.stop.stop_requested()) std::this_thread::yield();
+        return 0;
+      },
+      [](int) {});
+  EXPECT_FALSE(line->isHidden());
+  window.jobs().cancelAll();
+  ASSERT_TRUE(waitUntil([&] { return window.jobs().isIdle(); }));
+  EXPECT_TRUE(line->isHidden());
+}
+
+TEST_F(CaptureTest, AUserWithAModelAloneIsOfferedACaptureOfAnExample) {
+  MainWindow window;
+  window.show();
+  openIn(window, {plainCheckpoint()});
+  const auto* const notice = window.findChild<NoticeBar*>();
+  EXPECT_TRUE(notice->isVisible());
+  EXPECT_TRUE(notice->text().endsWith("capture a text (Ctrl+T)")) << notice->text().toStdString();
+  CaptureRun run(jobs_);
+  CaptureDialog dialog(run, request({}));
+  for (QPushButton* const button : dialog.findChildren<QPushButton*>()) {
+    if (button->text().remove('&') == "Insert an example") button->click();
+  }
+  const QString text = childCalled<QPlainTextEdit>(dialog, "text to capture").toPlainText();
+  EXPECT_GE(text.trimmed().split('\n').size(), 20) << "fewer have too narrow intervals";
 }
 
 TEST_F(CaptureTest, AViewIsFilledFromACheckpointAndAText) {

@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QSettings>
 #include <QTest>
+#include <set>
 
 #include "analysis/router/checkpoint_routers.h"
 #include "checkpoint/checkpoint.h"
@@ -10,6 +11,7 @@
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
 #include "explorer/window/question_card.h"
+#include "store/results_file.h"
 #include "support/test_data.h"
 
 namespace lime::explorer::testing {
@@ -95,6 +97,23 @@ TEST_F(QuestionsTest, OneClickOrEnterShowsTheViewBelowItsAnswer) {
   const auto* const notice = window_.findChild<NoticeBar*>();
   EXPECT_TRUE(notice->isVisible());
   EXPECT_EQ(notice->text(), sentence);
+}
+
+TEST_F(QuestionsTest, TabReachesTheCardsFromTheFirstAnswerOn) {
+  window_.show();
+  window_.activateWindow();
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&window_));
+  ASSERT_TRUE(waitUntil([this] { return card(0).isEnabled(); }));
+  EXPECT_TRUE(card(0).hasFocus()) << "Enter opens the first answer";
+  std::set<QWidget*> reached;
+  for (int i = 0; i < 30; ++i) {
+    reached.insert(QApplication::focusWidget());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+  }
+  for (QuestionCard* const one : window_.findChildren<QuestionCard*>()) {
+    EXPECT_EQ(reached.contains(one), one->isEnabled()) << one->accessibleName().toStdString();
+  }
+  EXPECT_GE(reached.size(), 5U) << "the links, the list of views and that of documents too";
 }
 
 TEST_F(QuestionsTest, AModelHasOneColourInAllAnswersAndViews) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explorer/capture/example_text.h"
+
+namespace lime::explorer {
+
+QString exampleText() {
+  return QStringLiteral(
+      u"The harbour was quiet before sunrise, and the first boats left without lights because the "
+      u"tide would not wait for them.\n"
+      u"Water boils at a lower temperature on a mountain, since the pressure of the air above it "
+      u"is smaller than at the coast.\n"
+      u"She put the letter back into the drawer, locked it, and asked her brother whether he had "
+      u"seen the key that morning.\n"
+      u"A bridge carries its own weight first; only what is left of its strength can be used by "
+      u"the trains that cross it.\n"
+      u"In the autumn of that year the price of bread rose twice, and the council met every week "
+      u"to discuss the harvest.\n"
+      u"If two numbers are even, their sum is even as well, and so is their product, which four "
+      u"divides without a remainder.\n"
+      u"The old clock in the station ran seven minutes fast, so that nobody in the town had missed "
+      u"a train for twenty years.\n"
+      u"Bees tell each other where flowers are by dancing: the angle gives the direction and the "
+      u"length gives the distance.\n"
+      u"He had read the contract three times, but the fourth time he noticed a sentence that "
+      u"changed what all the others meant.\n"
+      u"Light from the nearest star needs more than four years to reach us, and light from the "
+      u"moon little more than a second.\n"
+      u"The recipe asks for two eggs, a cup of flour and some milk; leave the dough alone for an "
+      u"hour before you bake it.\n"
+      u"Nobody could say who had painted the picture, although the frame had been made in Florence "
+      u"and the paper came from Basel.\n"
+      u"When the river froze, the children skated to school, and the ferryman repaired his boat "
+      u"and waited for the spring.\n"
+      u"A program that works may still be wrong: it has only been tried with the numbers that its "
+      u"author thought of.\n"
+      u"The museum closes at six on weekdays, at eight on Fridays, and never on the first Sunday "
+      u"of a month.\n"
+      u"Salt was once so valuable that soldiers were paid with it, and roads were built for "
+      u"nothing else but to carry it.\n"
+      u"Her answer surprised the whole class, because it was shorter than the question and needed "
+      u"no calculation at all.\n"
+      u"The forest grows back after a fire, but not the same forest: birches come first, and the "
+      u"oaks need a hundred years.\n"
+      u"They agreed to meet under the large tree behind the church, and both of them went to the "
+      u"wrong church.\n"
+      u"Copper conducts heat almost as well as silver does, which is why cooks like pans that are "
+      u"made of it.\n"
+      u"The second volume was published ten years after the first, and by then most of its readers "
+      u"had found other books.\n"
+      u"Every winter the geese leave in the same week, whatever the weather, and return when the "
+      u"fields are green again.\n"
+      u"A good map leaves things out; a map that showed everything would be as large as the "
+      u"country, and as hard to read.\n"
+      u"The judge listened to both sides, asked for a glass of water, and said that she would "
+      u"decide before the end of the week.\n");
+}
+
+}  // namespace lime::explorer

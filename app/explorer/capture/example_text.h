@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "explorer/models/text.h"
+
+namespace lime::explorer {
+
+/// Returns an English text for a first capture: enough sequences for intervals, one per line.
+QString exampleText();
+
+}  // namespace lime::explorer
