@@ -336,7 +336,7 @@ void MainWindow::captureText() {
   }
   capture_.output = freeName(u"capture"_s, u".h5"_s);
   CaptureDialog dialog(captures_, capture_, this);
-  dialog.exec();
+  if (dialog.exec() == QDialog::Accepted) notice_->hide();  // it may be the offer
   capture_ = dialog.request();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/window/screenshots.h"
 
+#include <QCoreApplication>
 #include <QDir>
 
 #include "core/errors.h"
@@ -10,7 +11,11 @@
 namespace lime::explorer {
 namespace {
 
+constexpr int kLayoutPasses = 8;
+
 void save(MainWindow& window, const QString& folder, const QString& name) {
+  // Lays out what the last job brought: a widget, then what contains it, and so on.
+  for (int i = 0; i < kLayoutPasses; ++i) QCoreApplication::processEvents();
   const QString path = QDir(folder).filePath(name + u".png"_s);
   if (!window.grab().save(path)) throw IoError("'{}': cannot be written", path.toStdString());
 }

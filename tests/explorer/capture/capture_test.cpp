@@ -127,6 +127,7 @@ TEST_F(CaptureTest, AViewIsFilledFromACheckpointAndAText) {
     ASSERT_NO_FATAL_FAILURE(captureFrom(window, at(std::string(id) + ".h5")));
     EXPECT_FALSE(offers(window)) << id;
     EXPECT_EQ(window.workspace().documents().size(), 2U) << id;
+    EXPECT_FALSE(window.findChild<NoticeBar*>()->isVisible()) << id;
     EXPECT_EQ(window.currentView()->accessibleName().section(' ', 0, 0).toLower(), id);
     if (std::string(id) == "collapse") {
       EXPECT_TRUE(window.currentView()->figure());
