@@ -115,6 +115,7 @@ SequenceTokens measureSequence(const SequenceRequest& request, const JobContext&
   const std::vector<std::vector<int>> groups = layersInTurn(request);
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (publish) publish(tokens);
+    ++tokens.revision;
     context.on_progress({static_cast<std::int64_t>(i), std::ssize(groups), ""});
     options.captures.layer = LayerSelection::parse(layers_to_string(groups[i]));
     AnalysisResult result = compute(unhashed(prepare_tokens(options, run)), run, {}, context.stop);

@@ -27,6 +27,7 @@ struct SequenceTokens {
   Results results;                   ///< of lime-metrics tokens
   std::vector<QString> texts;        ///< of the tokens; "#17" without a tokenizer
   std::filesystem::path checkpoint;  ///< of the tokenizer; empty: none was found
+  int revision = 0;                  ///< number of the part that was published
 };
 
 /// Names the sequence that is measured.

@@ -247,6 +247,17 @@ std::optional<int> TokenMap::layerAt(int row) const {
 }
 
 void TokenMap::draw(Content content, const QString& message) {
+  // A click redraws the view, but changes no value.
+  Drawn drawn{.content = content, .message = message, .layer_base = preferences_.layer_base};
+  for (const int id : measurements_.documents()) {
+    const Answer<SequenceTokens>& answer = measurements_.tokens(id);
+    const Document* const document = workspace_.find(id);
+    if (!answer.result || document == nullptr) continue;
+    drawn.parts.emplace_back(document->capture, workspace_.uniqueLabel(*document),
+                             answer.result->revision);
+  }
+  if (drawn == drawn_) return;
+  drawn_ = std::move(drawn);
   content_ = std::move(content);
   std::vector<FigureSource> sources;
   documents_.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QSortFilterProxyModel>
+#include <tuple>
 
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
@@ -123,6 +124,8 @@ class TokenMap : public FigurePane {
     QString title;        ///< of the measure
     int sequence = 0;
     std::vector<int> layers;  ///< of the rows
+
+    bool operator==(const Content&) const = default;
   };
 
   TokenMap(const TextMeasurements& measurements, Workspace& workspace,
@@ -142,6 +145,17 @@ class TokenMap : public FigurePane {
   void cellSelected(int token, std::optional<int> layer);
 
  private:
+  /// What a heatmap is drawn of.
+  struct Drawn {
+    Content content;
+    QString message;
+    int layer_base = 0;
+    /// Capture, label and revision of each sequence.
+    std::vector<std::tuple<std::shared_ptr<const CaptureReader>, QString, int>> parts = {};
+
+    bool operator==(const Drawn&) const = default;
+  };
+
   std::optional<int> layerAt(int row) const;
   QString describe(const FigureHit& hit) const;
 
@@ -149,6 +163,7 @@ class TokenMap : public FigurePane {
   Workspace& workspace_;
   const Preferences& preferences_;
   Content content_;
+  std::optional<Drawn> drawn_;
   std::vector<int> documents_;  ///< of the panels
 };
 

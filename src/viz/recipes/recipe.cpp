@@ -276,8 +276,8 @@ std::vector<std::string> options_unread_by(const Recipe& recipe, const FigureOpt
 Figure make_figure(FigureSources sources, const FigureOptions& options) {
   options.validate();
   check_sources(sources, options);
-  const std::vector<FigureSource> distinct_sources = with_distinct_labels(sources);
-  sources = distinct_sources;
+  const std::optional<std::vector<FigureSource>> renamed = with_distinct_labels(sources);
+  if (renamed) sources = *renamed;
   Figure figure = first_figure(recipes_for(sources.front(), options.kind), sources, options);
   apply_axis_options(figure, options);
   if (!options.colors.empty()) recolour(figure, options.colors);

@@ -42,7 +42,9 @@ std::string omitted_by(const FigureSource& source) {
 
 }  // namespace
 
-std::vector<FigureSource> with_distinct_labels(FigureSources sources) {
+std::optional<std::vector<FigureSource>> with_distinct_labels(FigureSources sources) {
+  const auto omits = [](const FigureSource& source) { return !omitted_by(source).empty(); };
+  if (std::ranges::none_of(sources, omits)) return std::nullopt;
   std::map<std::string, std::vector<std::string>> omitted;  // by label
   for (const FigureSource& source : sources) {
     for (const std::string& label : distinct(source.results.rows, col::kLabel)) {
