@@ -4,14 +4,13 @@
 # Where the header check (tests/structure) finds the headers and their libraries.
 define_property(GLOBAL PROPERTY LIME_HEADERS BRIEF_DOCS "library|header, one per item")
 
-# lime_add_library(NAME SOURCES ... HEADERS ... PUBLIC ... PRIVATE ... [TORCH] [QUICK])
+# lime_add_library(NAME SOURCES ... PUBLIC ... PRIVATE ... [TORCH] [QUICK])
 # The static library lime_NAME with the alias lime::NAME; headers are included as "NAME/x.h".
-# HEADERS: those without a source, for the header check.
 # QUICK: the library is never what a program waits for, so the compiler need not work hard. It must
 # not instantiate kernels of Eigen: the linker keeps one of several equal functions, maybe the slow.
 function(lime_add_library name)
-  cmake_parse_arguments(ARG "TORCH;QUICK" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
-  add_library(lime_${name} STATIC ${ARG_SOURCES} ${ARG_HEADERS})
+  cmake_parse_arguments(ARG "TORCH;QUICK" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(lime_${name} STATIC ${ARG_SOURCES})
   add_library(lime::${name} ALIAS lime_${name})
   target_include_directories(lime_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
   target_link_libraries(lime_${name} PUBLIC ${ARG_PUBLIC} PRIVATE lime_build_flags ${ARG_PRIVATE})
@@ -23,9 +22,8 @@ function(lime_add_library name)
   else()
     lime_precompile(lime_${name} library)
   endif()
-  list(APPEND ARG_HEADERS ${ARG_SOURCES})
-  list(FILTER ARG_HEADERS INCLUDE REGEX "\\.h$")
-  foreach(header IN LISTS ARG_HEADERS)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.h)
+  foreach(header IN LISTS headers)
     set_property(GLOBAL APPEND PROPERTY LIME_HEADERS "${name}|${header}")
   endforeach()
 endfunction()

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "explorer/models/selection.h"
+#include "explorer/models/token_rows.h"
 
 namespace lime::explorer {
 namespace {

@@ -9,8 +9,8 @@
 #include "analysis/tsne/nearest_rows.h"
 #include "analysis/tsne/tsne_analysis.h"
 #include "explorer/models/document.h"
-#include "explorer/models/selection.h"
 #include "explorer/models/sentence_reader.h"
+#include "explorer/models/token_rows.h"
 #include "store/embeddings_file.h"
 #include "viz/figure.h"
 

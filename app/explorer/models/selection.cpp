@@ -1,37 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/selection.h"
 
-#include <ranges>
+#include <algorithm>
 
-#include "explorer/models/workspace.h"
-#include "store/capture_reader.h"
+#include "core/errors.h"
 
 namespace lime::explorer {
-namespace {
-
-constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
-
-TokenPlace placeIn(const RowTable& table, std::int64_t row) {
-  const auto at = static_cast<std::size_t>(row);
-  return {table.sequence[at], table.position[at]};
-}
-
-template <typename Value> void sortUnique(std::vector<Value>& values) {
-  std::ranges::sort(values);
-  const auto rest = std::ranges::unique(values);
-  values.erase(rest.begin(), rest.end());
-}
-
-TokenSelection tokensIn(const RowTable& table, std::string text,
-                        std::span<const std::int64_t> rows) {
-  TokenSelection tokens{.text = std::move(text)};
-  tokens.places.reserve(rows.size());
-  for (const std::int64_t row : rows) tokens.places.push_back(placeIn(table, row));
-  sortUnique(tokens.places);
-  return tokens;
-}
-
-}  // namespace
 
 Json tokensToJson(const TokenSelection& tokens) {
   std::vector<std::int32_t> numbers;
@@ -58,101 +32,10 @@ TokenSelection tokensFromJson(const Json& json) {
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     tokens.places.push_back({numbers[i], numbers[i + 1]});
   }
-  sortUnique(tokens.places);
+  std::ranges::sort(tokens.places);
+  const auto rest = std::ranges::unique(tokens.places);
+  tokens.places.erase(rest.begin(), rest.end());
   return tokens;
-}
-
-std::string textOf(const CaptureReader& capture) {
-  const std::string& hash = capture.info().input_sha256;
-  return hash.empty() ? "file:" + capture.path().string() : hash;
-}
-
-TokenRows::TokenRows(const std::shared_ptr<const CaptureReader>& capture)
-    : TokenRows(textOf(*capture), std::shared_ptr<const RowTable>(capture, &capture->rows()),
-                capture->info().rows) {}
-
-TokenRows::TokenRows(std::string text, std::shared_ptr<const RowTable> table, RowKind kind)
-    : text_(std::move(text)), table_(std::move(table)), kind_(kind) {
-  const auto place = [this](std::int64_t row) { return placeOf(row); };
-  const auto rows = std::views::iota(std::int64_t{0}, size());
-  if (std::ranges::is_sorted(rows, {}, place)) return;
-  order_.resize(static_cast<std::size_t>(size()));
-  std::ranges::copy(rows, order_.begin());
-  std::ranges::stable_sort(order_, {}, place);
-}
-
-std::int64_t TokenRows::rowAt(std::int64_t rank) const {
-  return order_.empty() ? rank : order_[static_cast<std::size_t>(rank)];
-}
-
-TokenPlace TokenRows::placeOf(std::int64_t row) const { return placeIn(*table_, row); }
-
-std::int64_t TokenRows::firstFrom(const TokenPlace& place) const {
-  return *std::ranges::lower_bound(std::views::iota(std::int64_t{0}, size()), place, {},
-                                   [this](std::int64_t rank) { return placeOf(rowAt(rank)); });
-}
-
-TokenSelection TokenRows::tokensAt(std::span<const std::int64_t> rows) const {
-  return tokensIn(*table_, text_, rows);
-}
-
-TokenRows::Found TokenRows::find(const TokenSelection& tokens) const {
-  Found found;
-  if (tokens.empty()) return found;
-  found.is_other_text = tokens.text != text_;
-  if (found.is_other_text) return found;
-  for (const TokenPlace& place : tokens.places) {
-    const bool is_mean = kind_ == RowKind::kMean;
-    const std::int64_t rank = firstFrom(is_mean ? TokenPlace{place.sequence, kLowest} : place);
-    const bool is_here =
-        rank < size() &&
-        (is_mean ? table_->sequence[static_cast<std::size_t>(rowAt(rank))] == place.sequence
-                 : placeOf(rowAt(rank)) == place);
-    if (is_here) {
-      found.rows.push_back(rowAt(rank));
-    } else {
-      ++found.absent;
-    }
-  }
-  sortUnique(found.rows);
-  return found;
-}
-
-TokenSelection tokensAt(const CaptureReader& capture, std::span<const std::int64_t> rows) {
-  return tokensIn(capture.rows(), textOf(capture), rows);
-}
-
-CaptureRows::CaptureRows(Workspace& workspace, JobRunner& jobs) : cache_(jobs) {
-  connect(&cache_, &JobCacheSignals::changed, this, &CaptureRows::ready);
-  const auto drop_closed = [this, &workspace] {
-    cache_.dropIf([&](const std::shared_ptr<const CaptureReader>& capture) {
-      return !workspace.isOpen(capture);
-    });
-  };
-  connect(&workspace, &Workspace::documentRemoved, this, drop_closed);
-  connect(&workspace, &Workspace::documentChanged, this, drop_closed);
-}
-
-const TokenRows* CaptureRows::of(const Document& document) {
-  if (!document.capture) return nullptr;
-  cache_.request(document.capture,
-                 {.title = u"Rows of %1"_s.arg(document.label), .is_shown = false},
-                 [capture = document.capture](const JobContext&) {
-                   return std::make_shared<const TokenRows>(capture);
-                 });
-  return cache_.at(document.capture).result.value_or(nullptr).get();
-}
-
-const TokenRows::Found& CaptureRows::find(const Document& document, const TokenSelection& tokens) {
-  static const TokenRows::Found nothing;
-  if (of(document) == nullptr) return nothing;
-  const std::shared_ptr<const TokenRows> rows = *cache_.at(document.capture).result;
-  if (last_rows_ != rows || last_tokens_ != tokens) {
-    last_found_ = rows->find(tokens);
-    last_rows_ = rows;
-    last_tokens_ = tokens;
-  }
-  return last_found_;
 }
 
 }  // namespace lime::explorer

@@ -4,7 +4,9 @@
 #include <QDateTime>
 #include <QHash>
 
+#include "explorer/models/axis_window.h"
 #include "explorer/models/document.h"
+#include "explorer/models/job_runner.h"
 #include "explorer/models/model_colours.h"
 #include "explorer/models/selection.h"
 

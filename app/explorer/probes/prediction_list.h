@@ -4,6 +4,7 @@
 #include <QSortFilterProxyModel>
 
 #include "explorer/models/table_model.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/probes/probe_measurements.h"
 #include "explorer/widgets/figure_pane.h"
 

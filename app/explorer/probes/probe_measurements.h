@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/workspace.h"

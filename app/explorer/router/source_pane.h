@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/matrix.h"
+#include "explorer/models/capture_rows.h"
 #include "explorer/models/job_cache.h"
-#include "explorer/models/selection.h"
 #include "explorer/router/written_figure.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"

@@ -4,6 +4,7 @@
 #include <QSortFilterProxyModel>
 #include <tuple>
 
+#include "explorer/models/job_runner.h"
 #include "explorer/models/table_model.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/text/token_text.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explorer/models/capture_rows.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"

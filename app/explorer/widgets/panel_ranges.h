@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "explorer/models/selection.h"
+#include "explorer/models/axis_window.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"
 #include "viz/figure_scene.h"

@@ -6,6 +6,7 @@
 #include <QUndoStack>
 
 #include "explorer/capture/capture_run.h"
+#include "explorer/models/job_runner.h"
 #include "explorer/window/view_stack.h"
 
 class QMenu;

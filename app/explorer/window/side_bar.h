@@ -4,6 +4,7 @@
 #include <QList>
 #include <QWidget>
 
+#include "explorer/models/job_runner.h"
 #include "explorer/models/workspace.h"
 #include "explorer/window/navigator_model.h"
 

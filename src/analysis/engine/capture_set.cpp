@@ -329,11 +329,12 @@ void skip_short_sequences(ChosenCapture& capture, std::string_view metric, std::
     std::fill(hides.begin() + first, hides.begin() + last, true);
     skipped += first < capture.num_sequences ? 1 : 0;
   }
-  if (const std::int64_t tokens = num_tokens(capture.reader, 0);
-      skipped * num_views >= capture.num_sequences) {
+  if (skipped * num_views >= capture.num_sequences) {
+    throw_if(num_views > 1, "{}: each text has a view of fewer than {} tokens, but {} needs more",
+             quoted_path(capture.reader), kFewestTokens, metric);
+    const std::int64_t tokens = num_tokens(capture.reader, 0);
     throw InvalidArgument(
-        "{}: sequence 0 has {} token{}, but {} needs at least {}; capture again "
-        "without it",
+        "{}: sequence 0 has {} token{}, but {} needs at least {}; capture again without it",
         quoted_path(capture.reader), tokens, tokens == 1 ? "" : "s", metric, kFewestTokens);
   }
   capture.reader.hide_sequences(hides);

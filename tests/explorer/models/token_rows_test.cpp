@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/token_rows.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
-#include "explorer/models/selection.h"
+#include "explorer/models/capture_rows.h"
 #include "explorer/models/text.h"
 #include "store/capture_reader.h"
 

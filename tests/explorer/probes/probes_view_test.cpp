@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/token_rows.h"
 #include "explorer/probes/probes_view.h"
 
 #include <QAbstractItemModelTester>
@@ -18,7 +19,6 @@
 #include "analysis/write_capture.h"
 #include "analysis/write_pairs.h"
 #include "explorer/explorer_fixture.h"
-#include "explorer/models/selection.h"
 #include "explorer/models/text.h"
 #include "explorer/probes/prediction_list.h"
 #include "explorer/probes/probe_measurements.h"
