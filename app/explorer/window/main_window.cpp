@@ -26,6 +26,7 @@
 #include "explorer/widgets/theme.h"
 #include "explorer/window/figure_actions.h"
 #include "explorer/window/file_menu.h"
+#include "explorer/window/free_name.h"
 #include "explorer/window/menu_action.h"
 #include "explorer/window/navigator_model.h"
 #include "explorer/window/preferences_dialog.h"
@@ -40,17 +41,6 @@ namespace {
 
 constexpr int kMaxSteps = 500;  // of undo: each may contain thousands of selected tokens
 constexpr int kMessageMs = 5000;
-
-/// Returns the path of a file that does not exist in the last folder: "capture.h5", "capture-2.h5".
-QString freeName(const QString& name, const QString& extension) {
-  const QDir folder(QFileInfo(lastFolder()).isWritable() ? lastFolder() : QDir::homePath());
-  QString free = name;
-  // With several checkpoints, each has its own file with its label in the name.
-  for (int number = 2; !folder.entryList({free + u".*"_s, free + u"-*.*"_s}).isEmpty(); ++number) {
-    free = u"%1-%2"_s.arg(name).arg(number);
-  }
-  return folder.filePath(free + extension);
-}
 
 QStringList localPaths(const QMimeData& data) {
   QStringList paths;

@@ -170,6 +170,12 @@ SeriesStyle group_style(std::size_t index) {
           marker_of(index)};
 }
 
+SeriesStyle layer_style(std::size_t index, std::size_t count) {
+  if (index == count) return {.colour = kMutedColour, .marker = marker_of(index)};
+  const double last = std::max(1.0, static_cast<double>(count) - 1.0);
+  return {.colour = step_colour(static_cast<double>(index) / last), .marker = marker_of(index)};
+}
+
 std::string intervals_note(const Figure& figure, FigureSources sources, const std::string& kind,
                            const std::string& intervals) {
   bool has_bands = false;

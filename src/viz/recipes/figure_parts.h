@@ -90,6 +90,10 @@ SeriesStyle model_style(std::size_t index);
 /// Returns the style of the `index`-th group that is no model: a part, a cause.
 SeriesStyle group_style(std::size_t index);
 
+/// Returns the style of the `index`-th of `count` layers, in their order; of the whole model after
+/// the last one.
+SeriesStyle layer_style(std::size_t index, std::size_t count);
+
 /// Returns the sites of `rows`, or one empty name if there are none.
 std::vector<std::string> sites_of(const FigureRows& rows);
 

@@ -216,14 +216,6 @@ Curve difference_curve(const FigureRows& rows, int layer_base) {
 
 constexpr std::size_t kMaxCurves = 8;  // more curves in a panel cannot be told apart
 
-/// Returns the style of the `index`-th of `count` layers, in their order; of the whole model after
-/// the last one.
-SeriesStyle style_of_layer(std::size_t index, std::size_t count) {
-  if (index == count) return {.colour = kMutedColour, .marker = marker_of(index)};
-  const double last = std::max(1.0, static_cast<double>(count) - 1.0);
-  return {.colour = step_colour(static_cast<double>(index) / last), .marker = marker_of(index)};
-}
-
 }  // namespace
 
 Figure entropy_figure(FigureSources sources, const FigureOptions& options) {
@@ -497,7 +489,7 @@ Figure series_figure(FigureSources sources, const FigureOptions& options) {
       const std::string name =
           has_layer ? fmt::format("layer {}", layer + options.layer_base) : "model";
       Curve& curve = curves.curves.emplace_back(
-          layer_curve(part, {.over = col::kStep}, 0, name, style_of_layer(i, layers.size())));
+          layer_curve(part, {.over = col::kStep}, 0, name, layer_style(i, layers.size())));
       if (curve.x.size() > 20) curve.style.marker = MarkerShape::kNone;
     }
     if (curves.curves.empty()) continue;

@@ -35,7 +35,6 @@
 #include "explorer/window/side_bar.h"
 #include "explorer/window/view_stack.h"
 #include "support/refusal.h"
-#include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -81,34 +80,6 @@ TEST_F(MainWindowTest, OpensWhatIsDroppedAndShowsTheViewForIt) {
   ASSERT_NE(window.currentView(), nullptr);
   EXPECT_EQ(window.currentView()->title(), "Results");
   EXPECT_TRUE(window.currentView()->figure());
-}
-
-TEST_F(MainWindowTest, OpensOnTheViewThatSaysSomethingOfTheFiles) {
-  lime::testing::write_tiny_checkpoint(folder_ / "llama", lime::testing::tiny_config("llama"));
-  const QString llama = toQString(folder_ / "llama");
-  const QString lime = checkpointFolder();
-  const QString capture = captureFile();
-  const auto shown = [](const QStringList& paths) {
-    MainWindow window;
-    window.show();
-    openIn(window, paths);
-    return window.currentView()->title();
-  };
-  EXPECT_EQ(shown({llama}), "Interventions") << "it has no router";
-  EXPECT_EQ(shown({llama, capture}), "Collapse");
-  EXPECT_EQ(shown({capture, llama}), "Collapse");
-  EXPECT_EQ(shown({llama, lime, capture}), "Router");
-  EXPECT_EQ(shown({resultsFile(), llama}), "Results");
-  MainWindow window;
-  window.show();
-  openIn(window, {llama});
-  openIn(window, {capture});
-  EXPECT_EQ(window.currentView()->title(), "Interventions") << "the user may be at work there";
-  MainWindow with_view;
-  with_view.show();
-  with_view.showView("text");
-  openIn(with_view, {llama, capture});
-  EXPECT_EQ(with_view.currentView()->title(), "Text") << "the user has selected it";
 }
 
 TEST_F(MainWindowTest, SaysInOneLineWhyAFileIsNotOpened) {
