@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/processes/process_group.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "core/errors.h"
-#include "train/processes/process_group.h"
 
 namespace lime {
 namespace {

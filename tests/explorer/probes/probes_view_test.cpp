@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explorer/models/token_rows.h"
 #include "explorer/probes/probes_view.h"
 
 #include <QAbstractItemModelTester>
@@ -20,6 +19,7 @@
 #include "analysis/write_pairs.h"
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/text.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/probes/prediction_list.h"
 #include "explorer/probes/probe_measurements.h"
 #include "explorer/probes/task_table.h"
