@@ -13,8 +13,9 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 # Needed by the checks only: the linters, Clang with libFuzzer, h5py as a second reader of the files, a
-# virtual display, mpirun, which starts several processes, jq for the commands of docs/, and Doxygen for the site.
-test_packages=(clang-format clang-tidy clang libclang-rt-dev jq python3 python3-dev python3-venv python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin doxygen)
+# virtual display, mpirun, which starts several processes, jq for the commands of docs/, Doxygen for the site, and
+# Chromium, which opens reports.
+test_packages=(chromium clang-format clang-tidy clang libclang-rt-dev jq python3 python3-dev python3-venv python3-numpy python3-h5py hdf5-tools xvfb openmpi-bin doxygen)
 if [ "${1:-}" = "--tests" ]; then packages+=("${test_packages[@]}"); fi
 
 if ! command -v dpkg-query >/dev/null; then
