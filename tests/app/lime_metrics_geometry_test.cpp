@@ -294,6 +294,17 @@ TEST_F(LimeMetricsGeometryTest, ViewsEqualThePapersEquations) {
       "lime-metrics: --jackknife: must be <= 7, the number of texts of 'capture.h5', got 8\n");
 }
 
+TEST_F(LimeMetricsGeometryTest, ATextWithLongViewsMustBeLeft) {
+  SmallCapture capture;
+  capture.num_views = 2;
+  capture.lengths = {3, 1};
+  capture.activations.push_back({"hidden", 0, random_matrix(4, 8, 1)});
+  write_capture(folder_ / "capture.h5", capture);
+  EXPECT_EQ(refusal("geometry --measure views", 1),
+            "lime-metrics: 'capture.h5': each text has a view of fewer than 2 tokens, but geometry "
+            "needs more; capture longer views\n");
+}
+
 TEST_F(LimeMetricsGeometryTest, ViewsNeedACaptureOfViews) {
   write_capture(folder_ / "capture.h5", example_capture(5));
   EXPECT_EQ(

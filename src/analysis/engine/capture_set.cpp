@@ -330,8 +330,10 @@ void skip_short_sequences(ChosenCapture& capture, std::string_view metric, std::
     skipped += first < capture.num_sequences ? 1 : 0;
   }
   if (skipped * num_views >= capture.num_sequences) {
-    throw_if(num_views > 1, "{}: each text has a view of fewer than {} tokens, but {} needs more",
-             quoted_path(capture.reader), kFewestTokens, metric);
+    throw_if(
+        num_views > 1,
+        "{}: each text has a view of fewer than {} tokens, but {} needs more; capture longer views",
+        quoted_path(capture.reader), kFewestTokens, metric);
     const std::int64_t tokens = num_tokens(capture.reader, 0);
     throw InvalidArgument(
         "{}: sequence 0 has {} token{}, but {} needs at least {}; capture again without it",

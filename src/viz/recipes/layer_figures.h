@@ -3,16 +3,13 @@
 
 #include "viz/recipes/recipe.h"
 
-// Curves over the layers and over training. all_recipes() has their descriptions.
+// Curves over the layers. all_recipes() has their descriptions.
 
 namespace lime {
 
 Figure comparison_figure(FigureSources sources, const FigureOptions& options);
 Figure entropy_figure(FigureSources sources, const FigureOptions& options);
 Figure geometry_figure(FigureSources sources, const FigureOptions& options);
-Figure loss_figure(FigureSources sources, const FigureOptions& options);
-/// Draws the accuracy of arithmetic models over the number of operands.
-Figure operands_figure(FigureSources sources, const FigureOptions& options);
 Figure separability_figure(FigureSources sources, const FigureOptions& options);
 Figure series_figure(FigureSources sources, const FigureOptions& options);
 

@@ -22,6 +22,7 @@
 #include "viz/recipes/repeated_labels.h"
 #include "viz/recipes/router_figures.h"
 #include "viz/recipes/stream_figures.h"
+#include "viz/recipes/training_figures.h"
 
 namespace lime {
 namespace {
