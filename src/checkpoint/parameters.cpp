@@ -48,7 +48,16 @@ class SpecList {
                                              .part = part,
                                              .index = index,
                                              .layer = layer_,
+                                             // Gains of norms and biases have one dimension.
+                                             .is_decayed = stored.shape.size() > 1,
                                              .stored = std::move(stored)});
+  }
+
+  /// Adds weights of layers or streams, or what such weights are computed from, without decay.
+  ParameterSpec& add_undecayed(Part part, std::string name, Shape shape, int index = 0) {
+    ParameterSpec& added = add(part, std::move(name), std::move(shape), index);
+    added.is_decayed = false;
+    return added;
   }
 
   void add_norm(Part part, const std::string& name, Size width) {
@@ -156,8 +165,9 @@ class SpecList {
     add_generator();
     const Size averaged = num_averaged_outputs(config_, layer_);
     if (averaged == 0) return;
-    add(Part::kDepthAverage,
-        fmt::format("{}dwa_modules.alphas.{}.weight", spec_.names.prefix, layer_), {1, averaged});
+    add_undecayed(Part::kDepthAverage,
+                  fmt::format("{}dwa_modules.alphas.{}.weight", spec_.names.prefix, layer_),
+                  {1, averaged});
   }
 
   void add_attention() {
@@ -203,15 +213,15 @@ class SpecList {
   void add_router() {
     const std::string name = full("self_attn.lime_router.");
     if (has_static_router(config_, layer_)) {
-      add(Part::kRouter, name + "static_weights", static_router_shape(config_, layer_));
+      add_undecayed(Part::kRouter, name + "static_weights", static_router_shape(config_, layer_));
     }
     if (has_dynamic_router(config_, layer_)) {
       const Size heads = config_.num_key_value_heads;
       const Size sources = std::ssize(router_sources(config_.lime, layer_));
-      add(Part::kRouter, name + "q_proj.weight", {heads * config_.head_dim, config_.hidden_size},
-          1);
-      add(Part::kRouter, name + "keys",
-          {config_.lime.head_mixing ? sources * heads : sources, config_.head_dim}, 2);
+      add_undecayed(Part::kRouter, name + "q_proj.weight",
+                    {heads * config_.head_dim, config_.hidden_size}, 1);
+      add_undecayed(Part::kRouter, name + "keys",
+                    {config_.lime.head_mixing ? sources * heads : sources, config_.head_dim}, 2);
     }
   }
 
@@ -225,7 +235,7 @@ class SpecList {
     const std::string name = full(hyper_name);
     const Size rate = config_.hyper_connections.rate;
     const Size hidden = config_.hidden_size;
-    add(hyper, name + "static_alpha", {rate, rate + 1});
+    add_undecayed(hyper, name + "static_alpha", {rate, rate + 1});
     add(hyper, name + "static_beta", {rate}, 1);
     if (!config_.hyper_connections.dynamic) return;
     add(hyper, name + "dynamic_alpha_fn", {hidden, rate + 1}, 2);
@@ -252,7 +262,7 @@ class SpecList {
   }
 
   void add_attn_res(Part part, std::string_view name) {
-    add(part, full(name) + "proj.weight", {1, config_.hidden_size});
+    add_undecayed(part, full(name) + "proj.weight", {1, config_.hidden_size});
     add(part, full(name) + "norm.weight", {config_.hidden_size}, 1);
     if (config_.attn_res.recency_bias_init)
       add(part, full(name) + "bias", {1}, 2).stored.shape = {};
@@ -275,8 +285,8 @@ class SpecList {
     const std::string name = fmt::format("{}dynamic_dense.{}.", spec_.names.prefix, layer_);
     add(Part::kOutputRouter, name + "w1.weight", {inner, config_.hidden_size});
     add(Part::kOutputRouter, name + "w2.weight", {weights, inner}, 3);
-    add(Part::kOutputRouter, fmt::format("{}dense_bs.{}", spec_.names.prefix, layer_),
-        {ways, layer_ + 2}, 2);
+    add_undecayed(Part::kOutputRouter, fmt::format("{}dense_bs.{}", spec_.names.prefix, layer_),
+                  {ways, layer_ + 2}, 2);
   }
 
   void add_mlp() {

@@ -84,6 +84,7 @@ struct ParameterSpec {
   int index = 0;             ///< of linear layers and norms: 0 weight, 1 bias
   std::int64_t layer = -1;   ///< -1 outside the layers
   std::int64_t expert = -1;  ///< -1 outside the experts
+  bool is_decayed = true;    ///< weight decay applies in training, as in the public code
   StoredPlace stored;
 
   /// Returns true if the tensor of the file is the parameter itself.

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "checkpoint/parameters.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/torch_compat.h"
@@ -107,20 +108,6 @@ template <typename T> double sum_of_squares(const at::Tensor& tensor) {
   return sum;
 }
 
-/// Returns true for LIMe's routers, which have a separate learning rate.
-bool is_router_parameter(std::string_view name) {
-  return name.find(".lime_router.") != std::string_view::npos;
-}
-
-/// Returns true for parameters that weight decay applies to.
-bool is_decayed(std::string_view name, std::int64_t num_dimensions) {
-  // Gains of norms and biases have one dimension; the others mix layers or streams.
-  return num_dimensions >= 2 && !is_router_parameter(name) &&
-         name.find(".dwa_modules.") == std::string_view::npos &&
-         name.find(".dense_bs.") == std::string_view::npos &&
-         name.find("_res_proj.") == std::string_view::npos && !name.ends_with(".static_alpha");
-}
-
 }  // namespace
 
 void AdamWOptions::describe(OptionList& list) {
@@ -150,19 +137,30 @@ void AdamWOptions::validate() const {
   check(max_gradient_norm >= 0.0, "max_gradient_norm", ">= 0", max_gradient_norm);
 }
 
-AdamW::AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& options)
+std::vector<OptimizedParameter> optimized_parameters(const Decoder& decoder) {
+  const std::vector<ParameterSpec> specs = parameter_specs(decoder.config());
+  std::vector<OptimizedParameter> parameters;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto& [name, tensor] = decoder.parameters()[i];
+    parameters.push_back({.name = name,
+                          .tensor = tensor,
+                          .is_router = specs[i].part == Part::kRouter,
+                          .is_decayed = specs[i].is_decayed});
+  }
+  return parameters;
+}
+
+AdamW::AdamW(const std::vector<OptimizedParameter>& parameters, const AdamWOptions& options)
     : options_(options) {
   options_.validate();
   const double router_rate = options_.router_learning_rate.value_or(options_.learning_rate);
-  for (const auto& [name, tensor] : parameters) {
-    const bool is_router = is_router_parameter(name);
-    slots_.push_back(
-        {.name = name,
-         .parameter = tensor,
-         .mean = at::zeros_like(tensor),
-         .square = at::zeros_like(tensor),
-         .learning_rate = is_router ? router_rate : options_.learning_rate,
-         .weight_decay = is_decayed(name, tensor.dim()) ? options_.weight_decay : 0.0});
+  for (const OptimizedParameter& parameter : parameters) {
+    slots_.push_back({.name = parameter.name,
+                      .parameter = parameter.tensor,
+                      .mean = at::zeros_like(parameter.tensor),
+                      .square = at::zeros_like(parameter.tensor),
+                      .learning_rate = parameter.is_router ? router_rate : options_.learning_rate,
+                      .weight_decay = parameter.is_decayed ? options_.weight_decay : 0.0});
   }
 }
 

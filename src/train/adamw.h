@@ -30,6 +30,17 @@ struct AdamWOptions {
   void validate() const;
 };
 
+/// A parameter and how a step treats it.
+struct OptimizedParameter {
+  std::string name;
+  at::Tensor tensor;
+  bool is_router = false;  ///< of LIMe, with a learning rate of its own
+  bool is_decayed = true;
+};
+
+/// Returns the parameters of a decoder in their order, as ParameterSpec describes them.
+std::vector<OptimizedParameter> optimized_parameters(const Decoder& decoder);
+
 /// AdamW (Loshchilov & Hutter 2019, arXiv:1711.05101, algorithm 2) as implemented in PyTorch.
 ///
 ///   w <- w - lr wd w,   m <- b1 m + (1 - b1) g,   v <- b2 v + (1 - b2) g^2,
@@ -41,7 +52,7 @@ struct AdamWOptions {
 class AdamW {
  public:
   /// @param parameters  leaves that require gradients; shared, modified in place by step().
-  AdamW(const std::vector<NamedTensor>& parameters, const AdamWOptions& options);
+  AdamW(const std::vector<OptimizedParameter>& parameters, const AdamWOptions& options);
 
   void zero_gradients();
 

@@ -102,7 +102,7 @@ Trainer::Trainer(Decoder& decoder, BatchSource& data, const TrainingOptions& opt
       options_(options),
       compute_(compute),
       group_(group),
-      optimizer_(decoder.parameters(), options.optimizer),
+      optimizer_(optimized_parameters(decoder), options.optimizer),
       total_steps_(options.steps.value_or(options.epochs * data.batches_per_epoch())) {
   options_.validate();
   decoder_.set_requires_grad(true);

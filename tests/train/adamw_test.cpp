@@ -30,7 +30,8 @@ TEST(AdamWTest, EqualsThatOfLibTorch) {
   const at::Tensor their_norm = norm.detach().clone().requires_grad_();
   AdamWOptions options;
   options.learning_rate = 0.01;
-  AdamW ours({{"a.weight", matrix}, {"norm.weight", norm}}, options);
+  AdamW ours({{"a.weight", matrix}, {.name = "norm.weight", .tensor = norm, .is_decayed = false}},
+             options);
 
   const auto torch_options = torch::optim::AdamWOptions(0.01).betas({0.9, 0.95});
   std::vector<torch::optim::OptimizerParamGroup> groups;
@@ -58,13 +59,14 @@ TEST(AdamWTest, EqualsThatOfLibTorch) {
 }
 
 TEST(AdamWTest, RoutersHaveTheirOwnRateAndNoDecay) {
-  const char* const name = "model.layers.1.self_attn.lime_router.static_weights";
   const at::Tensor router = at::ones({2, 4}, at::kDouble).requires_grad_();
   const at::Tensor matrix = at::ones({2, 4}, at::kDouble).requires_grad_();
   AdamWOptions options;
   options.learning_rate = 0.1;
   options.router_learning_rate = 0.2;
-  AdamW optimizer({{name, router}, {"model.layers.1.mlp.up_proj.weight", matrix}}, options);
+  AdamW optimizer({{.name = "router", .tensor = router, .is_router = true, .is_decayed = false},
+                   {.name = "up_proj", .tensor = matrix}},
+                  options);
   router.mutable_grad() = at::ones({2, 4}, at::kDouble);
   matrix.mutable_grad() = at::ones({2, 4}, at::kDouble);
   optimizer.step(0.5);
@@ -105,7 +107,9 @@ TEST(AdamWTest, TakesTheSameStepOnTheGpuPath) {
   const at::Tensor kernel[] = {values({3, 4}, 0.0), values({4}, 7.0)};
   const at::Tensor library[] = {kernel[0].clone(), kernel[1].clone()};
   const auto run = [](const at::Tensor* weights) {
-    AdamW optimizer({{"a.weight", weights[0]}, {"norm.weight", weights[1]}}, {});
+    AdamW optimizer({{"a.weight", weights[0]},
+                     {.name = "norm.weight", .tensor = weights[1], .is_decayed = false}},
+                    {});
     double norms = 0.0;
     for (int step = 0; step < 5; ++step) {
       weights[0].mutable_grad() = values({3, 4}, 1.3 * step);

@@ -153,15 +153,16 @@ void initialize_depth_router(const DepthRouterWeights& router, const ModelConfig
 }
 
 /// Zeros for biases, the identity for norms, draws for matrices.
-void initialize_parameter(const NamedTensor& parameter, const ModelConfig& config, Random random) {
-  const auto& [name, tensor] = parameter;
-  if (name.ends_with(".bias")) {
+void initialize_parameter(const ParameterSpec& spec, const at::Tensor& tensor,
+                          const ModelConfig& config, Random random) {
+  const bool is_bias = spec.index == 1 && !is_routing(spec.part);
+  if (is_bias) {
     tensor.zero_();
-  } else if (tensor.dim() == 1 && !name.ends_with(config.spec.names.sinks)) {
+  } else if (tensor.dim() == 1 && spec.part != Part::kSinks) {
     tensor.fill_(config.spec.norm.kind == NormKind::kRmsPlusOne ? 0.0 : 1.0);
   } else {
     const at::Tensor drawn = at::empty(tensor.sizes(), at::TensorOptions(at::kDouble));
-    if (name.ends_with("lime_router.static_weights")) {
+    if (spec.part == Part::kRouter && spec.index == 0) {  // static
       initialize_router(drawn, config, random);
     } else {
       fill_normal(drawn, config.initializer_range, random);
@@ -220,11 +221,13 @@ void initialize_weights(DecoderWeights& weights, const ModelConfig& config, std:
   std::int64_t numbers = 0;
   for (const NamedTensor& parameter : weights.parameters) numbers += parameter.tensor.numel();
   const std::int64_t count = std::ssize(weights.parameters);
+  const std::vector<ParameterSpec> specs = parameter_specs(config);
   // Each parameter has a random stream of its own, so the threads do not change the values.
   for_each_tile(count, kOperationsPerDraw * numbers / count, [&] {
     return [&](std::int64_t i) {
       const at::NoGradGuard no_grad_in_this_thread;
-      initialize_parameter(weights.parameters[static_cast<std::size_t>(i)], config,
+      const auto place = static_cast<std::size_t>(i);
+      initialize_parameter(specs[place], weights.parameters[place].tensor, config,
                            base.fork(static_cast<std::uint64_t>(i)));
     };
   });
