@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <optional>
 
 #include "checkpoint/tokenizer/python_text.h"
 #include "core/threads/thread_pool.h"
@@ -45,12 +47,12 @@ Json arguments_of(const EvalSample& item, const EvaluationOptions& options) {
 void add_probes(std::span<const EvalSample> items,
                 const std::vector<std::vector<ChoiceScore>>& scores, std::vector<Json>& lines,
                 const std::stop_token& stop) {
-  std::map<std::string, int> groups;  // the answers of a paragraph of MultiRC stay together
+  std::map<Json, int> groups;  // the answers of a paragraph of MultiRC stay together
   std::vector<int> classes;
   std::vector<int> group_of;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::string paragraph = items[i].paragraph_and_question().first;
-    const std::string key = paragraph.empty() ? fmt::format("{}", i) : paragraph;
+    const std::optional<MultircQuestion> question = items[i].multirc_question();
+    const Json key = question ? question->paragraph : Json(i);
     const int group = groups.try_emplace(key, static_cast<int>(groups.size())).first->second;
     for (std::size_t c = 0; c < scores[i].size(); ++c) {
       classes.push_back(static_cast<std::int64_t>(c) == items[i].gold ? 1 : 0);

@@ -186,15 +186,14 @@ std::string EvalSample::choice(std::size_t index) const {
   return is_delimited && text.starts_with(' ') ? text.substr(1) : text;
 }
 
-std::pair<std::string, std::string> EvalSample::paragraph_and_question() const {
+std::optional<MultircQuestion> EvalSample::multirc_question() const {
   const Json idx = document.value("idx", Json());
   if (idx.is_object() && idx.contains("paragraph") && idx.contains("question")) {
-    const std::string paragraph = idx["paragraph"].dump();
-    return {paragraph, paragraph + " " + idx["question"].dump()};
+    return MultircQuestion{idx["paragraph"], idx["question"]};
   }
   const Json paragraph = document.value("paragraph", Json());
-  if (!paragraph.is_string()) return {};
-  return {paragraph.dump(), paragraph.dump() + document.value("question", Json()).dump()};
+  if (!paragraph.is_string()) return std::nullopt;
+  return MultircQuestion{paragraph, document.value("question", Json())};
 }
 
 bool EvalSample::varies_context() const {

@@ -7,12 +7,22 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "core/json.h"
 
 namespace lime {
+
+/// The question that a row of MultiRC answers, as its document has it: numbers of `idx`, or texts.
+struct MultircQuestion {
+  Json paragraph;
+  Json question;
+
+  friend bool operator<(const MultircQuestion& a, const MultircQuestion& b) {
+    return std::tie(a.paragraph, a.question) < std::tie(b.paragraph, b.question);
+  }
+};
 
 /// One line of `lm-eval --log_samples` or lime-eval: an item of a benchmark and a model's answer.
 struct EvalSample {
@@ -44,8 +54,8 @@ struct EvalSample {
   bool is_text() const { return continuations.empty(); }
   /// Returns a continuation without the delimiter, whose length acc_norm divides by.
   std::string choice(std::size_t index) const;
-  /// Returns what identifies the paragraph and the question of a row of MultiRC; empty for others.
-  std::pair<std::string, std::string> paragraph_and_question() const;
+  /// Returns the question of a row of MultiRC; nothing for rows of others.
+  std::optional<MultircQuestion> multirc_question() const;
   /// Returns true if the choices differ in their contexts (WinoGrande).
   bool varies_context() const;
 };

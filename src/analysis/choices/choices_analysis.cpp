@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/choices_analysis.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/choices/scored_items.h"
 #include "analysis/report/latex_printer.h"
@@ -17,13 +19,11 @@ namespace lime {
 namespace {
 
 std::vector<double> sums_of(const std::vector<double>& values,
-                            const std::vector<std::string>& clusters) {
+                            const std::vector<std::size_t>& clusters) {
   if (clusters.empty()) return values;
-  std::map<std::string, double> sums;
+  std::vector<double> sums(std::ranges::max(clusters) + 1, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) sums[clusters[i]] += values[i];
-  std::vector<double> result;
-  for (const auto& [cluster, sum] : sums) result.push_back(sum);
-  return result;
+  return sums;
 }
 
 /// Returns the standard error over clusters of items, that of the ratio of the clusters' sums to n,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/choices/scored_items.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/utf8.h"
@@ -111,7 +115,7 @@ std::optional<double> value_of(std::string_view measure, const EvalSample& item,
 
 /// Averages over the runs. @param by_run  [run][item]
 MeasuredValues averaged(std::string name, const std::vector<std::vector<double>>& by_run,
-                        std::vector<std::string> clusters) {
+                        std::vector<std::size_t> clusters) {
   MeasuredValues result{std::move(name), std::vector<double>(by_run.front().size(), 0.0), true,
                         std::move(clusters)};
   for (const std::vector<double>& run : by_run) {
@@ -126,22 +130,32 @@ MeasuredValues averaged(std::string name, const std::vector<std::vector<double>>
   return result;
 }
 
-/// Fraction of questions, or paragraphs, whose items are all correct, and the cluster of each.
-MeasuredValues all_correct(const char* name, const AnsweredTask& task,
-                           const std::vector<std::vector<double>>& by_run,
-                           std::string std::pair<std::string, std::string>::*key) {
-  std::map<std::string, std::size_t> order;
-  std::vector<std::string> clusters;
-  std::vector<std::vector<double>> groups(by_run.size());
-  for (std::size_t i = 0; i < task.places.size(); ++i) {
-    const auto [group, is_new] = order.try_emplace(task.places[i].*key, order.size());
-    if (is_new) clusters.push_back(task.places[i].first);
+/// Numbers values from 0, in the order of their first occurrence.
+template <typename Value> std::vector<std::size_t> numbered(const std::vector<Value>& values) {
+  std::map<Value, std::size_t> numbers;
+  std::vector<std::size_t> result;
+  for (const Value& value : values) {
+    result.push_back(numbers.try_emplace(value, numbers.size()).first->second);
+  }
+  return result;
+}
+
+/// Fraction of groups (questions or paragraphs) whose items are all correct.
+/// @param group, cluster  numbers of each item
+MeasuredValues all_correct(const char* name, const std::vector<std::size_t>& group,
+                           const std::vector<std::size_t>& cluster,
+                           const std::vector<std::vector<double>>& by_run) {
+  std::vector<std::size_t> clusters;
+  std::vector<std::vector<double>> products(by_run.size());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const bool is_new = group[i] == clusters.size();
+    if (is_new) clusters.push_back(cluster[i]);
     for (std::size_t r = 0; r < by_run.size(); ++r) {
-      if (is_new) groups[r].push_back(1.0);
-      groups[r][group->second] *= by_run[r][i];
+      if (is_new) products[r].push_back(1.0);
+      products[r][group[i]] *= by_run[r][i];
     }
   }
-  return averaged(name, groups, clusters);
+  return averaged(name, products, clusters);
 }
 
 std::vector<double> shares(const AnsweredTask& task, const auto& choice_of) {
@@ -184,7 +198,7 @@ void add_sample(EvalSample sample, bool is_corrected, AnsweredTask& task) {
   task.ids.push_back(identity_of(sample));
   if (is_corrected && task.name.find("multirc") != std::string::npos) {
     sample.gold = static_cast<std::int64_t>(corrected_gold(sample));
-    task.places.push_back(sample.paragraph_and_question());
+    task.questions.push_back(sample.multirc_question().value_or(MultircQuestion{}));
   }
   sample.contexts = {};
   sample.document = {};
@@ -242,8 +256,10 @@ std::vector<AnsweredTask> read_answers(const ChoicesOptions& options,
 
 std::vector<MeasuredValues> measure_items(const AnsweredTask& task,
                                           std::optional<std::size_t> layer) {
-  std::vector<std::string> clusters;
-  for (const auto& [paragraph, question] : task.places) clusters.push_back(paragraph);
+  std::vector<Json> paragraph_of;
+  for (const MultircQuestion& question : task.questions) paragraph_of.push_back(question.paragraph);
+  const std::vector<std::size_t> paragraphs = numbered(paragraph_of);
+  const std::vector<std::size_t> questions = numbered(task.questions);
   std::vector<MeasuredValues> measures;
   for (const std::string_view name : kMeasures) {
     std::vector<std::vector<double>> by_run;
@@ -258,11 +274,10 @@ std::vector<MeasuredValues> measure_items(const AnsweredTask& task,
     }
     if (!is_defined) continue;
     measures.push_back(
-        averaged(std::string(task.filter.empty() ? name : task.filter), by_run, clusters));
-    if (clusters.empty() || name != "acc") continue;
-    using Place = std::pair<std::string, std::string>;
-    measures.push_back(all_correct("question_match", task, by_run, &Place::second));
-    measures.push_back(all_correct("paragraph_match", task, by_run, &Place::first));
+        averaged(std::string(task.filter.empty() ? name : task.filter), by_run, paragraphs));
+    if (paragraphs.empty() || name != "acc") continue;
+    measures.push_back(all_correct("question_match", questions, paragraphs, by_run));
+    measures.push_back(all_correct("paragraph_match", paragraphs, paragraphs, by_run));
   }
   return measures;
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/choices/choices_analysis.h"
@@ -20,8 +19,8 @@ struct AnsweredTask {
   std::string name;
   std::string filter;            ///< of generated text: strict-match; else empty
   std::vector<std::string> ids;  ///< identity of each item: doc_id, gold and choices
-  /// Paragraph and question of each item of MultiRC with the preset `corrected`; else empty.
-  std::vector<std::pair<std::string, std::string>> places;
+  /// Of each item of MultiRC with the preset `corrected`; else empty.
+  std::vector<MultircQuestion> questions;
   std::vector<std::vector<EvalSample>> runs;  ///< [run][item], without prompts
 };
 
@@ -30,7 +29,7 @@ struct MeasuredValues {
   std::string name;  ///< "acc"
   std::vector<double> values;
   bool is_accuracy = true;                 ///< each is 0 or 1 in each run
-  std::vector<std::string> clusters = {};  ///< of the items; empty: each item is one
+  std::vector<std::size_t> clusters = {};  ///< number of the cluster of each; empty: each is one
   std::vector<double> run_means = {};      ///< mean over the items of each run
 };
 
