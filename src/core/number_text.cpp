@@ -27,4 +27,11 @@ std::string decimal_text(double value, int decimals) {
   return text.exponent == 0 ? text.digits : fmt::format("{}e{:+03}", text.digits, text.exponent);
 }
 
+std::string with_commas(double value) {
+  std::string text = fmt::format("{:.0f}", value);
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  for (std::size_t i = text.size(); i > first + 3;) text.insert(i -= 3, 1, ',');
+  return text;
+}
+
 }  // namespace lime

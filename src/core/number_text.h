@@ -19,4 +19,7 @@ NumberText number_text(double value, int decimals);
 /// Returns it as one text: "0.123", "0.00042", "1.2e-05".
 std::string decimal_text(double value, int decimals);
 
+/// Returns the nearest whole number with commas between thousands: "67,000".
+std::string with_commas(double value);
+
 }  // namespace lime

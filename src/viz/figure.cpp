@@ -47,7 +47,11 @@ struct Escape {
   }
   void operator()(TablePanel& panel) const {
     (*this)(panel.head);
-    for (std::vector<std::string>& row : panel.rows) (*this)(row);
+    for (std::vector<TableCell>& row : panel.rows) {
+      for (TableCell& cell : row) {
+        if (auto* const text = std::get_if<std::string>(&cell)) (*this)(*text);
+      }
+    }
   }
   void operator()(FigurePanel& panel) const {
     (*this)(panel.title);

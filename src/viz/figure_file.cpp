@@ -220,7 +220,8 @@ struct TableLines {
 
   void operator()(const TablePanel& panel) const {
     for (const auto& row : panel.rows) {
-      for (std::size_t c = 0; c < row.size(); ++c) add(row.front(), panel.head[c], row[c]);
+      const std::string name = cell_text(row.front());
+      for (std::size_t c = 0; c < row.size(); ++c) add(name, panel.head[c], cell_text(row[c]));
     }
   }
 };

@@ -71,15 +71,15 @@ std::string tables_to_latex(const Figure& figure) {
   for (const FigurePanel& panel : figure.panels) {
     const auto* const table = std::get_if<TablePanel>(&panel.content);
     if (table == nullptr) continue;
-    const auto add_line = [&](const std::vector<std::string>& cells) {
+    const auto add_line = [&](const std::vector<TableCell>& cells) {
       for (std::size_t c = 0; c < cells.size(); ++c) {
-        tex += fmt::format("{}{}", c == 0 ? "" : " & ", latex_text(cells[c]));
+        tex += fmt::format("{}{}", c == 0 ? "" : " & ", latex_text(cell_text(cells[c])));
       }
       tex += " \\\\\n";
     };
     tex += fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n",
                        std::string(table->head.size() - 1, 'r'));
-    add_line(table->head);
+    add_line({table->head.begin(), table->head.end()});
     tex += "\\midrule\n";
     for (std::size_t r = 0; r < table->rows.size(); ++r) {
       const auto& rules = table->rules;

@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "core/table_cell.h"
+
 namespace lime {
 
-/// Text table in booktabs style: rules above, below the header, and below.
+/// Table in booktabs style: rules above, below the header, and below.
 struct TablePanel {
   std::vector<std::string> head;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<TableCell>> rows;
   std::vector<int> rules = {};  ///< thin lines before these rows
 };
 

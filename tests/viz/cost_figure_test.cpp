@@ -25,8 +25,10 @@ TEST(CostFigureTest, CostIsATableWithoutColumnsThatSayNothing) {
   const auto& table = std::get<TablePanel>(figure.panels.at(0).content);
   EXPECT_EQ(table.head, (std::vector<std::string>{"decoder", "parameters", "router parameters",
                                                   "MACs", "mixing MACs", "KV cache"}));
-  EXPECT_EQ(table.rows.at(1), (std::vector<std::string>{"LIMe", "1.07608 B", "8,640", "2.7638 T",
-                                                        "0.08%", "128 MiB"}));
+  std::vector<std::string> lime;
+  for (const TableCell& cell : table.rows.at(1)) lime.push_back(cell_text(cell));
+  EXPECT_EQ(lime, (std::vector<std::string>{"LIMe", "1.07608 B", "8,640", "2.7638 T", "0.08%",
+                                            "128 MiB"}));
 }
 
 }  // namespace

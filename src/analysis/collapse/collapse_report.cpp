@@ -4,18 +4,17 @@
 namespace lime {
 namespace {
 
-/// Shows the middle of an interval and its ends: "98 [97, 99]".
+/// Shows a value and the ends of its interval.
 TableColumn measured_column(const MeasuredColumn& column, int digits, std::string header,
                             double scale = 1.0) {
   return {.header = std::move(header),
-          .cell = [&column, digits, scale](const ResultRow& row) -> std::string {
+          .cell = [&column, digits, scale](const ResultRow& row) -> TableCell {
             if (!row.has(column)) return "";
-            const double value = row.number(column) * scale;
-            if (!row.has(column.low)) return fmt::format("{:.{}f}", value, digits);
-            const double low = row.number(column.low) * scale;
-            const double high = row.number(column.high) * scale;
-            return fmt::format("{:.{}f} [{:.{}f}, {:.{}f}]", value, digits, low, digits, high,
-                               digits);
+            MeasuredCell cell{.value = row.number(column) * scale, .digits = digits};
+            if (row.has(column.low)) {
+              cell.interval = {row.number(column.low) * scale, row.number(column.high) * scale};
+            }
+            return cell;
           },
           .source = column};
 }

@@ -47,7 +47,8 @@ std::string latex_interval(const IntervalCell& cell) {
 std::string latex_cell(const TableCell& cell) {
   if (const auto* const text = std::get_if<std::string>(&cell)) return latex_escaped(*text);
   if (const auto* const number = std::get_if<NumberCell>(&cell)) {
-    return latex_number_alone(number->value, number->digits) + latex_escaped(number->unit);
+    return latex_escaped(number->mark) + latex_number_alone(number->value, number->digits) +
+           latex_escaped(number->unit);
   }
   if (const auto* const interval = std::get_if<IntervalCell>(&cell)) {
     return latex_interval(*interval);
@@ -62,6 +63,11 @@ std::string latex_cell(const TableCell& cell) {
   }
   std::string text = latex_number(measured->value, measured->digits);
   if (has_spread) text += " \\pm " + latex_number(*measured->spread, measured->digits);
+  const auto& interval = measured->interval;
+  if (!measured->spread && interval && !std::isnan(interval->first)) {
+    text += fmt::format("\\ [{}, {}]", latex_number(interval->first, measured->digits),
+                        latex_number(interval->second, measured->digits));
+  }
   return "$" + text + "$";
 }
 

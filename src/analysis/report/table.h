@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/table_cell.h"
+#include "core/table_cell.h"
 
 namespace lime {
 

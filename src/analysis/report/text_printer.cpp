@@ -22,8 +22,6 @@ namespace {
 constexpr int kBarWidth = 12;
 constexpr const char* kFullBlock = "\u2588";
 constexpr const char* kMiddleDot = "\u00b7";
-constexpr const char* kDash = "\u2013";
-constexpr std::string_view kPlusMinus = "\u00b1";
 
 /// Spaces between columns: measured cells have spaces inside.
 constexpr std::size_t kGap = 2;
@@ -50,22 +48,14 @@ std::string bar(double share, bool unicode) {
   return text;
 }
 
-std::string interval_text(double low, double high, int digits) {
-  if (std::isnan(low) && std::isnan(high)) return "";
-  return fmt::format("[{}, {}]", decimal_text(low, digits), decimal_text(high, digits));
-}
-
-std::string spread_text(const MeasuredCell& cell, const TextStyle& style) {
-  if (std::isnan(*cell.spread)) return "";
-  const std::string number = decimal_text(*cell.spread, cell.digits);
-  if (cell.spread_form == SpreadForm::kParentheses) return "(" + number + ")";
-  return fmt::format("{} {}", style.unicode ? kPlusMinus : "+-", number);
+CellSigns signs_of(const TextStyle& style) {
+  return style.unicode ? CellSigns{} : CellSigns{.plus_minus = "+-", .dash = "-"};
 }
 
 std::vector<std::string> measured_parts(const MeasuredCell& cell, Detail detail,
                                         const TextStyle& style) {
   std::vector<std::string> parts = {decimal_text(cell.value, cell.digits)};
-  if (detail <= Detail::kSpread && cell.spread) parts.push_back(spread_text(cell, style));
+  if (detail <= Detail::kSpread && cell.spread) parts.push_back(spread_text(cell, signs_of(style)));
   if (detail <= Detail::kInterval && cell.interval) {
     parts.push_back(interval_text(cell.interval->first, cell.interval->second, cell.digits));
   }
@@ -78,19 +68,13 @@ std::vector<std::string> measured_parts(const MeasuredCell& cell, Detail detail,
 /// Returns the parts of a cell, which align over the lines.
 std::vector<std::string> parts_of(const TableCell& cell, Detail detail, const TextStyle& style) {
   if (const auto* const text = std::get_if<std::string>(&cell)) return {escaped(*text)};
-  if (const auto* const number = std::get_if<NumberCell>(&cell)) {
-    return {decimal_text(number->value, number->digits) + number->unit};
-  }
-  if (const auto* const interval = std::get_if<IntervalCell>(&cell)) {
-    return {interval_text(interval->low, interval->high, interval->digits)};
-  }
   if (const auto* const measured = std::get_if<MeasuredCell>(&cell)) {
     return measured_parts(*measured, detail, style);
   }
   if (const auto* const shaded = std::get_if<ShadedCell>(&cell)) {
     return {"|" + shades(shaded->values, 1.0, style) + "|"};
   }
-  return {style.unicode ? kDash : "-"};
+  return {cell_text(cell, signs_of(style))};
 }
 
 /// Returns the cells of a column; of measured columns the parts are below each other.

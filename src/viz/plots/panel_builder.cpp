@@ -180,13 +180,13 @@ void draw_sample(QCPPainter& painter, const LegendEntry& entry, std::size_t num_
 std::vector<double> column_widths(const TablePanel& table, const PlotTheme& theme) {
   const QFontMetricsF metrics(theme.tick_font());
   std::vector<double> widths(table.head.size(), 0.0);
-  const auto widen = [&](const std::vector<std::string>& cells) {
-    for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
-      widths[c] = std::max(widths[c], metrics.horizontalAdvance(text_of(cells[c])));
-    }
+  const auto widen = [&](std::size_t c, const std::string& text) {
+    widths[c] = std::max(widths[c], metrics.horizontalAdvance(text_of(text)));
   };
-  widen(table.head);
-  for (const auto& row : table.rows) widen(row);
+  for (std::size_t c = 0; c < widths.size(); ++c) {
+    widen(c, table.head[c]);
+    for (const auto& row : table.rows) widen(c, cell_text(row[c]));
+  }
   return widths;
 }
 
@@ -373,20 +373,20 @@ QCPLayoutElement* new_table(QCustomPlot* plot, const TablePanel& table, const Pl
       painter.drawLine(QLineF(left - units(2), y, left + width + units(2), y));
       y += units(1.5);
     };
-    const auto line = [&](const std::vector<std::string>& cells) {
+    const auto line = [&](const std::vector<TableCell>& cells) {
       double x = left;
       painter.setPen(theme.ink());
-      for (std::size_t c = 0; c < std::min(cells.size(), widths.size()); ++c) {
+      for (std::size_t c = 0; c < widths.size(); ++c) {
         painter.drawText(QRectF(x, y, widths[c] + 10.0, height),
                          (c == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
-                         text_of(cells[c]));
+                         text_of(cell_text(cells[c])));
         x += widths[c] + kColumnGap;
       }
       y += height;
     };
     painter.setFont(theme.tick_font());
     rule(0.8);
-    line(table.head);
+    line({table.head.begin(), table.head.end()});
     rule(0.5);
     for (std::size_t r = 0; r < table.rows.size(); ++r) {
       if (std::ranges::count(table.rules, static_cast<int>(r)) > 0) rule(0.5);

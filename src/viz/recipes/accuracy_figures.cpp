@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/accuracy_figures.h"
 
+#include <array>
+#include <cmath>
 #include <set>
 
+#include "core/number_text.h"
+#include "core/table_cell.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {
@@ -118,35 +122,36 @@ FigurePanel task_bars(const FigureRows& rows, const Column& task, const Column& 
 /// Spread shown next to the accuracy in a cell.
 enum class CellSpread { kNone, kInterval, kOverLayers, kOverFolds };
 
-struct TableCell {
-  std::string text;
+struct AccuracyCell {
+  TableCell cell = "";
   CellSpread spread = CellSpread::kNone;
 };
 
 /// Returns mean and standard deviation (ddof 0) of one group's accuracies over its layers.
-TableCell cell_over_layers(const FigureRows& rows) {
+AccuracyCell cell_over_layers(const FigureRows& rows) {
   const auto count = static_cast<double>(rows.size());
   double mean = 0.0;
   for (const FigureRow& row : rows) mean += row.number(col::kMean) / count;
   double variance = 0.0;
   for (const FigureRow& row : rows) variance += std::pow(row.number(col::kMean) - mean, 2) / count;
-  return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", 100.0 * mean, 100.0 * std::sqrt(variance)),
+  return {MeasuredCell{.value = 100.0 * mean, .spread = 100.0 * std::sqrt(variance), .digits = 1},
           CellSpread::kOverLayers};
 }
 
 /// Returns an accuracy with its interval or, for tasks of probes, with the deviation of the folds.
-TableCell cell_of_row(const FigureRow& row) {
-  const double mean = 100.0 * row.number(col::kMean);
-  if (std::isfinite(row.number(col::kCiLow)) && std::isfinite(row.number(col::kCiHigh))) {
-    return {fmt::format("{:.1f} [{:.1f}, {:.1f}]", mean, 100.0 * row.number(col::kCiLow),
-                        100.0 * row.number(col::kCiHigh)),
-            CellSpread::kInterval};
+AccuracyCell cell_of_row(const FigureRow& row) {
+  MeasuredCell cell{.value = 100.0 * row.number(col::kMean), .digits = 1};
+  const double low = 100.0 * row.number(col::kCiLow);
+  const double high = 100.0 * row.number(col::kCiHigh);
+  if (std::isfinite(low) && std::isfinite(high)) {
+    cell.interval = {low, high};
+    return {cell, CellSpread::kInterval};
   }
   if (row.text(col::kLevel) == enum_name(BlimpGroups::kTask) && row.has(col::kStd)) {
-    return {fmt::format("{:.1f} \xC2\xB1 {:.1f}", mean, 100.0 * row.number(col::kStd)),
-            CellSpread::kOverFolds};
+    cell.spread = 100.0 * row.number(col::kStd);
+    return {cell, CellSpread::kOverFolds};
   }
-  return {fmt::format("{:.1f}", mean)};
+  return {cell};
 }
 
 /// Returns "layers 1-4", "layer 4" or "layers 1, 3"; empty for rows without layers.
@@ -197,17 +202,17 @@ std::string spread_note(CellSpread spread, FigureSources sources) {
 /// A column of the table: label and, for probes, site.
 using TableModel = std::array<std::string, 2>;
 
-std::vector<std::string> table_line(const FigureRows& rows, const std::string& name,
-                                    const std::vector<TableModel>& models,
-                                    std::set<CellSpread>& spreads) {
-  std::vector<std::string> cells;
+std::vector<TableCell> table_line(const FigureRows& rows, const std::string& name,
+                                  const std::vector<TableModel>& models,
+                                  std::set<CellSpread>& spreads) {
+  std::vector<TableCell> cells;
   for (const TableModel& model : models) {
     const FigureRows own =
         rows_with(rows, {{col::kName, name}, {col::kLabel, model[0]}, {col::kSite, model[1]}});
-    TableCell cell;
+    AccuracyCell cell;
     if (!own.empty()) cell = own.size() > 1 ? cell_over_layers(own) : cell_of_row(own.front());
     spreads.insert(cell.spread);
-    cells.push_back(cell.text);
+    cells.push_back(cell.cell);
   }
   return cells;
 }
@@ -242,8 +247,8 @@ Figure blimp_table(FigureSources sources, const FigureOptions& options) {
   std::set<CellSpread> spreads;
   const auto add_line = [&](const FigureRows& rows, const std::string& name,
                             const std::string& shown) {
-    std::vector<std::string> line = {shown};
-    const std::vector<std::string> cells = table_line(rows, name, models, spreads);
+    std::vector<TableCell> line = {shown};
+    const std::vector<TableCell> cells = table_line(rows, name, models, spreads);
     line.insert(line.end(), cells.begin(), cells.end());
     table.rows.push_back(std::move(line));
   };

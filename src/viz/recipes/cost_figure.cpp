@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/recipes/cost_figure.h"
 
-#include "core/number_text.h"
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "core/table_cell.h"
 #include "viz/recipes/figure_parts.h"
 
 namespace lime {
@@ -10,27 +14,27 @@ namespace {
 /// A column: its header, and the content of a row's cell.
 struct CostColumn {
   std::string head;
-  std::function<std::string(const FigureRow&)> cell;
+  std::function<TableCell(const FigureRow&)> cell;
   /// Omitted if all rows agree.
   bool only_if_different = false;
 };
 
-/// Formats a count with five significant digits: "1.0761 B", "69,696" below a million.
-std::string count_text(double value, const char* billion, const char* trillion) {
-  if (value >= 1e12) return fmt::format("{:.4f} {}", value / 1e12, trillion);
-  if (value >= 1e9) return fmt::format("{:.5f} {}", value / 1e9, billion);
-  if (value >= 1e6) return fmt::format("{:.2f} M", value / 1e6);
-  return with_commas(value);
+/// Returns a count with five significant digits: "1.0761 B", "69,696" below a million.
+NumberCell count_cell(double value, const char* billion, const char* trillion) {
+  if (value >= 1e12) return {.value = value / 1e12, .digits = 4, .unit = trillion};
+  if (value >= 1e9) return {.value = value / 1e9, .digits = 5, .unit = billion};
+  if (value >= 1e6) return {.value = value / 1e6, .digits = 2, .unit = " M"};
+  return {.value = value, .digits = 0, .has_commas = true};
 }
 
-std::string bytes_text(double bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+NumberCell bytes_cell(double bytes) {
+  constexpr std::array kUnits = {" B", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;
   while (bytes >= 1024.0 && unit + 1 < kUnits.size()) {
     bytes /= 1024.0;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", bytes, bytes == std::floor(bytes) ? 0 : 1, kUnits[unit]);
+  return {.value = bytes, .digits = bytes == std::floor(bytes) ? 0 : 1, .unit = kUnits[unit]};
 }
 
 std::string decoder_name(const std::string& decoder) {
@@ -53,11 +57,11 @@ std::string decoder_name(const std::string& decoder) {
 
 std::vector<CostColumn> columns() {
   const auto number = [](const Column& column) {
-    return [column](const FigureRow& row) { return fmt::format("{:.0f}", row.number(column)); };
+    return [column](const FigureRow& row) { return NumberCell{row.number(column), 0}; };
   };
   const auto count = [](const Column& column, const char* billion) {
     return [column, billion](const FigureRow& row) {
-      return count_text(row.number(column), billion, "T");
+      return count_cell(row.number(column), billion, " T");
     };
   };
   return {
@@ -65,14 +69,14 @@ std::vector<CostColumn> columns() {
       {"decoder", [](const FigureRow& row) { return decoder_name(row.text(col::kDecoder)); }},
       {"KV heads", number(col::kNumKeyValueHeads), true},
       {"tokens", number(col::kSequenceLength), true},
-      {"parameters", count(col::kParameters, "B")},
-      {"router parameters", count(col::kRouterParameters, "B")},
-      {"MACs", count(col::kMultiplyAccumulates, "G")},
+      {"parameters", count(col::kParameters, " B")},
+      {"router parameters", count(col::kRouterParameters, " B")},
+      {"MACs", count(col::kMultiplyAccumulates, " G")},
       {"mixing MACs",
        [](const FigureRow& row) {
-         return decimal_text(100 * row.number(col::kMixingShare), 2) + '%';
+         return NumberCell{100.0 * row.number(col::kMixingShare), 2, "%"};
        }},
-      {"KV cache", [](const FigureRow& row) { return bytes_text(row.number(col::kCacheBytes)); }},
+      {"KV cache", [](const FigureRow& row) { return bytes_cell(row.number(col::kCacheBytes)); }},
   };
 }
 
@@ -83,7 +87,7 @@ Figure cost_table(FigureSources sources, const FigureOptions& options) {
   TablePanel table;
   table.rows.resize(rows.size());
   for (const CostColumn& column : columns()) {
-    const std::string first = column.cell(rows.front());
+    const TableCell first = column.cell(rows.front());
     const bool differs =
         std::ranges::any_of(rows, [&](const FigureRow& row) { return column.cell(row) != first; });
     if (column.only_if_different && !differs) continue;

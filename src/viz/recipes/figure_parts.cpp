@@ -405,14 +405,6 @@ std::string stars_of_p(double p) {
   return p >= 0.001 ? "**" : "***";
 }
 
-std::string with_commas(double count) {
-  std::string digits = fmt::format("{:.0f}", count);
-  for (auto at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
-}
-
 EntropyKind entropy_kind_of(const FigureRow& row, FigureSources sources) {
   return {preset_of(row, sources[row.source].results.options), row.text(col::kUnit), order_of(row)};
 }

@@ -120,9 +120,6 @@ std::string stars_of_p(double p);
 
 inline constexpr const char* kStarsNote = "* p < 0.05, ** p < 0.01, *** p < 0.001, Holm-corrected";
 
-/// Formats an integer with commas: "69,696".
-std::string with_commas(double count);
-
 /// Definition of the entropy in a row. Only rows with the same one share a panel.
 struct EntropyKind {
   /// "lime-code", with changed options of the run: "layer-by-layer logN"; empty if unknown.
