@@ -25,8 +25,8 @@ _SIMILARITIES = ("cka", "cka_debiased", "procrustes", "influence", "angle")
 #: A part of the measurements of lime-metrics audit.
 METRICS = (*(f"entropy-{name}" for name in _PRESETS), "geometry", "dimension", "similarity")
 
-#: Places within a site, measures and their numbers.
-_Measured = Iterator[tuple[dict[str, int], str, dict[str, float]]]
+#: Places within a site with what the measure is over, measures and their numbers.
+_Measured = Iterator[tuple[dict[str, Any], str, dict[str, float]]]
 
 
 def values_of(capture: Capture, variant: str, metrics: Sequence[str], seed: int) -> Iterator[dict[str, Any]]:
@@ -55,24 +55,24 @@ def _measure(capture: Capture, site: str, metric: str, seed: int) -> _Measured:
             yield place, "entropy", _summary(found.values[:, 0], seed)
 
 
-def _geometry_of(rows: Any, place: dict[str, int], seed: int) -> _Measured:
+def _geometry_of(rows: Any, place: dict[str, Any], seed: int) -> _Measured:
     """Yields measures of sequences with bootstrap intervals, and those of all rows with the jackknife's."""
     found = geometry(rows, measure=_GEOMETRY, ranks="sequences")
     of_rows = _jackknifed(rows, "similarity", seed, [row["measure"] for row in found.table() if row["over"] == "rows"])
     for row in found.table():
         name = row["measure"]
         if name in of_rows:
-            yield place, f"{name}, over rows", of_rows[name]
+            yield {**place, "over": "rows"}, name, of_rows[name]
             continue
         values = (found.sequence_ranks or {}).get(name)
         yield place, name, _summary(getattr(found, name) if values is None else values, seed)
 
 
-def _dimensions_of(rows: Any, place: dict[str, int], seed: int) -> _Measured:
+def _dimensions_of(rows: Any, place: dict[str, Any], seed: int) -> _Measured:
     scale = geometry(rows, measure=["dimension"], k=_NEIGHBORS, seed=seed).gride_scale
     for name, numbers in _jackknifed(rows, "dimension", seed, _DIMENSIONS).items():
         own = {**place, "scale": int(scale or 0)} if name == "gride" else place
-        yield own, f"{name}, over rows", numbers
+        yield {**own, "over": "rows"}, name, numbers
 
 
 def _jackknifed(rows: Any, group: str, seed: int, names: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -51,7 +51,8 @@ void bind_audit(nb::module_& module) {
       .def("normals", normals)
       .def("permutation", permutation);
   module.def("audit_changes", audit_changes);
-  module.def("audit_cell", [](const nb::dict& row) { return to_str(change_text(from_dict(row))); });
+  module.def("audit_cell",
+             [](const nb::dict& row) { return to_str(cell_text(change_cell(from_dict(row)))); });
 }
 
 }  // namespace lime::python

@@ -64,8 +64,8 @@ TEST_F(AuditTextsTest, TheBeginningOfASequenceStays) {
 
 TEST(AuditProofsTest, FollowFromTheActionOnTheSite) {
   const auto has_proof = [](const char* transform, const char* metric, const char* site,
-                            const char* measure) {
-    return !proof_of(transform, {metric, site, measure}).empty();
+                            const char* measure, const char* per = "", const char* weighting = "") {
+    return !proof_of(transform, {metric, site, measure, per, weighting}).empty();
   };
   EXPECT_TRUE(has_proof("value-scale", "entropy-raw", "hidden", "entropy"));
   EXPECT_FALSE(has_proof("value-scale", "entropy-raw", "values", "entropy"));
@@ -75,10 +75,10 @@ TEST(AuditProofsTest, FollowFromTheActionOnTheSite) {
   EXPECT_FALSE(has_proof("residual-rotation", "geometry", "hidden", "largest_to_median"));
   EXPECT_TRUE(has_proof("residual-rotation", "similarity", "hidden", "influence"));
   EXPECT_FALSE(has_proof("head-permutation", "similarity", "keys", "influence"));
-  EXPECT_FALSE(has_proof("head-permutation", "attention", "attn.hook_profile", "entropy per head"));
+  EXPECT_FALSE(has_proof("head-permutation", "attention", "attn.hook_profile", "entropy", "head"));
   EXPECT_TRUE(has_proof("head-permutation", "attention", "attn.hook_profile", "entropy"));
-  EXPECT_TRUE(has_proof("route-scale", "router", "weights", "mean_depth, values"));
-  EXPECT_FALSE(has_proof("route-scale", "router", "weights", "mean_depth, none"));
+  EXPECT_TRUE(has_proof("route-scale", "router", "weights", "mean_depth", "", "values"));
+  EXPECT_FALSE(has_proof("route-scale", "router", "weights", "mean_depth", "", "none"));
 }
 
 ResultRow value_row(const char* variant, const char* measure, double mean, double half = 0.0) {
@@ -113,8 +113,8 @@ TEST(AuditChangesTest, DivideTheLargestChangeByTheHalfWidth) {
   EXPECT_NEAR(rows[0].number(col::kRelativeChange), 0.25, 1e-12);
   EXPECT_EQ(rows[0].integer(col::kLayer), 1);
   EXPECT_EQ(rows[0].number(col::kMean), 1.5);
-  EXPECT_EQ(change_text(rows[0]), "5");
-  EXPECT_EQ(change_text(rows[1]), "=");
+  EXPECT_EQ(cell_text(change_cell(rows[0])), "5.0");
+  EXPECT_EQ(cell_text(change_cell(rows[1])), "=");
   EXPECT_EQ(rows[1].text(col::kProof), "it is a function of inner products");
 }
 
@@ -123,7 +123,7 @@ TEST(AuditChangesTest, AnIntervalOfRoundingIsNone) {
       {value_row("original", "entropy", 2.0, 1e-15), value_row("value-scale", "entropy", 3.0)},
       AuditOver::kCoordinates);
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(change_text(rows[0]), "50 %");
+  EXPECT_EQ(cell_text(change_cell(rows[0])), "50 %");
 }
 
 TEST(AuditChangesTest, PairsOfLayersAreOfOneVariant) {
@@ -133,7 +133,7 @@ TEST(AuditChangesTest, PairsOfLayersAreOfOneVariant) {
   }
   const std::vector<ResultRow> rows = changes(values, AuditOver::kCoordinates);
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(change_text(rows[0]), "=");
+  EXPECT_EQ(cell_text(change_cell(rows[0])), "=");
 }
 
 TEST(AuditChangesTest, NameContradictionsAndWhatIsUndefined) {
@@ -142,9 +142,9 @@ TEST(AuditChangesTest, NameContradictionsAndWhatIsUndefined) {
                value_row("value-rotation", "entropy", 3.0), value_row("512 tokens", "rank", 2.0)},
               AuditOver::kCoordinates);
   ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(change_text(rows[0]), "!50 %");
+  EXPECT_EQ(cell_text(change_cell(rows[0])), "!50 %");
   EXPECT_EQ(rows[0].text(col::kVerdict), audit_verdict::kContradiction);
-  EXPECT_EQ(change_text(rows[1]), "!undefined");
+  EXPECT_EQ(cell_text(change_cell(rows[1])), "!undefined");
 }
 
 TEST(AuditChangesTest, OfTextsAreWithinTheIntervalOrNot) {
@@ -171,9 +171,24 @@ TEST(AuditedRowsTest, KeepThePlaceAndTheInterval) {
                                                                {col::kCiLow, 3.0},
                                                                {col::kCiHigh, 5.0}});
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_EQ(rows[0].text(col::kMeasure), "distance per head");
+  EXPECT_EQ(rows[0].text(col::kMeasure), "distance");
+  EXPECT_EQ(rows[0].text(col::kPer), "head");
   EXPECT_EQ(rows[0].integer(col::kHead), 2);
   EXPECT_EQ(rows[0].number(col::kCiHigh), 5.0);
+}
+
+TEST(AuditChangesTest, NameTheMeasureByWhatTellsItFromOthers) {
+  std::vector<ResultRow> values;
+  for (const char* const variant : {"original", "value-rotation"}) {
+    values.push_back(value_row(variant, "distance", 2.0).set(col::kPer, "head"));
+    values.push_back(value_row(variant, "mean_depth", 2.0).set(col::kWeighting, "keys"));
+    values.push_back(value_row(variant, "mean_depth", 2.0).set(col::kWeighting, "values"));
+  }
+  const std::vector<ResultRow> rows = changes(values, AuditOver::kCoordinates);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].text(col::kMeasure), "distance per head");
+  EXPECT_EQ(rows[1].text(col::kMeasure), "mean_depth, keys");
+  EXPECT_EQ(rows[2].text(col::kMeasure), "mean_depth, values");
 }
 
 TEST(AuditedRowsTest, OmitALayerAndItself) {

@@ -5,9 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
+#include "analysis/audit/audit_measurements.h"
 #include "analysis/audit/audit_proofs.h"
 #include "analysis/audit/audit_rounding.h"
+#include "analysis/engine/stored_results.h"
 
 namespace lime {
 namespace {
@@ -96,44 +99,61 @@ std::string_view verdict_of(const MeasureChange& change, double rounding, bool h
 
 /// A measure of a site, and its values in the reference.
 struct MeasureOfSite {
-  std::string quantity;
-  std::string site;
-  std::string measure;
+  ResultRow key;  ///< what names the measure
   std::vector<const ResultRow*> values = {};
 };
+
+/// Returns the cells of a value that name its measure: those of its place, but for the site, none.
+ResultRow measure_of(const ResultRow& value) {
+  ResultRow measure = place_of(value);
+  measure.erase(col::kKind);
+  for (const Column& column : audit_place_columns()) {
+    if (column != Column(col::kSite)) measure.erase(column);
+  }
+  return measure;
+}
 
 std::vector<MeasureOfSite> measures_of(std::span<const ResultRow* const> values,
                                        const std::string& reference) {
   std::vector<MeasureOfSite> measures;
-  std::unordered_map<std::string, std::size_t> places;
+  std::unordered_map<ResultRow, std::size_t, ResultRowHash> numbers;
   for (const ResultRow* const value : values) {
     if (value->text(col::kLabel) != reference) continue;
-    MeasureOfSite measure{value->text(col::kQuantity), value->text(col::kSite),
-                          value->text(col::kMeasure)};
-    const std::string key = measure.quantity + '\n' + measure.site + '\n' + measure.measure;
-    const auto [found, is_new] = places.try_emplace(key, measures.size());
-    if (is_new) measures.push_back(std::move(measure));
+    ResultRow key = measure_of(*value);
+    const auto [found, is_new] = numbers.try_emplace(key, measures.size());
+    if (is_new) measures.push_back({std::move(key)});
     measures[found->second].values.push_back(value);
   }
   return measures;
 }
 
+/// Returns the name of a measure as tables show it: "distance per head", "mean_depth, keys".
+std::string name_of(const ResultRow& measure) {
+  std::string name = measure.text(col::kMeasure);
+  if (measure.has(col::kPer)) name += " per " + measure.text(col::kPer);
+  return name + qualifiers_of(measure);
+}
+
 ResultRow change_row(const MeasureOfSite& measure, const std::string& variant,
                      const ValuesByPlace& values, AuditOver over) {
-  const double rounding = rounding_of(measure.quantity);
+  const ResultRow& key = measure.key;
+  const double rounding = rounding_of(key.text(col::kQuantity));
   MeasureChange change;
   for (const ResultRow* const before : measure.values) {
     const auto found = values.find(place_of(*before));
     add_place(*before, found == values.end() ? nullptr : found->second, rounding, change);
   }
-  const std::string proof =
-      over == AuditOver::kTexts
-          ? ""
-          : proof_of(variant, {measure.quantity, measure.site, measure.measure});
+  const std::string proof = over == AuditOver::kTexts
+                                ? ""
+                                : proof_of(variant, {.metric = key.text(col::kQuantity),
+                                                     .site = key.text(col::kSite),
+                                                     .measure = key.text(col::kMeasure),
+                                                     .per = key.text(col::kPer),
+                                                     .weighting = key.text(col::kWeighting)});
   ResultRow row{{col::kLabel, variant},
-                {col::kQuantity, measure.quantity},
-                {col::kSite, measure.site},
-                {col::kMeasure, measure.measure}};
+                {col::kQuantity, key.text(col::kQuantity)},
+                {col::kSite, key.text(col::kSite)},
+                {col::kMeasure, name_of(key)}};
   if (change.before != nullptr && !change.before->has(col::kVerdict)) {
     if (change.before->has(col::kLayer)) {
       row.set(col::kLayer, change.before->integer(col::kLayer));
@@ -151,9 +171,12 @@ ResultRow change_row(const MeasureOfSite& measure, const std::string& variant,
   return row;
 }
 
-std::string number_text(double value) {
-  if (!std::isfinite(value)) return "undefined";
-  return value >= 10.0 ? fmt::format("{:.0f}", value) : fmt::format("{:.2g}", value);
+/// Returns a number as a cell shows it; before it the mark of a contradiction, if it is one.
+TableCell number_cell(double value, bool is_contradiction, std::string unit) {
+  const std::string mark = is_contradiction ? "!" : "";
+  if (!std::isfinite(value)) return mark + "undefined";
+  const int digits = value >= 10.0 ? 0 : 1;
+  return NumberCell{.value = value, .digits = digits, .unit = std::move(unit), .mark = mark};
 }
 
 }  // namespace
@@ -179,14 +202,15 @@ std::vector<ResultRow> change_rows(std::span<const ResultRow* const> values, Aud
   return rows;
 }
 
-std::string change_text(const ResultRow& row) {
+TableCell change_cell(const ResultRow& row) {
   const std::string& verdict = row.text(col::kVerdict);
   if (verdict == audit_verdict::kByProof) return "=";
   if (is_still(row)) return "~";
-  const std::string mark = verdict == audit_verdict::kContradiction ? "!" : "";
-  if (row.has(col::kHalfWidths)) return mark + number_text(row.number(col::kHalfWidths));
-  const std::string percent = number_text(100.0 * row.number(col::kRelativeChange));
-  return mark + (percent == "undefined" ? percent : percent + " %");
+  const bool is_contradiction = verdict == audit_verdict::kContradiction;
+  if (row.has(col::kHalfWidths)) {
+    return number_cell(row.number(col::kHalfWidths), is_contradiction, "");
+  }
+  return number_cell(100.0 * row.number(col::kRelativeChange), is_contradiction, " %");
 }
 
 }  // namespace lime

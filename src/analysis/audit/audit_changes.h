@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/audit/audit_options.h"
+#include "core/table_cell.h"
 #include "store/results/columns.h"
 
 namespace lime {
@@ -36,8 +37,8 @@ inline bool is_still(const ResultRow& row) {
          verdict == audit_verdict::kConstant;
 }
 
-/// Returns the text of a cell of the table: `=` by proof, `~` in fact, `!` against the proof, else
-/// the change in half-widths, or in percent without an interval.
-std::string change_text(const ResultRow& row);
+/// Returns the cell of the table: `=` by proof, `~` in fact, else the change in half-widths, or in
+/// percent without an interval, with a `!` if it is against the proof.
+TableCell change_cell(const ResultRow& row);
 
 }  // namespace lime

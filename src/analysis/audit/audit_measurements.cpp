@@ -56,6 +56,10 @@ Analysis entropy_of(const AuditVariant& variant, const AuditOptions&, const RunO
   return prepare_entropy(options, run);
 }
 
+template <EntropyPreset kPreset> AuditMeasurement entropy_measurement(AuditMetric metric) {
+  return {.metric = metric, .prepare = entropy_of<kPreset>, .measure = "entropy"};
+}
+
 Analysis geometry_with(const CaptureSetOptions& captures, std::vector<GeometryGroup> groups,
                        const RunOptions& run) {
   GeometryAnalysisOptions options;
@@ -183,15 +187,6 @@ bool has_router(const AuditVariant& variant) {
 bool has_words(const AuditVariant& variant) { return !variant.words.empty(); }
 bool has_views(const AuditVariant& variant) { return !variant.views.empty(); }
 
-/// Columns that say what of a model a value is of.
-const std::vector<Column>& place_columns() {
-  static const std::vector<Column> kColumns = {
-      col::kSite,   col::kLayer,        col::kOtherLayer,  col::kScale,
-      col::kHead,   col::kSource,       col::kSourceLayer, col::kSourceHead,
-      col::kStream, col::kSourceStream, col::kExpert,      col::kOtherExpert};
-  return kColumns;
-}
-
 /// Returns the name of what is measured if it is no site; null if it is.
 const char* site_of(AuditMetric metric) {
   if (metric == AuditMetric::kRouter) return "weights";
@@ -215,11 +210,11 @@ void keep_once(ResultRow& row) {
 
 const std::vector<AuditMeasurement>& audit_measurements() {
   static const std::vector<AuditMeasurement> kAll = {
-      {AuditMetric::kEntropyLimeCode, entropy_of<EntropyPreset::kLimeCode>},
-      {AuditMetric::kEntropyRaw, entropy_of<EntropyPreset::kRaw>},
-      {AuditMetric::kEntropySeqVcr, entropy_of<EntropyPreset::kSeqVcr>},
-      {AuditMetric::kEntropyLayerByLayer, entropy_of<EntropyPreset::kLayerByLayer>},
-      {AuditMetric::kEntropyMatrixEntropy, entropy_of<EntropyPreset::kMatrixEntropy>},
+      entropy_measurement<EntropyPreset::kLimeCode>(AuditMetric::kEntropyLimeCode),
+      entropy_measurement<EntropyPreset::kRaw>(AuditMetric::kEntropyRaw),
+      entropy_measurement<EntropyPreset::kSeqVcr>(AuditMetric::kEntropySeqVcr),
+      entropy_measurement<EntropyPreset::kLayerByLayer>(AuditMetric::kEntropyLayerByLayer),
+      entropy_measurement<EntropyPreset::kMatrixEntropy>(AuditMetric::kEntropyMatrixEntropy),
       {AuditMetric::kGeometry, geometry_of},
       {AuditMetric::kDimension, dimension_of},
       {AuditMetric::kPowerLaw, power_law_of},
@@ -238,10 +233,18 @@ const std::vector<AuditMeasurement>& audit_measurements() {
   return kAll;
 }
 
+const std::vector<Column>& audit_place_columns() {
+  static const std::vector<Column> kColumns = {
+      col::kSite,   col::kLayer,        col::kOtherLayer,  col::kScale,
+      col::kHead,   col::kSource,       col::kSourceLayer, col::kSourceHead,
+      col::kStream, col::kSourceStream, col::kExpert,      col::kOtherExpert};
+  return kColumns;
+}
+
 std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row) {
   ResultRow place{{col::kKind, kAuditedValue}};
   ResultRow plain = row;
-  for (const Column& column : place_columns()) {
+  for (const Column& column : audit_place_columns()) {
     if (row.has(column)) place.set_cell(column.name, row.cell(column));
     plain.erase(column);
   }
@@ -259,18 +262,19 @@ std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const R
         Column(col::kMethod), Column(col::kLabels)}) {
     plain.erase(column);
   }
-  const std::string suffix = kind.empty() || kind == "layer" ? "" : " per " + kind;
+  const std::string_view measure =
+      measurement.measure.empty() ? enum_name(measurement.metric) : measurement.measure;
+  const bool is_of_single = !kind.empty() && kind != "layer";
   std::vector<ResultRow> rows;
-  std::string metric(enum_name(measurement.metric));
-  if (metric.starts_with("entropy-")) metric = "entropy";
-  for (const StoredValue& found : stored_values_of(plain, metric)) {
-    const std::string base = found.name.substr(0, found.name.find(','));
+  for (const StoredValue& found : stored_values_of(plain, std::string(measure))) {
     const bool is_reported =
         measurement.quantities.empty() ||
-        std::ranges::find(measurement.quantities, base) != measurement.quantities.end();
+        std::ranges::find(measurement.quantities, found.quantity) != measurement.quantities.end();
     if (!is_reported) continue;
     ResultRow& value = rows.emplace_back(place);
-    value.set(col::kMeasure, base + suffix + found.name.substr(base.size()));
+    value.set(col::kMeasure, found.quantity);
+    if (is_of_single) value.set(col::kPer, kind);
+    value.add(qualifying_cells(plain));
     value.set(col::kMean, found.value);
     if (std::isfinite(found.low) && std::isfinite(found.high)) {
       value.set(col::kCiLow, found.low).set(col::kCiHigh, found.high);

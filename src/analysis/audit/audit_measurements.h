@@ -25,13 +25,18 @@ struct AuditMeasurement {
   bool (*applies)(const AuditVariant& variant) = nullptr;
   /// Quantities to report; empty: all.
   std::vector<std::string_view> quantities = {};
+  /// Name of its measure if rows do not have one; empty: that of the measurement.
+  std::string_view measure = {};
 };
 
 const std::vector<AuditMeasurement>& audit_measurements();
 
-/// Returns a row of kind kAuditedValue per measured number in a row of results: its place (site,
-/// layer, head, ...), `measure`, `mean` and the ends of its interval. Measures of single heads,
-/// streams and experts are called "... per head".
+/// Columns that say what of a model a value is of: site, layer, head, ...
+const std::vector<Column>& audit_place_columns();
+
+/// Returns a row of kind kAuditedValue per measured number in a row of results: its place,
+/// `measure` with `per` (for single heads, streams and experts) and its qualifiers, `mean` and the
+/// ends of its interval.
 std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row);
 
 }  // namespace lime

@@ -104,7 +104,6 @@ bool is_between_layers(const AuditedMeasure& measure) {
 /// Returns true for measures that are functions of inner products of rows: spectra, norms, angles,
 /// distances. Single dimensions, sums of magnitudes and standardised dimensions are none.
 bool is_of_inner_products(const AuditedMeasure& measure) {
-  const std::string_view name = measure.measure.substr(0, measure.measure.find(','));
   constexpr std::array<std::string_view, 4> kGeometryByDimension = {
       "massive_share", "massive_token_share", "largest_to_median", "rank_one_residual_1inf"};
   // Which rows are massive is also decided without the outlier dimensions, which a rotation moves.
@@ -114,18 +113,10 @@ bool is_of_inner_products(const AuditedMeasure& measure) {
   constexpr std::array<std::string_view, 3> kByDimension = {
       "entropy-lime-code", "entropy-layer-by-layer", "separability"};
   if (is_one_of(measure.metric, kByDimension)) return false;
-  if (measure.metric == "geometry") return !is_one_of(name, kGeometryByDimension);
-  if (measure.metric == "collapse") return is_one_of(name, kCollapseOfNorms);
+  if (measure.metric == "geometry") return !is_one_of(measure.measure, kGeometryByDimension);
+  if (measure.metric == "collapse") return is_one_of(measure.measure, kCollapseOfNorms);
   if (is_between_layers(measure)) return is_of_stream(measure.site);
   return true;
-}
-
-bool is_per(const AuditedMeasure& measure, std::string_view what) {
-  return measure.measure.find(std::string(" per ") + std::string(what)) != std::string_view::npos;
-}
-
-bool is_weighted_by(const AuditedMeasure& measure, std::string_view what) {
-  return measure.measure.ends_with(std::string(", ") + std::string(what));
 }
 
 }  // namespace
@@ -145,19 +136,16 @@ std::string proof_of(std::string_view transform, const AuditedMeasure& measure) 
       return measure.metric == "entropy-lime-code" || measure.metric == "separability"
                  ? "every dimension is standardised first"
                  : "";
-    case SiteAction::kHeadOrder: return is_per(measure, "head") ? "" : "it is a mean over heads";
+    case SiteAction::kHeadOrder: return measure.per == "head" ? "" : "it is a mean over heads";
     case SiteAction::kExpertOrder:
-      return is_per(measure, "load") || is_per(measure, "group") ? ""
-                                                                 : "it is symmetric in the experts";
+      return measure.per == "load" || measure.per == "group" ? ""
+                                                             : "it is symmetric in the experts";
     case SiteAction::kStreamOrder:
-      return is_per(measure, "stream") || is_per(measure, "mixing")
-                 ? ""
-                 : "it is symmetric in the streams";
+      return measure.per == "stream" ? "" : "it is symmetric in the streams";
     case SiteAction::kKeySize:
-      return is_weighted_by(measure, "keys") ? ""
-                                             : "the transform does not change what is measured";
+      return measure.weighting == "keys" ? "" : "the transform does not change what is measured";
     case SiteAction::kWeightScale:
-      return is_weighted_by(measure, "keys") || is_weighted_by(measure, "values")
+      return measure.weighting == "keys" || measure.weighting == "values"
                  ? "weights are multiplied by the scale of what they read"
                  : "";
   }

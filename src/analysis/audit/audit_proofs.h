@@ -11,6 +11,8 @@ struct AuditedMeasure {
   std::string_view metric;  ///< name of an AuditMetric
   std::string_view site;    ///< "weights" for routers
   std::string_view measure;
+  std::string_view per = {};        ///< kind of the rows it is measured in; empty: whole layers
+  std::string_view weighting = {};  ///< of a router
 };
 
 /// Returns why a transform cannot change a measure; empty if nothing proves it.

@@ -57,7 +57,7 @@ Table table_of(const RowPointers& rows) {
         const auto row = std::ranges::find_if(line.rows, [&](const ResultRow* candidate) {
           return candidate->text(col::kLabel) == variant;
         });
-        shown.cells.emplace_back(row == line.rows.end() ? std::string() : change_text(**row));
+        shown.cells.push_back(row == line.rows.end() ? TableCell("") : change_cell(**row));
       }
     }
     if (!block.lines.empty()) table.blocks.push_back(std::move(block));

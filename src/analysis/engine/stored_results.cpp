@@ -14,21 +14,33 @@ constexpr std::array<Column, 8> kNotMeasured = {col::kAlpha,      col::kTokens, 
                                                 col::kCeilingMin, col::kStd,         col::kStderr,
                                                 col::kPerplexity, col::kLearningRate};
 
-std::string parts_of(const ResultRow& row) {
-  std::string parts;
-  if (row.has(col::kAlpha)) parts += ", alpha " + row.shown(col::kAlpha);
-  for (const TextColumn& column : {col::kPreset, col::kMethod, col::kLabels, col::kTask, col::kName,
-                                   col::kRouter, col::kPart, col::kWeighting, col::kRead}) {
-    const bool is_repeated = column == col::kName && row.has(col::kTask);
-    if (row.has(column) && !is_repeated) parts += ", " + row.text(column);
-  }
-  for (const IntegerColumn& column : {col::kHead, col::kPosition, col::kOtherLayer}) {
-    if (row.has(column)) parts += fmt::format(", {} {}", column.name, row.shown(column));
-  }
-  if (row.has(col::kOver) && row.text(col::kOver) != "sequences") {
-    parts += ", over " + row.text(col::kOver);
-  }
-  return parts;
+/// A column that tells measurements apart.
+struct Qualifier {
+  Column column;
+  std::string_view before = {};  ///< words before its content in a name
+};
+
+constexpr auto kQualifiers = std::to_array<Qualifier>({
+    {col::kAlpha, "alpha "},
+    {col::kPreset},
+    {col::kMethod},
+    {col::kLabels},
+    {col::kTask},
+    {col::kName},
+    {col::kRouter},
+    {col::kPart},
+    {col::kWeighting},
+    {col::kRead},
+    {col::kHead, "head "},
+    {col::kPosition, "position "},
+    {col::kOtherLayer, "other_layer "},
+    {col::kOver, "over "},
+});
+
+bool is_qualified_by(const ResultRow& row, const Column& column) {
+  if (!row.has(column)) return false;
+  if (column == Column(col::kName)) return !row.has(col::kTask);  // which it repeats
+  return column != Column(col::kOver) || row.text(col::kOver) != "sequences";
 }
 
 double number_or_nan(const ResultRow& row, const std::string& column) {
@@ -112,18 +124,36 @@ std::int64_t sum_of(const std::vector<ColumnDifference>& columns,
 
 }  // namespace
 
+ResultRow qualifying_cells(const ResultRow& row) {
+  ResultRow cells;
+  for (const Qualifier& qualifier : kQualifiers) {
+    if (!is_qualified_by(row, qualifier.column)) continue;
+    cells.set_cell(qualifier.column.name, row.cell(qualifier.column));
+  }
+  return cells;
+}
+
+std::string qualifiers_of(const ResultRow& row) {
+  std::string text;
+  for (const auto& [column, before] : kQualifiers) {
+    if (is_qualified_by(row, column)) text += fmt::format(", {}{}", before, row.shown(column));
+  }
+  return text;
+}
+
 std::vector<StoredValue> stored_values_of(const ResultRow& row, const std::string& metric) {
   const std::string& kind = row.text(col::kKind);
   const bool is_of_others =
       row.has(col::kOtherLabel) && !row.matches({{col::kLabel, row.text(col::kOtherLabel)}});
   if ((!kind.empty() && kind != "layer") || is_of_others) return {};
-  const std::string parts = parts_of(row);
+  const std::string qualifiers = qualifiers_of(row);
   std::vector<StoredValue> found;
   const auto add = [&](const std::string& name, const std::string& value, const std::string& low,
                        const std::string& high) {
     const double number = number_or_nan(row, value);
     if (!std::isfinite(number)) return;
-    found.push_back({name + parts, number, number_or_nan(row, low), number_or_nan(row, high)});
+    found.push_back(
+        {name + qualifiers, name, number, number_or_nan(row, low), number_or_nan(row, high)});
   };
   if (row.has(col::kMean)) {
     const std::string& measure = row.text(col::kMeasure);

@@ -14,11 +14,18 @@ namespace lime {
 
 /// A measurement in a row of results, with the ends of its interval; NaN if it has none.
 struct StoredValue {
-  std::string name;  ///< "entropy, alpha 0.5, raw"
+  std::string name;      ///< "entropy, alpha 0.5, raw"
+  std::string quantity;  ///< "entropy"
   double value = 0.0;
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = low;
 };
+
+/// Returns the cells of a row that tell measurements of one quantity from each other: order and
+/// preset of an entropy, weighting of a router, what the mean is over unless it is sequences, ...
+ResultRow qualifying_cells(const ResultRow& row);
+/// Returns them as the end of a name: ", alpha 0.5, raw".
+std::string qualifiers_of(const ResultRow& row);
 
 /// Returns the finite measurements in a row about a layer or a whole model: its mean, else every
 /// number that is no option. Empty for rows of comparisons and single heads.

@@ -141,7 +141,7 @@ const std::vector<ColumnGroup>& column_groups() {
         kControlIntraclass,
         kControlRank}},
       {"Series", {kReference, kTurn, kStepLow, kStepHigh}},
-      {"Audit", {kHalfWidths, kRelativeChange, kProof}},
+      {"Audit", {kPer, kHalfWidths, kRelativeChange, kProof}},
       {"Training log", {kStep, kLoss, kFlops}}};
   return groups;
 }

@@ -386,6 +386,7 @@ inline constexpr Number kStepLow{"step_low", "last step before the turn that cle
 inline constexpr Number kStepHigh{"step_high", "first step after the turn that clearly differs"};
 
 // Audit.
+inline constexpr Text kPer{"per", "what each value is of, `head`, `stream`, `load` or `group`"};
 inline constexpr Number kHalfWidths{"half_widths",
                                     "largest change over layers and heads, divided by half of the "
                                     "width of the interval"};
