@@ -61,10 +61,10 @@ TEST(PivotTest, PutsCapturesSideBySideAndLayersInOrder) {
   EXPECT_THAT(pivot.series, ElementsAre("llama", "lime"));
   ASSERT_EQ(pivot.blocks.size(), 2u);
   EXPECT_EQ(pivot.blocks[0].heading, "values");
-  EXPECT_THAT(pivot.blocks[0].lines, ElementsAre("0", "1", "10"));
+  EXPECT_THAT(pivot.blocks[0].lines, ElementsAre(0, 1, 10));
   EXPECT_EQ(pivot.blocks[0].cells[1][1], nullptr);
   EXPECT_EQ(pivot.blocks[0].cells[2][1]->number(col::kMean), 3.75);
-  EXPECT_THAT(pivot.blocks[1].lines, ElementsAre("0"));
+  EXPECT_THAT(pivot.blocks[1].lines, ElementsAre(0));
 }
 
 TEST(PivotTest, RefusesTwoRowsForOneCellAndMissingColumns) {
@@ -223,8 +223,8 @@ TEST(LatexTableTest, WritesInfinitiesAsMathematics) {
 
 TEST(TableLayoutTest, AHeadingMaySayMoreThanTheName) {
   TableLayout layout;
-  layout.heading = [](const std::string& name, const std::vector<const ResultRow*>& rows) {
-    return fmt::format("{}, {} rows", name, rows.size());
+  layout.heading = [](const RowPointers& rows) {
+    return fmt::format("{}, {} rows", block_name(*rows.front(), {col::kSite}), rows.size());
   };
   EXPECT_THAT(pivot_text(example_tables(), layout), HasSubstr("values, 5 rows\n"));
   EXPECT_THAT(pivot_latex(example_tables(), layout), HasSubstr("\\emph{hidden, 1 rows}"));

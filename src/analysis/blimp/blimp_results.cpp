@@ -113,8 +113,8 @@ Table control_table(const Results& controls) {
                            .low = {},
                            .high = {},
                            .ceiling = {},
-                           .heading = [](const std::string& name, const RowPointers&) {
-                             return name +
+                           .heading = [](const RowPointers& rows) {
+                             return rows.front()->text(col::kSite) +
                                     ", control: the two labels of every pair in random order";
                            }};
   return pivot_table(controls, layout);
@@ -127,16 +127,17 @@ std::vector<Table> probe_tables(const Results& results, const BlimpOptions& opti
   std::vector<Table> tables = {pivot_table(means, layers)};
   std::erase_if(means.rows, [](const ResultRow& row) { return !row.has(col::kControl); });
   if (!means.rows.empty()) tables.push_back(control_table(means));
-  const TableLayout groups{.block = {col::kLabel, col::kSite},
-                           .line = col::kName,
-                           .series = col::kLayer,
-                           .spread = {},
-                           .low = {},
-                           .high = {},
-                           .ceiling = {},
-                           .heading = [](const std::string& name, const RowPointers&) {
-                             return name + ": accuracy by layer";
-                           }};
+  const TableLayout groups{
+      .block = {col::kLabel, col::kSite},
+      .line = col::kName,
+      .series = col::kLayer,
+      .spread = {},
+      .low = {},
+      .high = {},
+      .ceiling = {},
+      .heading = [](const RowPointers& rows) {
+        return block_name(*rows.front(), {col::kLabel, col::kSite}) + ": accuracy by layer";
+      }};
   if (options.by != BlimpBreakdown::kLayer) {
     tables.push_back(pivot_table(breakdown(results, level_of(options)), groups));
   }
@@ -181,8 +182,7 @@ Table layers_table(const Results& results) {
   for (ResultRow& row : cells.rows) {
     row.set(col::kLabel, fmt::format("{}, {}", row.text(col::kLabel), row.text(col::kSite)));
   }
-  const TableLayout layout{.block = {col::kLevel},
-                           .heading = [](const std::string&, const RowPointers&) {
+  const TableLayout layout{.block = {col::kLevel}, .heading = [](const RowPointers&) {
                              return "Accuracy, mean and standard deviation over tasks";
                            }};
   return pivot_table(cells, layout);

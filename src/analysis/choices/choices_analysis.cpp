@@ -276,8 +276,8 @@ std::vector<Table> accuracy_tables(const Results& results) {
   layout.series = col::kName;
   layout.hide_interval();
   layout.spread = col::kStderr;
-  layout.heading = [](const std::string& name, const std::vector<const ResultRow*>&) {
-    return name + ": accuracy by layer, +- standard error";
+  layout.heading = [](const RowPointers& rows) {
+    return rows.front()->text(col::kLabel) + ": accuracy by layer, +- standard error";
   };
   tables.push_back(pivot_table(layers, layout));
   return tables;

@@ -298,7 +298,7 @@ Table layers_table(const Results& rows, const Column& series, const std::string&
   layout.series = series;
   if (!has_spread) layout.spread = {};
   layout.ceiling = {};
-  layout.heading = [&](const std::string&, const Rows&) { return heading; };
+  layout.heading = [&](const Rows&) { return heading; };
   return pivot_table(rows, layout);
 }
 

@@ -196,7 +196,7 @@ void fill_entropy_report(Report& report, const std::vector<std::string>& inputs,
   const bool several_orders = options.entropy.orders().size() > 1;
   if (several_orders) report.layout.block.emplace_back(col::kAlpha);
   if (!options.dataset.empty()) report.layout.block.emplace_back(col::kOver);
-  report.layout.heading = [several_orders](const std::string&, const RowPointers& rows) {
+  report.layout.heading = [several_orders](const RowPointers& rows) {
     return block_heading(rows, several_orders);
   };
   if (options.entropy.top_k) {

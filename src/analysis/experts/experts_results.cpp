@@ -324,9 +324,10 @@ Results measures_of(Results results) {
   return results;
 }
 
-std::string block_heading(const std::string& name, const RowPointers& rows) {
+/// @param names  columns of the name
+std::string block_heading(const std::vector<Column>& names, const RowPointers& rows) {
   const ResultRow& row = *rows.front();
-  return fmt::format("{}, over {}", name.substr(0, name.rfind(", ")), row.text(col::kOver));
+  return fmt::format("{}, over {}", block_name(row, names), row.text(col::kOver));
 }
 
 /// Names the layers in which experts may be independent of the groups.
@@ -392,13 +393,15 @@ void fill_experts_report(Report& report, const std::vector<std::string>& inputs,
                          const ExpertsOptions& options) {
   TableLayout& layout = report.layout;
   layout.ceiling = {};
+  std::vector<Column> names = {col::kGroup};
   if (inputs.size() == 1) {
-    layout.block = {col::kGroup, col::kOver};
     layout.series = col::kMeasure;
   } else {
-    layout.block = {col::kGroup, col::kMeasure, col::kOver};
+    names.push_back(col::kMeasure);
   }
-  layout.heading = block_heading;
+  layout.block = names;
+  layout.block.push_back(col::kOver);
+  layout.heading = [names](const RowPointers& rows) { return block_heading(names, rows); };
   report.notes.insert(report.notes.end(), inputs.begin(), inputs.end());
   add_notes(report, options);
   report.legend = fmt::format(

@@ -239,11 +239,11 @@ std::string remark_on_power_law(const Results& results, const PowerLawRange& ran
       range.first, range.last, where);
 }
 
-/// "values, rank, over sequences (ceiling 32)"
-std::string block_heading(const std::string& name, const RowPointers& rows) {
+/// "values, rank, over sequences (at most 32)"
+/// @param names  columns of the name
+std::string block_heading(const std::vector<Column>& names, const RowPointers& rows) {
   const ResultRow& row = *rows.front();
-  std::string text =
-      fmt::format("{}, over {}", name.substr(0, name.rfind(", ")), row.text(col::kOver));
+  std::string text = fmt::format("{}, over {}", block_name(row, names), row.text(col::kOver));
   if (row.has(col::kCeiling)) text += fmt::format(" (at most {:g})", row.number(col::kCeiling));
   return text;
 }
@@ -338,13 +338,15 @@ UnitResult geometry_result(const MeasuredLayer& layer, const std::vector<Measure
 void fill_geometry_report(Report& report, const std::vector<std::string>& inputs,
                           const GeometryAnalysisOptions& options) {
   report.layout.ceiling = {};
+  std::vector<Column> names = {col::kSite, col::kGroup};
   if (inputs.size() == 1) {
-    report.layout.block = {col::kSite, col::kGroup, col::kOver};
     report.layout.series = col::kMeasure;
   } else {
-    report.layout.block = {col::kSite, col::kGroup, col::kMeasure, col::kOver};
+    names.push_back(col::kMeasure);
   }
-  report.layout.heading = block_heading;
+  report.layout.block = names;
+  report.layout.block.push_back(col::kOver);
+  report.layout.heading = [names](const RowPointers& rows) { return block_heading(names, rows); };
   report.notes.insert(report.notes.end(), inputs.begin(), inputs.end());
   add_notes(report, options);
   report.legend = "cells: value over all rows, or mean and standard deviation over sequences" +

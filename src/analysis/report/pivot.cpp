@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "core/errors.h"
@@ -15,42 +14,39 @@
 namespace lime {
 namespace {
 
-/// Returns the text of a cell that names something, whether number or text.
-std::string cell_text(const ResultRow& row, const Column& column) {
+/// Returns a cell that names something, whether number or text.
+const ResultCell& naming_cell(const ResultRow& row, const Column& column) {
   throw_if(!row.has(column), "table: a row has no column '{}': {}", column.name, json_text(row));
-  return row.shown(column);
+  return row.cell(column);
 }
 
 double number_or_nan(const ResultRow& row, const Column& column) {
   return row.has(column) ? row.number(column) : NAN;
 }
 
-std::string block_name(const ResultRow& row, const TableLayout& layout) {
-  std::string name;
-  for (const Column& column : layout.block) {
-    name += (name.empty() ? "" : ", ") + cell_text(row, column);
-  }
-  return name;
+/// The cells that all rows of a block share.
+using BlockKey = std::vector<ResultCell>;
+
+BlockKey block_key(const ResultRow& row, const TableLayout& layout) {
+  BlockKey key;
+  for (const Column& column : layout.block) key.push_back(naming_cell(row, column));
+  return key;
 }
 
-std::size_t index_of(std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::ranges::find(names, name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  names.push_back(name);
-  return names.size() - 1;
+/// Returns the place of a value, which it appends if it is new.
+template <typename Value> std::size_t place_in(std::vector<Value>& values, const Value& value) {
+  const auto found = std::ranges::find(values, value);
+  if (found != values.end()) return static_cast<std::size_t>(found - values.begin());
+  values.push_back(value);
+  return values.size() - 1;
 }
 
-/// Names in order of appearance, numbers ascending.
-std::vector<std::string> names_in(const RowPointers& rows, const Column& column) {
-  std::vector<std::string> names;
-  std::map<std::string, double> numbers;
-  for (const ResultRow* row : rows) {
-    const std::string name = cell_text(*row, column);
-    index_of(names, name);
-    if (row->cell(column).is_number()) numbers[name] = row->number(column);
-  }
-  if (numbers.size() == names.size()) {
-    std::ranges::stable_sort(names, {}, [&](const std::string& name) { return numbers.at(name); });
+/// The cells of a column in order of appearance, numbers ascending.
+std::vector<ResultCell> names_in(const RowPointers& rows, const Column& column) {
+  std::vector<ResultCell> names;
+  for (const ResultRow* row : rows) place_in(names, naming_cell(*row, column));
+  if (std::ranges::all_of(names, &ResultCell::is_number)) {
+    std::ranges::stable_sort(names, {}, [](const ResultCell& name) { return *name.number(); });
   }
   return names;
 }
@@ -67,29 +63,37 @@ TableCell measured_cell(const ResultRow& row, const TableLayout& layout) {
 
 }  // namespace
 
+std::string block_name(const ResultRow& row, const std::vector<Column>& columns) {
+  std::string name;
+  for (const Column& column : columns) {
+    name += (name.empty() ? "" : ", ") + cell_text(naming_cell(row, column));
+  }
+  return name;
+}
+
 Pivot pivot_results(const Results& results, const TableLayout& layout) {
   const RowPointers all = rows_with(results.rows);
   Pivot pivot;
   pivot.series = names_in(all, layout.series);
-  std::vector<std::string> names;
-  for (const ResultRow* row : all) index_of(names, block_name(*row, layout));
-  for (const std::string& name : names) {
+  std::vector<BlockKey> keys;
+  for (const ResultRow* row : all) place_in(keys, block_key(*row, layout));
+  for (const BlockKey& key : keys) {
     RowPointers rows;
     std::ranges::copy_if(all, std::back_inserter(rows),
-                         [&](const ResultRow* row) { return block_name(*row, layout) == name; });
-    PivotBlock block{
-        layout.heading ? layout.heading(name, rows) : name, names_in(rows, layout.line), {}};
+                         [&](const ResultRow* row) { return block_key(*row, layout) == key; });
+    const std::string name = block_name(*rows.front(), layout.block);
+    PivotBlock block{layout.heading ? layout.heading(rows) : name, names_in(rows, layout.line), {}};
     block.cells.assign(block.lines.size(), RowPointers(pivot.series.size(), nullptr));
     for (const ResultRow* row : rows) {
-      const std::string line = cell_text(*row, layout.line);
-      const std::string series = cell_text(*row, layout.series);
+      const ResultCell& line = naming_cell(*row, layout.line);
+      const ResultCell& series = naming_cell(*row, layout.series);
       const ResultRow*& cell =
-          block.cells[index_of(block.lines, line)][index_of(pivot.series, series)];
+          block.cells[place_in(block.lines, line)][place_in(pivot.series, series)];
       throw_if<FormatError>(!row->has(layout.value), "table of {}: '{}', {} {}, {} '{}' has no {}",
-                            results.metric, name, layout.line.name, line, layout.series.name,
-                            series, layout.value.name);
+                            results.metric, name, layout.line.name, cell_text(line),
+                            layout.series.name, cell_text(series), layout.value.name);
       throw_if(cell != nullptr, "table: two rows for '{}', {} {}, {} '{}'", name, layout.line.name,
-               line, layout.series.name, series);
+               cell_text(line), layout.series.name, cell_text(series));
       cell = row;
     }
     pivot.blocks.push_back(std::move(block));
@@ -103,13 +107,13 @@ Table pivot_table(const Results& results, const TableLayout& layout) {
                                     layout.spread.is_none() ? "" : " +- ", layout.spread.name)},
               .columns = {{.text = std::string(layout.line.name)}},
               .too_wide = TooWide::kOmitDetails};
-  for (const std::string& series : pivot.series) {
-    table.columns.push_back({.text = series, .alignment = Alignment::kCentre});
+  for (const ResultCell& series : pivot.series) {
+    table.columns.push_back({.text = cell_text(series), .alignment = Alignment::kCentre});
   }
   for (const PivotBlock& block : pivot.blocks) {
     TableBlock& lines = table.blocks.emplace_back(TableBlock{.heading = block.heading});
     for (std::size_t i = 0; i < block.lines.size(); ++i) {
-      TableLine& line = lines.lines.emplace_back(TableLine{.cells = {block.lines[i]}});
+      TableLine& line = lines.lines.emplace_back(TableLine{.cells = {cell_text(block.lines[i])}});
       for (const ResultRow* row : block.cells[i]) {
         line.cells.push_back(row == nullptr ? TableCell() : measured_cell(*row, layout));
       }

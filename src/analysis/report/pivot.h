@@ -13,8 +13,8 @@ namespace lime {
 /// Selects the columns of a metric's rows for a printed table: a block per site, a line per layer,
 /// the captures side by side.
 struct TableLayout {
-  /// Returns the heading of a block from its name and rows.
-  using Heading = std::function<std::string(const std::string& name, const RowPointers& rows)>;
+  /// Returns the heading of a block from its rows.
+  using Heading = std::function<std::string(const RowPointers& rows)>;
 
   std::vector<Column> block = {col::kSite};  ///< one block per combination of these columns
   Column line = col::kLayer;
@@ -25,19 +25,22 @@ struct TableLayout {
   Column high = col::kCiHigh;      ///< as low
   Column ceiling = col::kCeiling;  ///< largest possible value, for the bars; none: no bars
   int digits = 3;                  ///< after the decimal point
-  Heading heading = nullptr;       ///< empty: the block's name
+  Heading heading = nullptr;       ///< empty: block_name()
 
   void hide_interval() { low = high = {}; }
 };
 
+/// Returns the cells of `columns` as one text: "values, rank".
+std::string block_name(const ResultRow& row, const std::vector<Column>& columns);
+
 struct PivotBlock {
   std::string heading;
-  std::vector<std::string> lines;
+  std::vector<ResultCell> lines;
   std::vector<RowPointers> cells;  ///< [line][series]; null where there is no row
 };
 
 struct Pivot {
-  std::vector<std::string> series;
+  std::vector<ResultCell> series;
   std::vector<PivotBlock> blocks;
 };
 

@@ -262,7 +262,7 @@ std::string describe_method(std::string_view method, const SeparabilityOptions& 
 }
 
 /// "values, converged, shuffled (dim 32)".
-std::string block_heading(const std::string&, const RowPointers& rows) {
+std::string block_heading(const RowPointers& rows) {
   const ResultRow& row = *rows.front();
   std::string text = fmt::format("{}, {}", row.text(col::kSite), row.text(col::kMethod));
   const auto labels = row.text(col::kLabels);

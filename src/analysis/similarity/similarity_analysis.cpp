@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMaxBlocks = 8;
 
-std::string block_heading(const std::string&, const RowPointers& rows) {
+std::string block_heading(const RowPointers& rows) {
   const ResultRow& row = *rows.front();
   const std::string& label = row.text(col::kLabel);
   const std::string& other = row.text(col::kOtherLabel);
@@ -23,9 +23,9 @@ std::string block_heading(const std::string&, const RowPointers& rows) {
 }
 
 /// Whether layers are numbered 0, 1, 2, ..., as the lines of a TextMap are.
-bool counts_from_zero(const std::vector<std::string>& names) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] != std::to_string(i)) return false;
+bool counts_from_zero(const std::vector<ResultCell>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i] != ResultCell(i)) return false;
   }
   return true;
 }
