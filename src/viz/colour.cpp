@@ -48,9 +48,19 @@ constexpr double kDimLuma = 0.45;
 constexpr double kBrightShare = 0.65;
 constexpr std::array<std::uint32_t, 4> kGreys = {0x1A1A1A, 0x949494, 0x474747, 0x707070};
 
-/// In the order of HeatmapPalette.
-constexpr std::array<std::span<const std::uint32_t>, 7> kAnchors = {
-    kViridis, kCividis, kWhiteToBlack, kBlueRed, kPurpleOrange, kGreenPurple, kGreenPurpleDark};
+/// Returns colours at equal distances on a palette.
+std::span<const std::uint32_t> anchors_of(HeatmapPalette palette) {
+  switch (palette) {
+    case HeatmapPalette::kViridis: return kViridis;
+    case HeatmapPalette::kCividis: return kCividis;
+    case HeatmapPalette::kGrey: return kWhiteToBlack;
+    case HeatmapPalette::kBlueRed: return kBlueRed;
+    case HeatmapPalette::kPurpleOrange: return kPurpleOrange;
+    case HeatmapPalette::kGreenPurple: return kGreenPurple;
+    case HeatmapPalette::kGreenPurpleDark: return kGreenPurpleDark;
+  }
+  return kViridis;
+}
 
 }  // namespace
 
@@ -101,7 +111,7 @@ Colour colour_of_group(ClassPalette palette, std::size_t colour, bool is_dark) {
 }
 
 Colour heatmap_colour(HeatmapPalette palette, double position) {
-  const std::span<const std::uint32_t> anchors = kAnchors[static_cast<std::size_t>(palette)];
+  const std::span<const std::uint32_t> anchors = anchors_of(palette);
   const double place = std::clamp(position, 0.0, 1.0) * static_cast<double>(anchors.size() - 1);
   const auto low = std::min(static_cast<std::size_t>(place), anchors.size() - 2);
   return blend(from_hex(anchors[low + 1]), from_hex(anchors[low]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "viz/figure_style.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -11,6 +12,7 @@ namespace lime {
 namespace {
 
 struct VenueStyle {
+  Venue venue;
   std::string_view narrow;  ///< size of figures with few panels
   std::string_view wide;
   const char* font;  ///< Liberation Serif has the metrics of Times
@@ -18,20 +20,23 @@ struct VenueStyle {
   double magnification = 1.0;
 };
 
-/// In the order of Venue.
 constexpr std::array<VenueStyle, 6> kVenues = {{
-    {"acl-column", "acl-page", "Liberation Serif", 8.5},
-    {"neurips", "neurips", "Liberation Serif", 8.5},
-    {"icml-column", "icml-page", "Liberation Serif", 8.5},
-    {"iclr", "iclr", "Liberation Serif", 8.5},
-    {"slide", "slide", "Liberation Sans", 14.0, 1.75},
-    {"poster", "poster", "Liberation Sans", 24.0, 3.0},
+    {Venue::kAcl, "acl-column", "acl-page", "Liberation Serif", 8.5},
+    {Venue::kNeurips, "neurips", "neurips", "Liberation Serif", 8.5},
+    {Venue::kIcml, "icml-column", "icml-page", "Liberation Serif", 8.5},
+    {Venue::kIclr, "iclr", "iclr", "Liberation Serif", 8.5},
+    {Venue::kSlides, "slide", "slide", "Liberation Sans", 14.0, 1.75},
+    {Venue::kPoster, "poster", "poster", "Liberation Sans", 24.0, 3.0},
 }};
+
+const VenueStyle& style_of(Venue venue) {
+  return *std::ranges::find(kVenues, venue, &VenueStyle::venue);
+}
 
 }  // namespace
 
 FigureSize figure_size(const FigureStyle& style, bool is_wide) {
-  const VenueStyle& venue = kVenues[static_cast<std::size_t>(style.venue.value_or(Venue::kAcl))];
+  const VenueStyle& venue = style_of(style.venue.value_or(Venue::kAcl));
   FigureSize size = figure_size(style.size != "auto" ? style.size
                                 : is_wide            ? venue.wide
                                                      : venue.narrow);
@@ -41,14 +46,12 @@ FigureSize figure_size(const FigureStyle& style, bool is_wide) {
   return size;
 }
 
-double FigureStyle::magnification() const {
-  return venue ? kVenues[static_cast<std::size_t>(*venue)].magnification : 1.0;
-}
+double FigureStyle::magnification() const { return venue ? style_of(*venue).magnification : 1.0; }
 
 FigureStyle FigureStyle::at_venue() const {
   FigureStyle style = *this;
   if (!venue) return style;
-  const VenueStyle& own = kVenues[static_cast<std::size_t>(*venue)];
+  const VenueStyle& own = style_of(*venue);
   if (font == FigureStyle{}.font) style.font = own.font;
   if (font_size == FigureStyle{}.font_size) style.font_size = own.font_size;
   style.font_size /= own.magnification;

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/interventions/intervention_edits.h"
 
+#include <cstdint>
+#include <optional>
+#include <tuple>
+
 #include "analysis/router/edited_routers.h"
 
 namespace lime::explorer {
 
 RouterEdit routesOf(RouteScope scope, const Selection& selection) {
-  struct Parts {
-    bool layer, head, source, source_head;
-  };
-  static constexpr Parts kParts[kNumRouteScopes] = {
-      {true, true, true, true},   {true, true, true, false},   {true, true, false, false},
-      {true, false, true, false}, {true, false, false, false}, {false, false, true, false},
-      {false, false, true, true}};
-  const Parts& parts = kParts[static_cast<std::size_t>(scope)];
-  RouterEdit routes;
-  routes.scale = 1.0;
-  if (parts.layer) routes.layer = selection.layer;
-  if (parts.head) routes.head = selection.head;
-  if (parts.source) routes.source = selection.source_layer;
-  if (parts.source_head) routes.source_head = selection.source_head;
-  return routes;
+  const std::optional<std::int64_t> all;
+  const auto& [layer, head, source, source_head] =
+      std::tie(selection.layer, selection.head, selection.source_layer, selection.source_head);
+  switch (scope) {
+    case RouteScope::kWeight: return {layer, head, source, source_head, 1.0};
+    case RouteScope::kHeadSource: return {layer, head, source, all, 1.0};
+    case RouteScope::kHead: return {layer, head, all, all, 1.0};
+    case RouteScope::kLayerSource: return {layer, all, source, all, 1.0};
+    case RouteScope::kLayer: return {layer, all, all, all, 1.0};
+    case RouteScope::kSource: return {all, all, source, all, 1.0};
+    case RouteScope::kSourceHead: return {all, all, source, source_head, 1.0};
+  }
+  return {layer, head, source, source_head, 1.0};
 }
 
 QString routesText(const RouterEdit& routes, int layer_base) {

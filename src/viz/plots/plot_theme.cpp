@@ -4,6 +4,7 @@
 #include <QFontDatabase>
 #include <QFontMetricsF>
 #include <QStringList>
+#include <array>
 
 namespace lime {
 namespace {
@@ -41,9 +42,23 @@ std::string installed_family(const std::string& family) {
       family, families.isEmpty() ? "none" : families.join(", ").toStdString());
 }
 
-// In the order of LinePattern.
-constexpr std::array kPenStyles = {Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine,
-                                   Qt::NoPen};
+Qt::PenStyle pen_style(LinePattern pattern) {
+  switch (pattern) {
+    case LinePattern::kSolid: return Qt::SolidLine;
+    case LinePattern::kDashed: return Qt::DashLine;
+    case LinePattern::kDotted: return Qt::DotLine;
+    case LinePattern::kDashDotted: return Qt::DashDotLine;
+    case LinePattern::kNone: return Qt::NoPen;
+  }
+  return Qt::SolidLine;
+}
+
+/// Returns the pattern of the `index`-th series: the four visible ones in turn.
+constexpr LinePattern pattern_of(std::size_t index) {
+  constexpr std::array kPatterns = {LinePattern::kSolid, LinePattern::kDashed, LinePattern::kDotted,
+                                    LinePattern::kDashDotted};
+  return kPatterns[index % kPatterns.size()];
+}
 
 }  // namespace
 
@@ -128,15 +143,15 @@ QColor PlotTheme::class_colour(std::size_t index, std::size_t count) const {
 QPen PlotTheme::curve_pen(const SeriesStyle& style, std::size_t num_classes) const {
   QColor colour = class_colour(style.colour, num_classes);
   if (style.is_faint) colour.setAlphaF(0.55F);
-  auto pattern = static_cast<std::size_t>(style.pattern);
+  LinePattern pattern = style.pattern;
   // Greys repeat after four series, like markers: then dashes tell them apart.
   const bool repeats = style_.palette == ClassPalette::kGrey && is_class_colour(style.colour);
   const bool is_group = style_.palette == ClassPalette::kGrey && is_group_colour(style.colour);
   if (style.pattern == LinePattern::kSolid && (repeats || is_group)) {
-    pattern = (is_group ? group_colour(0) - style.colour : style.colour) / 4 % 4;
+    pattern = pattern_of((is_group ? group_colour(0) - style.colour : style.colour) / 4);
   }
   return {colour, static_cast<qreal>(units(style.width * (style.is_faint ? 0.7 : 1.2))),
-          kPenStyles[pattern], Qt::FlatCap, Qt::RoundJoin};
+          pen_style(pattern), Qt::FlatCap, Qt::RoundJoin};
 }
 
 HeatmapPalette PlotTheme::map_palette(bool is_signed) const {

@@ -200,7 +200,8 @@ Figure similarity_figure(FigureSources sources, const FigureOptions& options) {
   figure.note = site_note(sites);
   figure.colour_label = measure_name(measure);
   // CKA has an absolute scale; debiased CKA may be slightly below 0.
-  if (measure.starts_with("cka")) figure.colour_range = {0.0, 1.0};
+  const bool is_cka = measure == col::kCka.name || measure == col::kCkaDebiased.name;
+  if (is_cka) figure.colour_range = {0.0, 1.0};
   figure.panel_aspect = 1.0;
   const int few = std::min<int>(3, static_cast<int>(figure.panels.size()));
   lay_out(figure, options, few, 3);
@@ -213,7 +214,8 @@ Figure tokens_figure(FigureSources sources, const FigureOptions& options) {
                   {"norm", "relative_norm", "next_cosine", "entropy_contribution",
                    "lens_probability", "lens_rank", "lens_kl"});
   const Column measure{name};
-  const bool is_lens = name.starts_with("lens");
+  constexpr std::array kOfLens = {col::kLensProbability, col::kLensRank, col::kLensKl};
+  const bool is_lens = std::ranges::find(kOfLens, name, &Column::name) != kOfLens.end();
   const bool is_signed = name == "next_cosine" || name == "entropy_contribution";
   const FigureRows rows = rows_of_layers(rows_of(sources, options), options);
   // The last token has no successor: its cell stays empty.
