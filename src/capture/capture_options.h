@@ -55,7 +55,10 @@ enum class BosPolicy {
   kNever,
 };
 
-constexpr auto names_of(BosPolicy) { return names_in_order<BosPolicy>("auto", "always", "never"); }
+constexpr auto names_of(BosPolicy) {
+  using enum BosPolicy;
+  return name_table<BosPolicy>({{kAuto, "auto"}, {kAlways, "always"}, {kNever, "never"}});
+}
 
 /// Method that joins documents to one stream of tokens, which is cut into sequences of equal
 /// length.
@@ -71,7 +74,9 @@ enum class Packing {
 };
 
 constexpr auto names_of(Packing) {
-  return names_in_order<Packing>("eos-between", "lime-code", "bos-each");
+  using enum Packing;
+  return name_table<Packing>(
+      {{kEosBetween, "eos-between"}, {kLimeCode, "lime-code"}, {kBosEach, "bos-each"}});
 }
 
 /// Encoding of minimal pairs whose log-likelihood is computed.
@@ -81,7 +86,8 @@ enum class BlimpPreset {
 };
 
 constexpr auto names_of(BlimpPreset) {
-  return names_in_order<BlimpPreset>("lm-eval", "blimp-paper");
+  using enum BlimpPreset;
+  return name_table<BlimpPreset>({{kLmEval, "lm-eval"}, {kBlimpPaper, "blimp-paper"}});
 }
 
 /// Tokens that scores count: those that meet every condition.

@@ -29,8 +29,17 @@ enum class SweepOver {
 };
 
 constexpr auto names_of(SweepOver) {
-  return names_in_order<SweepOver>("edits", "layers", "sublayers", "heads", "routes", "head-routes",
-                                   "positions", "depth-weights", "experts", "streams");
+  using enum SweepOver;
+  return name_table<SweepOver>({{kEdits, "edits"},
+                                {kLayers, "layers"},
+                                {kSublayers, "sublayers"},
+                                {kHeads, "heads"},
+                                {kRoutes, "routes"},
+                                {kHeadRoutes, "head-routes"},
+                                {kPositions, "positions"},
+                                {kDepthWeights, "depth-weights"},
+                                {kExperts, "experts"},
+                                {kStreams, "streams"}});
 }
 
 /// One intervention, and the columns that name what it edits.

@@ -23,8 +23,16 @@ enum class DepthRouting {
 };
 
 constexpr auto names_of(DepthRouting) {
-  return names_in_order<DepthRouting>("none", "lime", "denseformer", "hyper_connections",
-                                      "resformer", "attn_res", "mhc", "depth_attention", "mudd");
+  using enum DepthRouting;
+  return name_table<DepthRouting>({{kNone, "none"},
+                                   {kLime, "lime"},
+                                   {kDenseFormer, "denseformer"},
+                                   {kHyperConnections, "hyper_connections"},
+                                   {kResFormer, "resformer"},
+                                   {kAttentionResiduals, "attn_res"},
+                                   {kManifoldHyperConnections, "mhc"},
+                                   {kDepthAttention, "depth_attention"},
+                                   {kMudd, "mudd"}});
 }
 
 /// Selects the layers whose keys and values a LIMe router of layer l reads; see router_sources().
@@ -39,8 +47,14 @@ enum class RouterKind {
 };
 
 constexpr auto names_of(RouterKind) {
-  return names_in_order<RouterKind>("full", "average", "last", "first", "first-and-previous",
-                                    "dilated", "none");
+  using enum RouterKind;
+  return name_table<RouterKind>({{kFull, "full"},
+                                 {kAverage, "average"},
+                                 {kLast, "last"},
+                                 {kFirst, "first"},
+                                 {kFirstAndPrevious, "first-and-previous"},
+                                 {kDilated, "dilated"},
+                                 {kNone, "none"}});
 }
 
 /// Stores the object `lime` of config.json.
@@ -81,7 +95,10 @@ enum class AttnResSources {
 };
 
 constexpr auto names_of(AttnResSources) {
-  return names_in_order<AttnResSources>("outputs", "outputs-from-embedding", "states");
+  using enum AttnResSources;
+  return name_table<AttnResSources>({{kOutputs, "outputs"},
+                                     {kOutputsFromEmbedding, "outputs-from-embedding"},
+                                     {kStates, "states"}});
 }
 
 /// Stores the object `attn_res` of config.json. Source: Kimi Team (2026), arXiv:2603.15031; the

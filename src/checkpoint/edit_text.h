@@ -24,8 +24,15 @@ enum class EditOperation {
 };
 
 constexpr auto names_of(EditOperation) {
-  return names_in_order<EditOperation>("zero", "mean", "resample", "patch", "scale", "project",
-                                       "skip", "mask");
+  using enum EditOperation;
+  return name_table<EditOperation>({{kZero, "zero"},
+                                    {kMean, "mean"},
+                                    {kResample, "resample"},
+                                    {kPatch, "patch"},
+                                    {kScale, "scale"},
+                                    {kProject, "project"},
+                                    {kSkip, "skip"},
+                                    {kMask, "mask"}});
 }
 
 /// The words of an edit, `OPERATION[=VALUE] [SITE] [KEY=LIST ...]` (docs/interventions.md). What

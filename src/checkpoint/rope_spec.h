@@ -12,7 +12,13 @@ namespace lime {
 enum class RopeKind { kDefault, kLinear, kDynamic, kLlama3, kYarn, kLongRope };
 
 constexpr auto names_of(RopeKind) {
-  return names_in_order<RopeKind>("default", "linear", "dynamic", "llama3", "yarn", "longrope");
+  using enum RopeKind;
+  return name_table<RopeKind>({{kDefault, "default"},
+                               {kLinear, "linear"},
+                               {kDynamic, "dynamic"},
+                               {kLlama3, "llama3"},
+                               {kYarn, "yarn"},
+                               {kLongRope, "longrope"}});
 }
 
 /// Stores a rotary embedding with the keys and the meaning of transformers. Values that depend on

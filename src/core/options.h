@@ -53,10 +53,18 @@ void check_option(bool holds, std::string_view name, std::string_view range, con
   if (!holds) throw InvalidArgument(OptionName(name), "must be {}, got {}", range, value);
 }
 
-/// Returns the enumerators of an enumeration that counts from 0 with their names, in order. An
-/// option's enumeration has such a function next to it:
+/// Returns a table of enumerators and their names. An option's enumeration has such a function next
+/// to it:
 ///
-///   constexpr auto names_of(Rows) { return names_in_order<Rows>("tokens", "mean", "last"); }
+///   constexpr auto names_of(Rows) {
+///     using enum Rows;
+///     return name_table<Rows>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
+///   }
+template <typename Enum, std::size_t kCount>
+constexpr auto name_table(const std::pair<Enum, std::string_view> (&names)[kCount]) {
+  return std::to_array(names);
+}
+
 template <typename Enum, typename... Names> constexpr auto names_in_order(Names... names) {
   std::array<std::pair<Enum, std::string_view>, sizeof...(Names)> all = {{{Enum{}, names}...}};
   for (std::size_t i = 0; i < all.size(); ++i) all[i].first = static_cast<Enum>(i);

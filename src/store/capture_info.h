@@ -19,12 +19,18 @@ inline constexpr int kCaptureSchemaVersion = 1;
 /// Meaning of one row of a capture.
 enum class RowKind { kTokens, kMean, kLast };
 
-constexpr auto names_of(RowKind) { return names_in_order<RowKind>("tokens", "mean", "last"); }
+constexpr auto names_of(RowKind) {
+  using enum RowKind;
+  return name_table<RowKind>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
+}
 
 /// Number type of the activations on disk.
 enum class StorageType { kFloat32, kFloat16 };
 
-constexpr auto names_of(StorageType) { return names_in_order<StorageType>("float32", "float16"); }
+constexpr auto names_of(StorageType) {
+  using enum StorageType;
+  return name_table<StorageType>({{kFloat32, "float32"}, {kFloat16, "float16"}});
+}
 
 /// Lossless compression of the activations on disk.
 enum class Compression {
@@ -32,7 +38,10 @@ enum class Compression {
   kDeflate  ///< HDF5's shuffle filter, then deflate: readable by any HDF5 library
 };
 
-constexpr auto names_of(Compression) { return names_in_order<Compression>("none", "deflate"); }
+constexpr auto names_of(Compression) {
+  using enum Compression;
+  return name_table<Compression>({{kNone, "none"}, {kDeflate, "deflate"}});
+}
 
 /// Provenance of a capture: the attributes of the file's root group.
 struct CaptureInfo {

@@ -10,7 +10,11 @@ namespace lime {
 enum class ScheduleKind { kConstant, kLinear, kCosine, kWarmupStableDecay };
 
 constexpr auto names_of(ScheduleKind) {
-  return names_in_order<ScheduleKind>("constant", "linear", "cosine", "wsd");
+  using enum ScheduleKind;
+  return name_table<ScheduleKind>({{kConstant, "constant"},
+                                   {kLinear, "linear"},
+                                   {kCosine, "cosine"},
+                                   {kWarmupStableDecay, "wsd"}});
 }
 
 /// describe() explains the fields of the options.

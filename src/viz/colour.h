@@ -38,11 +38,19 @@ enum class HeatmapPalette {
   kGreenPurpleDark,  ///< with a dark middle, for dark backgrounds; no option
 };
 
-constexpr auto names_of(ClassPalette) { return names_in_order<ClassPalette>("okabe-ito", "grey"); }
+constexpr auto names_of(ClassPalette) {
+  using enum ClassPalette;
+  return name_table<ClassPalette>({{kOkabeIto, "okabe-ito"}, {kGrey, "grey"}});
+}
 
 constexpr auto names_of(HeatmapPalette) {
-  return names_in_order<HeatmapPalette>("viridis", "cividis", "grey", "blue-red", "purple-orange",
-                                        "green-purple");
+  using enum HeatmapPalette;
+  return name_table<HeatmapPalette>({{kViridis, "viridis"},
+                                     {kCividis, "cividis"},
+                                     {kGrey, "grey"},
+                                     {kBlueRed, "blue-red"},
+                                     {kPurpleOrange, "purple-orange"},
+                                     {kGreenPurple, "green-purple"}});
 }
 
 /// Returns the palette of heatmaps for which none was selected.

@@ -13,13 +13,22 @@ namespace lime {
 
 enum class FigureTheme { kLight, kDark };
 
-constexpr auto names_of(FigureTheme) { return names_in_order<FigureTheme>("light", "dark"); }
+constexpr auto names_of(FigureTheme) {
+  using enum FigureTheme;
+  return name_table<FigureTheme>({{kLight, "light"}, {kDark, "dark"}});
+}
 
 /// Medium of a figure: its widths, text font and font size.
 enum class Venue { kAcl, kNeurips, kIcml, kIclr, kSlides, kPoster };
 
 constexpr auto names_of(Venue) {
-  return names_in_order<Venue>("acl", "neurips", "icml", "iclr", "slides", "poster");
+  using enum Venue;
+  return name_table<Venue>({{kAcl, "acl"},
+                            {kNeurips, "neurips"},
+                            {kIcml, "icml"},
+                            {kIclr, "iclr"},
+                            {kSlides, "slides"},
+                            {kPoster, "poster"}});
 }
 
 struct FigureStyle {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 /// Collects the names in the tables of an enumeration, `to_array<...>({{Enum::kValue, "name",
 /// ...},`.
 void collect_rows(const std::string& text, std::map<std::string, std::string>& tables) {
-  static const std::regex row(R"re(\{(\w+)::k\w+, "([^"]*)")re");
+  static const std::regex row(R"re(\{(\w+)::k\w+,\s+"([^"]*)")re");
   for (std::size_t at = text.find("to_array<"); at != text.npos; at = text.find("to_array<", at)) {
     const std::size_t end = text.find("});", at);
     const std::string table = text.substr(at, end - at);
@@ -33,10 +33,10 @@ void collect_rows(const std::string& text, std::map<std::string, std::string>& t
   }
 }
 
-/// Collects "Enum: name, name, ..." of each names_in_order() and each table of rows below `folder`,
-/// by enumeration.
+/// Collects "Enum: name, name, ..." of each name_table() and each table of rows below `folder`, by
+/// enumeration.
 void collect_tables(const fs::path& folder, std::map<std::string, std::string>& tables) {
-  static const std::regex table(R"(names_in_order<(\w+)>\(([^)]*)\))");
+  static const std::regex table(R"((?:name_table|names_in_order)<(\w+)>\(([^)]*)\))");
   static const std::regex name(R"re("([^"]*)")re");
   for (const fs::path& file : testing::sources_below(folder)) {
     if (file.filename() == "options.h") continue;  // which declares it

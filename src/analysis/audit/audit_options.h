@@ -15,7 +15,10 @@ namespace lime {
 /// What an audit changes: the coordinates of the weights, or the text.
 enum class AuditOver { kCoordinates, kTexts };
 
-constexpr auto names_of(AuditOver) { return names_in_order<AuditOver>("coordinates", "texts"); }
+constexpr auto names_of(AuditOver) {
+  using enum AuditOver;
+  return name_table<AuditOver>({{kCoordinates, "coordinates"}, {kTexts, "texts"}});
+}
 
 /// Measurements of an audit; audit_measurements() has their definitions.
 enum class AuditMetric {
@@ -41,11 +44,26 @@ enum class AuditMetric {
 };
 
 constexpr auto names_of(AuditMetric) {
-  return names_in_order<AuditMetric>("entropy-lime-code", "entropy-raw", "entropy-seq-vcr",
-                                     "entropy-layer-by-layer", "entropy-matrix-entropy", "geometry",
-                                     "dimension", "power-law", "views", "similarity", "neighbors",
-                                     "collapse", "separability", "tsne", "attention", "lens",
-                                     "router", "experts", "streams");
+  using enum AuditMetric;
+  return name_table<AuditMetric>({{kEntropyLimeCode, "entropy-lime-code"},
+                                  {kEntropyRaw, "entropy-raw"},
+                                  {kEntropySeqVcr, "entropy-seq-vcr"},
+                                  {kEntropyLayerByLayer, "entropy-layer-by-layer"},
+                                  {kEntropyMatrixEntropy, "entropy-matrix-entropy"},
+                                  {kGeometry, "geometry"},
+                                  {kDimension, "dimension"},
+                                  {kPowerLaw, "power-law"},
+                                  {kViews, "views"},
+                                  {kSimilarity, "similarity"},
+                                  {kNeighbors, "neighbors"},
+                                  {kCollapse, "collapse"},
+                                  {kSeparability, "separability"},
+                                  {kTsne, "tsne"},
+                                  {kAttention, "attention"},
+                                  {kLens, "lens"},
+                                  {kRouter, "router"},
+                                  {kExperts, "experts"},
+                                  {kStreams, "streams"}});
 }
 
 /// A jackknife needs as many sequences.

@@ -14,7 +14,9 @@ namespace lime {
 enum class BlimpBreakdown { kTerm, kField, kTask, kLayer };
 
 constexpr auto names_of(BlimpBreakdown) {
-  return names_in_order<BlimpBreakdown>("linguistics_term", "field", "task", "layer");
+  using enum BlimpBreakdown;
+  return name_table<BlimpBreakdown>(
+      {{kTerm, "linguistics_term"}, {kField, "field"}, {kTask, "task"}, {kLayer, "layer"}});
 }
 
 struct BlimpOptions {

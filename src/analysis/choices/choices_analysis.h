@@ -16,7 +16,9 @@ enum class ChoicesPreset {
 };
 
 constexpr auto names_of(ChoicesPreset) {
-  return names_in_order<ChoicesPreset>("lm-eval", "lime-paper", "corrected");
+  using enum ChoicesPreset;
+  return name_table<ChoicesPreset>(
+      {{kLmEval, "lm-eval"}, {kLimePaper, "lime-paper"}, {kCorrected, "corrected"}});
 }
 
 struct ChoicesOptions {

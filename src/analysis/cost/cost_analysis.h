@@ -14,7 +14,11 @@ namespace lime {
 enum class CostDtype { kFloat64, kFloat32, kBfloat16, kFloat16 };
 
 constexpr auto names_of(CostDtype) {
-  return names_in_order<CostDtype>("float64", "float32", "bfloat16", "float16");
+  using enum CostDtype;
+  return name_table<CostDtype>({{kFloat64, "float64"},
+                                {kFloat32, "float32"},
+                                {kBfloat16, "bfloat16"},
+                                {kFloat16, "float16"}});
 }
 
 /// Decoder to count instead of that of a config: a routing of its blocks, or none (llama).
@@ -32,9 +36,17 @@ enum class CostedDecoder {
 };
 
 constexpr auto names_of(CostedDecoder) {
-  return names_in_order<CostedDecoder>("llama", "lime", "denseformer", "hyper_connections",
-                                       "resformer", "svformer", "attn_res", "mhc",
-                                       "depth_attention", "mudd");
+  using enum CostedDecoder;
+  return name_table<CostedDecoder>({{kLlama, "llama"},
+                                    {kLime, "lime"},
+                                    {kDenseFormer, "denseformer"},
+                                    {kHyperConnections, "hyper_connections"},
+                                    {kResFormer, "resformer"},
+                                    {kSvFormer, "svformer"},
+                                    {kAttnRes, "attn_res"},
+                                    {kMhc, "mhc"},
+                                    {kDepthAttention, "depth_attention"},
+                                    {kMudd, "mudd"}});
 }
 
 struct CostAnalysisOptions {

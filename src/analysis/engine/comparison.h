@@ -30,13 +30,17 @@ bool have_same_items(const Samples& first, const Samples& second);
 enum class ComparePairs { kNone, kFirst, kAll };
 
 constexpr auto names_of(ComparePairs) {
-  return names_in_order<ComparePairs>("none", "first", "all");
+  using enum ComparePairs;
+  return name_table<ComparePairs>({{kNone, "none"}, {kFirst, "first"}, {kAll, "all"}});
 }
 
 /// Dimension that rows are averaged over.
 enum class SummaryOver { kNone, kLayers };
 
-constexpr auto names_of(SummaryOver) { return names_in_order<SummaryOver>("none", "layers"); }
+constexpr auto names_of(SummaryOver) {
+  using enum SummaryOver;
+  return name_table<SummaryOver>({{kNone, "none"}, {kLayers, "layers"}});
+}
 
 /// Options that summarise and compare the samples of all units. Every metric has them.
 struct CompareOptions {

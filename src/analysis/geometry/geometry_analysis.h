@@ -27,20 +27,32 @@ enum class GeometryGroup {
 };
 
 constexpr auto names_of(GeometryGroup) {
-  return names_in_order<GeometryGroup>("rank", "similarity", "curvature", "massive", "dimension",
-                                       "first-token", "power-law", "views");
+  using enum GeometryGroup;
+  return name_table<GeometryGroup>({{kRank, "rank"},
+                                    {kSimilarity, "similarity"},
+                                    {kCurvature, "curvature"},
+                                    {kMassive, "massive"},
+                                    {kDimension, "dimension"},
+                                    {kFirstToken, "first-token"},
+                                    {kPowerLaw, "power-law"},
+                                    {kViews, "views"}});
 }
 
 enum class RankScope { kRows, kSequences, kBoth };
 
 constexpr auto names_of(RankScope) {
-  return names_in_order<RankScope>("rows", "sequences", "both");
+  using enum RankScope;
+  return name_table<RankScope>({{kRows, "rows"}, {kSequences, "sequences"}, {kBoth, "both"}});
 }
 
 enum class RankMePreset { kPaper, kStablePretraining, kTensorflowGnn, kNone };
 
 constexpr auto names_of(RankMePreset) {
-  return names_in_order<RankMePreset>("paper", "stable-pretraining", "tensorflow-gnn", "none");
+  using enum RankMePreset;
+  return name_table<RankMePreset>({{kPaper, "paper"},
+                                   {kStablePretraining, "stable-pretraining"},
+                                   {kTensorflowGnn, "tensorflow-gnn"},
+                                   {kNone, "none"}});
 }
 
 /// Returns 1e-7, 1e-5, 1e-12 or 0.

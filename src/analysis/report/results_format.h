@@ -13,7 +13,9 @@ namespace lime {
 enum class ResultsFormat { kTable, kCsv, kJson, kLatex };
 
 constexpr auto names_of(ResultsFormat) {
-  return names_in_order<ResultsFormat>("table", "csv", "json", "latex");
+  using enum ResultsFormat;
+  return name_table<ResultsFormat>(
+      {{kTable, "table"}, {kCsv, "csv"}, {kJson, "json"}, {kLatex, "latex"}});
 }
 
 /// Returns the format of a file from its extension; nothing if no format has it.

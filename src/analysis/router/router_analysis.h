@@ -17,7 +17,8 @@ enum class RouterDetail {
 };
 
 constexpr auto names_of(RouterDetail) {
-  return names_in_order<RouterDetail>("layers", "heads", "weights");
+  using enum RouterDetail;
+  return name_table<RouterDetail>({{kLayers, "layers"}, {kHeads, "heads"}, {kWeights, "weights"}});
 }
 
 struct RouterAnalysisOptions {

@@ -22,7 +22,9 @@ enum class SeparabilityMethod {
 };
 
 constexpr auto names_of(SeparabilityMethod) {
-  return names_in_order<SeparabilityMethod>("converged", "lime-code", "both");
+  using enum SeparabilityMethod;
+  return name_table<SeparabilityMethod>(
+      {{kConverged, "converged"}, {kLimeCode, "lime-code"}, {kBoth, "both"}});
 }
 
 /// Control that a probe is compared with.
@@ -34,13 +36,20 @@ enum class ProbeControl {
 };
 
 constexpr auto names_of(ProbeControl) {
-  return names_in_order<ProbeControl>("shuffled", "token", "sequence", "random-features");
+  using enum ProbeControl;
+  return name_table<ProbeControl>({{kShuffled, "shuffled"},
+                                   {kToken, "token"},
+                                   {kSequence, "sequence"},
+                                   {kRandomFeatures, "random-features"}});
 }
 
 /// Rows that must be in the same fold.
 enum class ProbeGroup { kNone, kSequence };
 
-constexpr auto names_of(ProbeGroup) { return names_in_order<ProbeGroup>("none", "sequence"); }
+constexpr auto names_of(ProbeGroup) {
+  using enum ProbeGroup;
+  return name_table<ProbeGroup>({{kNone, "none"}, {kSequence, "sequence"}});
+}
 
 struct SeparabilityOptions {
   CaptureSetOptions captures;

@@ -23,8 +23,15 @@ enum class SeriesMetric {
 };
 
 constexpr auto names_of(SeriesMetric) {
-  return names_in_order<SeriesMetric>("drift", "entropy", "geometry", "lens", "attention",
-                                      "separability", "experts", "streams");
+  using enum SeriesMetric;
+  return name_table<SeriesMetric>({{kDrift, "drift"},
+                                   {kEntropy, "entropy"},
+                                   {kGeometry, "geometry"},
+                                   {kLens, "lens"},
+                                   {kAttention, "attention"},
+                                   {kSeparability, "separability"},
+                                   {kExperts, "experts"},
+                                   {kStreams, "streams"}});
 }
 
 struct SeriesOptions {

@@ -16,7 +16,8 @@ enum class SimilarityMaps {
 };
 
 constexpr auto names_of(SimilarityMaps) {
-  return names_in_order<SimilarityMaps>("all", "within", "between");
+  using enum SimilarityMaps;
+  return name_table<SimilarityMaps>({{kAll, "all"}, {kWithin, "within"}, {kBetween, "between"}});
 }
 
 enum class SimilarityGroup {
@@ -27,7 +28,9 @@ enum class SimilarityGroup {
 };
 
 constexpr auto names_of(SimilarityGroup) {
-  return names_in_order<SimilarityGroup>("cka", "procrustes", "change", "neighbors");
+  using enum SimilarityGroup;
+  return name_table<SimilarityGroup>(
+      {{kCka, "cka"}, {kProcrustes, "procrustes"}, {kChange, "change"}, {kNeighbors, "neighbors"}});
 }
 
 /// Measure that the printed maps show; files contain all requested measures.
@@ -42,8 +45,14 @@ enum class SimilarityMeasure {
 };
 
 constexpr auto names_of(SimilarityMeasure) {
-  return names_in_order<SimilarityMeasure>("cka", "cka-debiased", "procrustes", "influence",
-                                           "angle", "mutual-knn", "imbalance");
+  using enum SimilarityMeasure;
+  return name_table<SimilarityMeasure>({{kCka, "cka"},
+                                        {kCkaDebiased, "cka-debiased"},
+                                        {kProcrustes, "procrustes"},
+                                        {kInfluence, "influence"},
+                                        {kAngle, "angle"},
+                                        {kMutualKnn, "mutual-knn"},
+                                        {kImbalance, "imbalance"}});
 }
 
 struct SimilarityAnalysisOptions {

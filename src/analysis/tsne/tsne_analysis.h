@@ -21,7 +21,10 @@ enum class RowNormalization {
   kNone,  ///< rows as they are
 };
 
-constexpr auto names_of(RowNormalization) { return names_in_order<RowNormalization>("l2", "none"); }
+constexpr auto names_of(RowNormalization) {
+  using enum RowNormalization;
+  return name_table<RowNormalization>({{kL2, "l2"}, {kNone, "none"}});
+}
 
 struct TsneAnalysisOptions {
   CaptureSetOptions captures;

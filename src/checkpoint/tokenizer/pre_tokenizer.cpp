@@ -178,8 +178,13 @@ struct Metaspace {
 
 SplitBehavior read_behavior(const KeyReader& fields) {
   const std::string name = fields.text("behavior").value_or("Isolated");
-  for (const auto& [behavior, known] : names_in_order<SplitBehavior>(
-           "Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")) {
+  using enum SplitBehavior;
+  for (const auto& [behavior, known] :
+       name_table<SplitBehavior>({{kIsolated, "Isolated"},
+                                  {kRemoved, "Removed"},
+                                  {kMergedWithPrevious, "MergedWithPrevious"},
+                                  {kMergedWithNext, "MergedWithNext"},
+                                  {kContiguous, "Contiguous"}})) {
     if (name == known) return behavior;
   }
   throw FormatError("{}: behavior '{}' is not supported", fields.where(), name);
@@ -189,7 +194,9 @@ SplitBehavior read_behavior(const KeyReader& fields) {
 Prepend read_prepend(const KeyReader& fields) {
   const char* const older = fields.boolean("add_prefix_space", true) ? "always" : "never";
   const std::string scheme = fields.text("prepend_scheme").value_or(older);
-  for (const auto& [prepend, known] : names_in_order<Prepend>("always", "first", "never")) {
+  using enum Prepend;
+  for (const auto& [prepend, known] :
+       name_table<Prepend>({{kAlways, "always"}, {kFirst, "first"}, {kNever, "never"}})) {
     if (scheme == known) return prepend;
   }
   throw FormatError("{}: prepend_scheme '{}' is not supported", fields.where(), scheme);

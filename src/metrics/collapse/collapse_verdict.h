@@ -22,8 +22,13 @@ enum class CollapseCause {
 };
 
 constexpr auto names_of(CollapseCause) {
-  return names_in_order<CollapseCause>("massive tokens", "outlier dimensions", "common direction",
-                                       "rank collapse", "dimensional collapse", "repetition");
+  using enum CollapseCause;
+  return name_table<CollapseCause>({{kMassiveTokens, "massive tokens"},
+                                    {kOutlierDimensions, "outlier dimensions"},
+                                    {kCommonDirection, "common direction"},
+                                    {kRankCollapse, "rank collapse"},
+                                    {kDimensionalCollapse, "dimensional collapse"},
+                                    {kRepetition, "repetition"}});
 }
 
 /// A cause that is present, or undecided because its interval includes the threshold.

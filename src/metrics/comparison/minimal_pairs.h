@@ -15,7 +15,10 @@ enum class TieRule {
   kIncorrect,  ///< the good one must score higher: the BLiMP paper's code
 };
 
-constexpr auto names_of(TieRule) { return names_in_order<TieRule>("right", "wrong"); }
+constexpr auto names_of(TieRule) {
+  using enum TieRule;
+  return name_table<TieRule>({{kCorrect, "right"}, {kIncorrect, "wrong"}});
+}
 
 enum class PairOutcome : std::uint8_t { kCorrect, kIncorrect, kTie };
 

@@ -23,7 +23,12 @@ enum class EntropyNormalization {
 };
 
 constexpr auto names_of(EntropyNormalization) {
-  return names_in_order<EntropyNormalization>("maxEntropy", "logN", "logD", "logNlogD", "raw");
+  using enum EntropyNormalization;
+  return name_table<EntropyNormalization>({{kMaxEntropy, "maxEntropy"},
+                                           {kLogN, "logN"},
+                                           {kLogD, "logD"},
+                                           {kLogNLogD, "logNlogD"},
+                                           {kRaw, "raw"}});
 }
 
 struct EntropyOptions {

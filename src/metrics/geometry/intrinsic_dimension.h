@@ -17,14 +17,20 @@ enum class TwoNnFit {
   kMl,      ///< maximum likelihood of the same model with discarded ratios as censored
 };
 
-constexpr auto names_of(TwoNnFit) { return names_in_order<TwoNnFit>("linear", "ml"); }
+constexpr auto names_of(TwoNnFit) {
+  using enum TwoNnFit;
+  return name_table<TwoNnFit>({{kLinear, "linear"}, {kMl, "ml"}});
+}
 
 enum class MleAverage {
   kInverse,  ///< 1 / mean(1 / m): MacKay & Ghahramani (2005), the joint likelihood of all points
   kDirect,   ///< mean(m): Levina & Bickel (2005), eq. 9
 };
 
-constexpr auto names_of(MleAverage) { return names_in_order<MleAverage>("inverse", "direct"); }
+constexpr auto names_of(MleAverage) {
+  using enum MleAverage;
+  return name_table<MleAverage>({{kInverse, "inverse"}, {kDirect, "direct"}});
+}
 
 struct IntrinsicDimensionOptions {
   /// Neighbours per point for the maximum-likelihood estimate, >= 2.

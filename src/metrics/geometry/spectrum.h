@@ -62,7 +62,9 @@ enum class Centering {
 };
 
 constexpr auto names_of(Centering) {
-  return names_in_order<Centering>("as-defined", "always", "never");
+  using enum Centering;
+  return name_table<Centering>(
+      {{kAsDefined, "as-defined"}, {kAlways, "always"}, {kNever, "never"}});
 }
 
 struct MeasuredSpectrum {

@@ -24,7 +24,8 @@ enum class ViewPreset {
 };
 
 constexpr auto names_of(ViewPreset) {
-  return names_in_order<ViewPreset>("layer-by-layer", "paper");
+  using enum ViewPreset;
+  return name_table<ViewPreset>({{kLayerByLayer, "layer-by-layer"}, {kPaper, "paper"}});
 }
 
 struct ViewOptions {

@@ -21,7 +21,8 @@ enum class NeighborSearch {
 };
 
 constexpr auto names_of(NeighborSearch) {
-  return names_in_order<NeighborSearch>("auto", "exact", "ivf");
+  using enum NeighborSearch;
+  return name_table<NeighborSearch>({{kAuto, "auto"}, {kExact, "exact"}, {kInvertedFile, "ivf"}});
 }
 
 struct NeighborOptions {

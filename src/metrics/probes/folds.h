@@ -18,7 +18,9 @@ enum class FoldKind {
 };
 
 constexpr auto names_of(FoldKind) {
-  return names_in_order<FoldKind>("shuffled", "stratified", "grouped");
+  using enum FoldKind;
+  return name_table<FoldKind>(
+      {{kShuffled, "shuffled"}, {kStratified, "stratified"}, {kGrouped, "grouped"}});
 }
 
 struct FoldOptions {

@@ -20,7 +20,8 @@ enum class FeatureScaling {
 };
 
 constexpr auto names_of(FeatureScaling) {
-  return names_in_order<FeatureScaling>("none", "standardize");
+  using enum FeatureScaling;
+  return name_table<FeatureScaling>({{kNone, "none"}, {kStandardize, "standardize"}});
 }
 
 struct LogisticOptions {

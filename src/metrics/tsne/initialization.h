@@ -14,7 +14,10 @@ enum class TsneInit {
   kRandom,  ///< normal variates of standard deviation 1e-4
 };
 
-constexpr auto names_of(TsneInit) { return names_in_order<TsneInit>("pca", "random"); }
+constexpr auto names_of(TsneInit) {
+  using enum TsneInit;
+  return name_table<TsneInit>({{kPca, "pca"}, {kRandom, "random"}});
+}
 
 /// Standard deviation of the first coordinate of an initial embedding (Kobak & Berens 2019).
 inline constexpr double kTsneInitScale = 1e-4;

@@ -23,7 +23,9 @@ enum class TsneRepulsion {
 };
 
 constexpr auto names_of(TsneRepulsion) {
-  return names_in_order<TsneRepulsion>("auto", "exact", "barnes-hut");
+  using enum TsneRepulsion;
+  return name_table<TsneRepulsion>(
+      {{kAuto, "auto"}, {kExact, "exact"}, {kBarnesHut, "barnes-hut"}});
 }
 
 /// Settings of t-SNE; names and defaults are scikit-learn's where it has them.
@@ -82,7 +84,11 @@ enum class TsneEnd {
 };
 
 constexpr auto names_of(TsneEnd) {
-  return names_in_order<TsneEnd>("iterations", "no progress", "small gradient", "callback");
+  using enum TsneEnd;
+  return name_table<TsneEnd>({{kIterations, "iterations"},
+                              {kNoProgress, "no progress"},
+                              {kGradient, "small gradient"},
+                              {kCallback, "callback"}});
 }
 
 /// State passed to a callback, every 50 iterations and after the last one.

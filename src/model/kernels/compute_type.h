@@ -15,7 +15,11 @@ namespace lime {
 enum class ComputeType { kFloat32, kFloat64, kBfloat16, kFloat16 };
 
 constexpr auto names_of(ComputeType) {
-  return names_in_order<ComputeType>("float32", "float64", "bfloat16", "float16");
+  using enum ComputeType;
+  return name_table<ComputeType>({{kFloat32, "float32"},
+                                  {kFloat64, "float64"},
+                                  {kBfloat16, "bfloat16"},
+                                  {kFloat16, "float16"}});
 }
 
 c10::ScalarType scalar_type(ComputeType type);

@@ -18,7 +18,9 @@ enum class RmsNormCast {
 };
 
 constexpr auto names_of(RmsNormCast) {
-  return names_in_order<RmsNormCast>("before-weight", "after-weight");
+  using enum RmsNormCast;
+  return name_table<RmsNormCast>(
+      {{kBeforeWeight, "before-weight"}, {kAfterWeight, "after-weight"}});
 }
 
 /// Divides each row by its root mean square: x / sqrt(mean(x^2) + eps).

@@ -17,7 +17,10 @@ enum class LossOn {
   kAll,       ///< the expression too, which is random
 };
 
-constexpr auto names_of(LossOn) { return names_in_order<LossOn>("solution", "all"); }
+constexpr auto names_of(LossOn) {
+  using enum LossOn;
+  return name_table<LossOn>({{kSolution, "solution"}, {kAll, "all"}});
+}
 
 /// The expressions of a run on the Arithmetic Expression Task, generated or read from files.
 struct ArithmeticData {

@@ -19,13 +19,16 @@ namespace lime {
 enum class TrainingAxis { kSteps, kTokens, kFlops };
 
 constexpr auto names_of(TrainingAxis) {
-  return names_in_order<TrainingAxis>("steps", "tokens", "flops");
+  using enum TrainingAxis;
+  return name_table<TrainingAxis>({{kSteps, "steps"}, {kTokens, "tokens"}, {kFlops, "flops"}});
 }
 
 enum class BlimpGroups { kAll, kField, kLinguisticsTerm, kTask };
 
 constexpr auto names_of(BlimpGroups) {
-  return names_in_order<BlimpGroups>("all", "field", "linguistics_term", "task");
+  using enum BlimpGroups;
+  return name_table<BlimpGroups>(
+      {{kAll, "all"}, {kField, "field"}, {kLinguisticsTerm, "linguistics_term"}, {kTask, "task"}});
 }
 
 struct FigureOptions {
