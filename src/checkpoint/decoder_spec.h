@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "checkpoint/activation_spec.h"
 #include "checkpoint/experts_spec.h"
 #include "checkpoint/norm_spec.h"
 #include "checkpoint/rope_spec.h"
@@ -29,12 +30,6 @@ enum class QkvLayout {
   kPerHead,       ///< one tensor, per key-value head its rows of q, k and v: GPT-NeoX, Falcon
   kFourShards     ///< one tensor, in each of four parts the rows of q, v and k: CodeGen
 };
-
-enum class Activation { kSilu, kGelu, kGeluTanh, kRelu, kReluSquared };
-
-constexpr auto names_of(Activation) {
-  return names_in_order<Activation>("silu", "gelu", "gelu_pytorch_tanh", "relu", "relu2");
-}
 
 /// Stores what differs from layer to layer.
 struct LayerSpec {

@@ -218,25 +218,13 @@ void read_sizes(const KeyReader& keys, const Family& family, ModelConfig& config
       keys.integer(names.max_position_embeddings).value_or(family.max_position_embeddings);
 }
 
-/// Reads the activation under any of its names in transformers' ACT2FN.
 Activation read_activation(const KeyReader& keys, const Family& family) {
-  using Name = std::pair<std::string_view, Activation>;
-  static constexpr std::array<Name, 12> kNames = {{{"silu", Activation::kSilu},
-                                                   {"swish", Activation::kSilu},
-                                                   {"gelu", Activation::kGelu},
-                                                   {"gelu_python", Activation::kGelu},
-                                                   {"gelu_new", Activation::kGeluTanh},
-                                                   {"gelu_pytorch_tanh", Activation::kGeluTanh},
-                                                   {"gelu_python_tanh", Activation::kGeluTanh},
-                                                   {"gelu_accurate", Activation::kGeluTanh},
-                                                   {"gelu_fast", Activation::kGeluTanh},
-                                                   {"relu", Activation::kRelu},
-                                                   {"relu2", Activation::kReluSquared},
-                                                   {"relu_squared", Activation::kReluSquared}}};
   const std::string name =
       keys.text(family.keys.activation).value_or(std::string(family.activation));
-  for (const auto& [known, activation] : kNames) {
-    if (known == name) return activation;
+  for (const ActivationSpec& spec : kActivations) {
+    if (!name.empty() && std::ranges::find(spec.config_names, name) != spec.config_names.end()) {
+      return spec.activation;
+    }
   }
   keys.fail(family.keys.activation,
             "one of silu, gelu, gelu_new, gelu_pytorch_tanh, relu and relu2", name);

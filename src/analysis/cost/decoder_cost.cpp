@@ -27,8 +27,8 @@ double fraction_of_tokens(const ParameterSpec& spec, const ModelConfig& config) 
 /// experts also softmax and the weighted sum of their outputs.
 double mlp_operations(const ModelConfig& config, std::int64_t layer) {
   const DecoderSpec& spec = config.spec;
-  const double activation = spec.activation == Activation::kReluSquared ? 3.0 : 1.0;
-  const double per_value = activation + (spec.gated_mlp ? 1.0 : 0.0);
+  const double per_value =
+      activation_spec(spec.activation).operations + (spec.gated_mlp ? 1.0 : 0.0);
   const double width = double(config.mlp_width(layer));
   const ExpertsSpec* const experts = spec.experts_of(layer);
   if (experts == nullptr) return per_value * width;

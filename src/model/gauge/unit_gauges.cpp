@@ -31,21 +31,20 @@ std::string unit_scale_refusal(const ModelConfig& config) {
   if (spec.experts && spec.experts->clamped_gate) {
     return "the activation clamps the up-projection and adds 1 to it";
   }
-  const bool is_homogeneous =
-      spec.activation == Activation::kRelu || spec.activation == Activation::kReluSquared;
-  if (spec.gated_mlp || is_homogeneous) return {};
+  if (spec.gated_mlp || activation_spec(spec.activation).degree > 0) return {};
   return fmt::format("the MLP has no gate, and its activation {} is not homogeneous",
                      enum_name(spec.activation));
 }
 
 void scale_units(GaugeWeights& weights, GaugeDraws& draws) {
   const DecoderSpec& spec = weights.config().spec;
-  const bool is_squared = !spec.gated_mlp && spec.activation == Activation::kReluSquared;
+  // With a gate, only the linear half is scaled.
+  const int degree = spec.gated_mlp ? 1 : activation_spec(spec.activation).degree;
   for (std::int64_t layer = 0; layer < weights.config().num_hidden_layers; ++layer) {
     for (const Mlp& mlp : mlps_of(weights, layer)) {
       const at::Tensor factors = draws.factors(mlp.up.weight.size(0));
       mlp.up.multiply_outputs(factors);
-      mlp.down.divide_inputs(is_squared ? factors.square() : factors);
+      mlp.down.divide_inputs(factors.pow(degree));
     }
   }
 }

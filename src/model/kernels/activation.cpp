@@ -193,8 +193,7 @@ at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
 
 at::Tensor activate(const at::Tensor& gate, const at::Tensor& up, Activation activation) {
   if (activation == Activation::kSilu && up.defined()) return swiglu(gate, up);
-  const bool is_smooth = activation != Activation::kRelu && activation != Activation::kReluSquared;
-  const at::Tensor result = is_smooth && uses_cpu_gradients(gate)
+  const at::Tensor result = activation_spec(activation).is_smooth && uses_cpu_gradients(gate)
                                 ? smooth_with_gradients(gate, activation)
                                 : activated(gate, activation);
   return up.defined() ? result * up : result;
