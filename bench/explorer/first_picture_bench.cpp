@@ -15,7 +15,7 @@
 #include "explorer/embeddings/embedding_canvas.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/main_window.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 namespace {

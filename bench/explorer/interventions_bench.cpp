@@ -22,6 +22,7 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "explorer/interventions/interventions_view.h"
+#include "explorer/models/document.h"
 #include "explorer/models/preferences.h"
 #include "explorer/models/workspace.h"
 #include "explorer/widgets/figure_view.h"

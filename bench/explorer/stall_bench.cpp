@@ -17,6 +17,7 @@
 
 #include "explorer/widgets/figure_view.h"
 #include "explorer/window/main_window.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 namespace {

@@ -6,7 +6,9 @@
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/geometry/geometry_analysis.h"
 #include "analysis/series/series_inputs.h"
-#include "explorer/models/sentence_reader.h"
+#include "explorer/models/capture_contents.h"
+#include "explorer/models/document.h"
+#include "explorer/models/found_tokenizer.h"
 #include "explorer/models/unhashed.h"
 
 namespace lime::explorer {

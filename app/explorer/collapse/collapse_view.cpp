@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "analysis/series/series_inputs.h"
+#include "explorer/models/capture_contents.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"

@@ -3,6 +3,7 @@
 
 #include "explorer/collapse/collapse_measurements.h"
 #include "explorer/collapse/verdict_list.h"
+#include "explorer/models/document.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/collapse/verdict_list.h"
 
+#include "explorer/models/document.h"
+
 namespace lime::explorer {
 namespace {
 

@@ -2,21 +2,17 @@
 #include "explorer/embeddings/embedding_canvases.h"
 
 #include <QGridLayout>
-#include <QPropertyAnimation>
-#include <QSlider>
-#include <QToolButton>
+#include <QLabel>
 #include <QToolTip>
+#include <algorithm>
+#include <optional>
 
 #include "explorer/embeddings/embedding_canvas.h"
-#include "explorer/widgets/controls.h"
-#include "explorer/widgets/sentence_delegate.h"
+#include "explorer/embeddings/selected_token.h"
 #include "explorer/widgets/theme.h"
 
 namespace lime::explorer {
 namespace {
-
-constexpr int kStepsPerLayer = 100;  // of the slider
-constexpr int kMoveMs = 500;         // from layer to layer
 
 constexpr int kMaxColumns = 4;
 constexpr int kBarCells = 24;  // of the colour bar
@@ -36,149 +32,7 @@ QRectF extentOf(const EmbeddingSet& set, const std::string& site) {
   return extent.isNull() ? QRectF(-1.0, -1.0, 2.0, 2.0) : extent;
 }
 
-QVariant tokenData(const SelectedToken& row, int role) {
-  if (role == kSentenceRole) return QVariant::fromValue(row.sentence);
-  if (role != Qt::ToolTipRole) return {};
-  return u"sequence %1, position %2\n%3"_s.arg(row.sequence)
-      .arg(row.position)
-      .arg(row.sentence.text());
-}
-
-constexpr std::size_t kMaxListed = 2000;  // in the list
-
-const QString kHint =
-    u"Drag a lasso around points to select their tokens, or click a point for its neighbours"_s;
-
-QString titleOf(const EmbeddingSet& set, const TokenSelection& selected, std::size_t num_points,
-                std::size_t model) {
-  if (num_points > 0) {
-    QString title =
-        u"<b>%1 of %2 tokens</b> are selected"_s.arg(num_points).arg(set.models[model].size());
-    if (num_points > kMaxListed) title += u"; the first %1 are listed"_s.arg(kMaxListed);
-    const bool is_one_text = set.numOfText(selected.text) == set.models.size();
-    if (!is_one_text) title += u"; embeddings of other texts show none of them"_s;
-    return title;
-  }
-  if (set.models.empty() || selected.empty()) return kHint;
-  if (set.numOfText(selected.text) == 0) {
-    return u"The selected tokens are from a different text than these embeddings"_s;
-  }
-  return u"None of the %1 selected tokens is among the points"_s.arg(selected.places.size());
-}
-
 }  // namespace
-
-LayerSlider::LayerSlider()
-    : play_(new QToolButton),
-      label_(new QLabel),
-      slider_(new QSlider(Qt::Horizontal)),
-      animation_(new QPropertyAnimation(slider_, "value", this)) {
-  slider_->setAccessibleName(u"layer"_s);
-  slider_->setToolTip(u"Layer; between two layers the points are interpolated"_s);
-  slider_->setSingleStep(kStepsPerLayer);
-  slider_->setPageStep(kStepsPerLayer);
-  slider_->setMinimumWidth(60);
-  animation_->setEasingCurve(QEasingCurve::InOutCubic);
-  auto* const row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  play_->setText(u"Play"_s);
-  play_->setAccessibleName(u"play through layers"_s);
-  play_->setToolTip(u"Animate the points from the first layer to the last (P)"_s);
-  row->addWidget(play_);
-  row->addWidget(label_);
-  row->addWidget(slider_, 1);
-  connect(play_, &QToolButton::clicked, this, &LayerSlider::playRequested);
-  connect(animation_, &QPropertyAnimation::stateChanged, this,
-          [this](QAbstractAnimation::State state) {
-            if (state != QAbstractAnimation::Running) is_playing_ = false;
-            play_->setText(is_playing_ ? u"Stop"_s : u"Play"_s);
-          });
-  connect(slider_, &QSlider::valueChanged, this, [this] {
-    label_->setText(layers_.empty() ? QString() : u"Layer %1"_s.arg(current() + layer_base_));
-    Q_EMIT moved();
-    // A drag selects its layer when it ends; an animation was started by a selection.
-    const bool is_moving = animation_->state() == QAbstractAnimation::Running;
-    if (!slider_->isSliderDown() && !is_moving) Q_EMIT layerSelected(current());
-  });
-  connect(slider_, &QSlider::sliderReleased, this, [this] { Q_EMIT released(current()); });
-}
-
-void LayerSlider::setLayers(std::vector<int> layers, int layer_base) {
-  animation_->stop();
-  layers_ = std::move(layers);
-  layer_base_ = layer_base;
-  play_->setEnabled(layers_.size() > 1);
-  const QSignalBlocker quiet(slider_);
-  slider_->setRange(0, kStepsPerLayer * std::max(0, static_cast<int>(layers_.size()) - 1));
-  label_->setText(layers_.empty() ? QString() : u"Layer %1"_s.arg(current() + layer_base_));
-}
-
-void LayerSlider::updateLayers(const std::vector<int>& layers) {
-  if (layers == layers_) return;
-  const int layer = current();
-  setLayers(layers, layer_base_);
-  jumpTo(layer);
-}
-
-int LayerSlider::current() const {
-  if (layers_.empty()) return 0;
-  const auto at =
-      static_cast<std::size_t>((slider_->value() + kStepsPerLayer / 2) / kStepsPerLayer);
-  return layers_[std::min(at, layers_.size() - 1)];
-}
-
-int LayerSlider::placeOf(int layer) const {
-  const auto at = std::find(layers_.begin(), layers_.end(), layer);
-  return at == layers_.end() ? -1 : static_cast<int>(at - layers_.begin());
-}
-
-int LayerSlider::neighbour(int layer, int step) const {
-  const int at = placeOf(layer) >= 0 ? placeOf(layer) : placeOf(current());
-  return layers_[static_cast<std::size_t>(
-      std::clamp(at + step, 0, static_cast<int>(layers_.size()) - 1))];
-}
-
-LayerSlider::Position LayerSlider::position() const {
-  const auto before = static_cast<std::size_t>(slider_->value() / kStepsPerLayer);
-  return {before, std::min(before + 1, layers_.size() - 1),
-          static_cast<float>(slider_->value() % kStepsPerLayer) / kStepsPerLayer};
-}
-
-void LayerSlider::animate(int from, int to, int num_layers) {
-  if (animation_->state() == QAbstractAnimation::Running) animation_->stop();
-  animation_->setDuration(kMoveMs * std::max(1, num_layers));
-  animation_->setStartValue(from);
-  animation_->setEndValue(to);
-  animation_->start();
-}
-
-bool LayerSlider::moveTo(int layer) {
-  const int at = placeOf(layer);
-  if (at >= 0) animate(slider_->value(), kStepsPerLayer * at, 1);
-  return at >= 0;
-}
-
-bool LayerSlider::jumpTo(int layer) {
-  animation_->stop();
-  const int at = placeOf(layer);
-  if (at < 0) return false;
-  const QSignalBlocker quiet(slider_);
-  slider_->setValue(kStepsPerLayer * at);
-  label_->setText(u"Layer %1"_s.arg(layer + layer_base_));
-  return true;
-}
-
-void LayerSlider::play() {
-  if (is_playing_) {
-    animation_->stop();
-    return;
-  }
-  animation_->stop();
-  is_playing_ = true;
-  animate(0, slider_->maximum(), static_cast<int>(layers_.size()) - 1);
-}
-
-bool LayerSlider::isPlaying() const { return is_playing_; }
 
 EmbeddingCanvases::EmbeddingCanvases() : grid_(new QGridLayout(this)), message_(new QLabel) {
   grid_->setContentsMargins(0, 0, 0, 0);
@@ -329,67 +183,6 @@ std::size_t EmbeddingCanvases::active(std::size_t otherwise) const {
   const auto focused = std::ranges::find_if(canvases_, &QWidget::hasFocus);
   if (focused != canvases_.end()) return static_cast<std::size_t>(focused - canvases_.begin());
   return otherwise < canvases_.size() ? otherwise : 0;
-}
-
-void SelectedTokensModel::setTokens(std::vector<SelectedToken> tokens, const QString& note_title) {
-  using Row = const SelectedToken&;
-  const auto column = [](const QString& title, auto text) {
-    return TableColumn<SelectedToken>{.title = title, .text = text, .further = tokenData};
-  };
-  setTable({column(u"Token"_s, [](Row row) { return row.token; }),
-            column(note_title, [](Row row) { return row.note; }),
-            column(u"Sentence"_s, [](Row row) { return row.sentence.text(); })},
-           std::move(tokens));
-}
-
-TokenList::TokenList()
-    : title_(makeCaption(kHint)),
-      table_(makeTable(tokens_, u"selected tokens in their sentences"_s)) {
-  table_->setItemDelegateForColumn(SelectedTokensModel::kSentence, new SentenceDelegate(table_));
-  connect(table_, &QTableView::activated, this, [this](const QModelIndex& index) {
-    Q_EMIT neighboursRequested(model_, tokens_.at(index.row()).point);
-  });
-  QVBoxLayout* const column = fillWithColumn(*this);
-  column->addWidget(title_);
-  column->addWidget(table_, 1);
-}
-
-void TokenList::showSelection(const EmbeddingSet& set, const TokenSelection& selected) {
-  const auto pointsIn = [&](std::size_t m) { return set.models[m].pointsOf(selected); };
-  if (model_ >= set.models.size() || pointsIn(model_).empty()) {
-    model_ = 0;
-    while (model_ < set.models.size() && pointsIn(model_).empty()) ++model_;
-    if (model_ == set.models.size()) model_ = 0;
-  }
-  const std::vector<int> points = set.models.empty() ? std::vector<int>() : pointsIn(model_);
-  std::vector<SelectedToken> tokens;
-  for (std::size_t i = 0; i < std::min(points.size(), kMaxListed); ++i) {
-    tokens.push_back(set.models[model_].describe(points[i]));
-  }
-  title_->setText(titleOf(set, selected, points.size(), model_));
-  tokens_.setTokens(std::move(tokens), u"Class"_s);
-}
-
-void TokenList::showNeighbours(const EmbeddingSet& set, std::size_t model, int point,
-                               const std::vector<NearRow>& near, const QString& where) {
-  model_ = model;
-  const EmbeddedModel& own = set.models[model];
-  std::vector<SelectedToken> tokens;
-  for (const NearRow& near_row : near) {
-    const auto at = own.point_of_row.find(near_row.row);
-    if (at == own.point_of_row.end()) continue;
-    tokens.push_back(own.describe(at->second));
-    tokens.back().note = QString::number(near_row.distance, 'f', 3);
-  }
-  const SelectedToken token = own.describe(point);
-  title_->setText(u"<b>Nearest to %1</b> (sequence %2, position %3) %4: %5<b>%6</b>%7"_s
-                      .arg(token.token.toHtmlEscaped())
-                      .arg(token.sequence)
-                      .arg(token.position)
-                      .arg(where, token.sentence.before.toHtmlEscaped(),
-                           token.sentence.token.toHtmlEscaped(),
-                           token.sentence.after.toHtmlEscaped()));
-  tokens_.setTokens(std::move(tokens), u"Distance"_s);
 }
 
 }  // namespace lime::explorer

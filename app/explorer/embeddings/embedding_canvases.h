@@ -1,71 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QWidget>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "explorer/embeddings/embedding_groups.h"
 #include "explorer/embeddings/embedding_set.h"
-#include "explorer/models/table_model.h"
+#include "explorer/embeddings/layer_slider.h"
+#include "explorer/models/selection.h"
 
 class QGridLayout;
-class QPropertyAnimation;
-class QSlider;
-class QToolButton;
+class QLabel;
 
 namespace lime::explorer {
 
 class EmbeddingCanvas;
 struct EmbeddingWindow;
-
-/// Slider over layers that can stop between two layers and can animate.
-class LayerSlider : public QWidget {
-  Q_OBJECT
-
- public:
-  LayerSlider();
-
-  /// @param layer_base  number of the first layer in the label
-  void setLayers(std::vector<int> layers, int layer_base);
-  /// Replaces the layers; the current one stays, if it is among them.
-  void updateLayers(const std::vector<int>& layers);
-  const std::vector<int>& layers() const { return layers_; }
-  /// Returns the nearest layer; 0 without layers.
-  int current() const;
-  /// Returns the layer `step` layers beyond `layer`, within the ends. There must be layers.
-  int neighbour(int layer, int step) const;
-
-  /// A position between two layers.
-  struct Position {
-    std::size_t before = 0;  ///< into layers()
-    std::size_t after = 0;
-    float fraction = 0.0F;  ///< of the way from `before` to `after`
-  };
-  Position position() const;
-
-  /// @return false  if there is no such layer
-  bool moveTo(int layer);  ///< takes half a second
-  bool jumpTo(int layer);  ///< without signals
-  /// Moves from the first layer to the last, or stops.
-  void play();
-  bool isPlaying() const;
-
- Q_SIGNALS:
-  void moved();
-  /// The user selected a layer, with the slider at it.
-  void layerSelected(int layer);
-  /// The user dropped the slider near a layer.
-  void released(int layer);
-  void playRequested();
-
- private:
-  int placeOf(int layer) const;  ///< -1: none
-  void animate(int from, int to, int num_layers);
-
-  std::vector<int> layers_;
-  int layer_base_ = 0;
-  QToolButton* play_;
-  QLabel* label_;
-  QSlider* slider_;
-  QPropertyAnimation* animation_;
-  bool is_playing_ = false;
-};
 
 /// Shows the embeddings of a set in a grid, a canvas per model.
 class EmbeddingCanvases : public QWidget {
@@ -112,45 +65,6 @@ class EmbeddingCanvases : public QWidget {
   std::vector<EmbeddingCanvas*> canvases_;
   QGridLayout* grid_;
   QLabel* message_;
-};
-
-class SelectedTokensModel : public TableModel<SelectedToken> {
- public:
-  enum Column { kToken, kNote, kSentence, kColumns };
-
-  SelectedTokensModel() { setTokens({}, u"Class"_s); }
-
-  void setTokens(std::vector<SelectedToken> tokens, const QString& note_title);
-};
-
-/// Lists tokens of an embedding in their sentences: the selected ones, or the neighbours of one.
-class TokenList : public QWidget {
-  Q_OBJECT
-
- public:
-  TokenList();
-
-  const SelectedTokensModel& tokens() const { return tokens_; }
-  /// Returns the model that the listed points belong to.
-  std::size_t model() const { return model_; }
-  void setModel(std::size_t model) { model_ = model; }
-
-  /// Lists the tokens of the selection that are points of model(), or of the first model with some.
-  void showSelection(const EmbeddingSet& set, const TokenSelection& selected);
-  /// Lists the neighbours of a point. @param where  "in the model, by cosine"
-  void showNeighbours(const EmbeddingSet& set, std::size_t model, int point,
-                      const std::vector<NearRow>& near, const QString& where);
-  void showMessage(const QString& message) { title_->setText(message); }
-
- Q_SIGNALS:
-  /// The user requested the neighbours of a listed point.
-  void neighboursRequested(std::size_t model, int point);
-
- private:
-  SelectedTokensModel tokens_;
-  std::size_t model_ = 0;
-  QLabel* title_;
-  QTableView* table_;
 };
 
 }  // namespace lime::explorer

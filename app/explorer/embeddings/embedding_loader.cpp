@@ -2,6 +2,8 @@
 #include "explorer/embeddings/embedding_loader.h"
 
 #include "explorer/embeddings/computed_embeddings.h"
+#include "explorer/models/capture_contents.h"
+#include "explorer/models/document.h"
 #include "explorer/models/workspace.h"
 #include "viz/figure_source.h"
 

@@ -3,6 +3,7 @@
 
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/job_cache.h"
+#include "explorer/models/open_inputs.h"
 
 namespace lime::explorer {
 

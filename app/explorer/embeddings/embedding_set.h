@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <qrgb.h>
-
+#include <QString>
+#include <QStringList>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/tsne/embedding_alignment.h"
 #include "analysis/tsne/nearest_rows.h"
-#include "analysis/tsne/tsne_analysis.h"
-#include "explorer/models/document.h"
+#include "core/matrix.h"
+#include "explorer/embeddings/selected_token.h"
+#include "explorer/models/open_inputs.h"
+#include "explorer/models/selection.h"
 #include "explorer/models/sentence_reader.h"
 #include "explorer/models/token_rows.h"
 #include "store/embeddings_file.h"
-#include "viz/figure.h"
+#include "store/results_file.h"
 
 namespace lime {
 struct FigureSource;
 }  // namespace lime
 
 namespace lime::explorer {
-
-struct SelectedToken {
-  int point = 0;  ///< of its embedding
-  QString token;
-  QString note;  ///< class, or distance
-  TokenInSentence sentence;
-  int sequence = 0;
-  int position = 0;
-};
 
 /// The embeddings of one capture: its points in each layer, aligned, and their tokens.
 struct EmbeddedModel {
@@ -66,33 +67,6 @@ struct EmbeddingSet {
   /// Returns the number of captures of this text.
   std::size_t numOfText(const std::string& text) const;
 };
-
-/// The meaning of the colour of a point.
-enum class EmbeddingColour { kClass, kToken, kPosition, kSequence };
-
-/// The groups of the points of all models of a set, with the same names in all of them.
-struct EmbeddingGroups {
-  std::vector<std::string> names;             ///< empty: the colour is a number
-  std::vector<std::vector<int>> group;        ///< [model][point], into names
-  std::vector<std::vector<double>> fraction;  ///< [model][point], in [0, 1], where names is empty
-
-  std::vector<int> pointsOf(std::size_t model, int group) const;
-};
-
-/// Returns the colour that says something of this set: classes if it has some, else positions.
-EmbeddingColour usualColour(const EmbeddingSet& set);
-
-/// Groups the points of a set. The most frequent tokens have names, the rest is "other".
-EmbeddingGroups groupsOf(const EmbeddingSet& set, EmbeddingColour colour);
-
-/// Returns the colour of a number, 0 for the smallest and 1 for the largest.
-QRgb colourOf(double fraction, bool dark);
-/// Returns the colour of each point of a model. @param dark  on a dark background
-std::vector<QRgb> coloursOf(const EmbeddingGroups& groups, std::size_t model, bool dark);
-
-/// Draws the embeddings of one layer, a panel per model that has it.
-Figure embeddingsFigure(const EmbeddingSet& set, const EmbeddingGroups& groups,
-                        const std::string& site, int layer, int layer_base);
 
 /// Returns a set of embeddings with the captures that `inputs` name by their labels.
 /// @param results  file of the embeddings, which paths of inputs are relative to

@@ -5,6 +5,9 @@
 #include <QPushButton>
 
 #include "explorer/embeddings/embedding_canvas.h"
+#include "explorer/embeddings/embeddings_figure.h"
+#include "explorer/embeddings/selected_token.h"
+#include "explorer/models/document.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure_source.h"
 

@@ -2,8 +2,12 @@
 #pragma once
 
 #include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/embedding_groups.h"
 #include "explorer/embeddings/embedding_loader.h"
+#include "explorer/embeddings/embedding_set.h"
+#include "explorer/embeddings/layer_slider.h"
 #include "explorer/embeddings/point_neighbours.h"
+#include "explorer/embeddings/token_list.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/selected_token.h"
+#include "explorer/embeddings/token_list.h"
 #include "explorer/models/text.h"
 
 namespace lime::explorer {

@@ -4,6 +4,7 @@
 #include "analysis/router/edited_routers.h"
 #include "explorer/interventions/checkpoint_edits.h"
 #include "explorer/interventions/intervention_run.h"
+#include "explorer/models/document.h"
 #include "explorer/widgets/view.h"
 
 class QTimer;

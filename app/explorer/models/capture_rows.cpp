@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/capture_rows.h"
 
+#include "explorer/models/document.h"
 #include "explorer/models/workspace.h"
 #include "store/capture_reader.h"
 

@@ -2,8 +2,10 @@
 #include "explorer/models/document.h"
 
 #include <QLocale>
-#include <set>
+#include <array>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "analysis/engine/capture_set.h"
 #include "checkpoint/checkpoint.h"
@@ -11,7 +13,9 @@
 #include "core/errors.h"
 #include "core/files/input_file.h"
 #include "core/json.h"
-#include "explorer/models/sentence_reader.h"
+#include "explorer/models/found_tokenizer.h"
+#include "explorer/models/text.h"
+#include "explorer/models/whole_path.h"
 #include "store/capture_reader.h"
 #include "store/capture_tools.h"
 #include "store/capture_writer.h"
@@ -23,20 +27,6 @@ namespace lime::explorer {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path wholePath(const fs::path& path) {
-  std::error_code error;
-  return fs::absolute(path, error).lexically_normal();
-}
-
-bool isThere(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
-QString keyOf(const ResultsInput& input, const fs::path& results) {
-  return toQString(wholePath(results.parent_path() / input.path));
-}
 
 std::string firstBytes(const fs::path& path) {
   InputFile file(path);
@@ -169,74 +159,9 @@ Document openJson(const fs::path& path, const CaptureLocator& locator) {
 
 }  // namespace
 
-void CaptureLocator::add(const ResultsInput& input, const fs::path& results, const fs::path& now) {
-  moves.insert(keyOf(input, results), toQString(wholePath(now)));
-}
-
-std::optional<fs::path> CaptureLocator::find(const ResultsInput& input,
-                                             const fs::path& results) const {
-  const fs::path moved = toPath(moves.value(keyOf(input, results)).toString());
-  if (!moved.empty() && isThere(moved)) return moved;
-  for (const fs::path& candidate : possiblePaths(input.path, results)) {
-    if (isThere(candidate)) return candidate;
-  }
-  std::set<fs::path> folders;
-  for (const QVariant& now : moves) folders.insert(toPath(now.toString()).parent_path());
-  for (const fs::path& folder : folders) {
-    const fs::path candidate = folder / fs::path(input.path).filename();
-    if (!isThere(candidate)) continue;
-    try {
-      checkIsCaptureOf(input, candidate);
-      return candidate;
-    } catch (const Error&) {
-      continue;  // of another text
-    }
-  }
-  return std::nullopt;
-}
-
-std::shared_ptr<const CaptureReader> OpenInputs::captureAt(const fs::path& path) const {
-  const auto open = captures.find(wholePath(path));
-  return open != captures.end() ? open->second : std::make_shared<const CaptureReader>(path);
-}
-
-std::shared_ptr<const CaptureReader> OpenInputs::captureOf(const ResultsInput& input,
-                                                           const fs::path& results) const {
-  const std::optional<fs::path> path = locator.find(input, results);
-  return path ? captureAt(*path) : nullptr;
-}
-
-std::array<fs::path, 3> possiblePaths(const fs::path& input, const fs::path& results) {
-  const fs::path folder = results.parent_path();
-  return {wholePath(input), wholePath(folder / input), wholePath(folder / input.filename())};
-}
-
-bool isCaptureInput(const ResultsInput& input) {
-  return !input.text_sha256.empty() || fs::path(input.path).extension() == ".h5";
-}
-
-void checkIsCaptureOf(const ResultsInput& input, const fs::path& now) {
-  const CaptureReader capture(now);
-  if (input.text_sha256.empty() || capture.info().input_sha256 == input.text_sha256) return;
-  throw FormatError(
-      "'{}': must be a capture of the same text as '{}'; select the capture that the results were "
-      "measured on",
-      now.string(), input.path);
-}
-
 QString kindName(DocumentKind kind) {
   constexpr std::array kNames = {"checkpoint", "capture", "results"};
   return QString::fromUtf8(kNames[static_cast<std::size_t>(kind)]);
-}
-
-std::vector<std::string> representationsOf(const CaptureReader& capture) {
-  std::vector<std::string> sites = capture.sites();
-  std::erase_if(sites, [](const std::string& site) { return !is_representation(site); });
-  return sites;
-}
-
-bool hasWholeSequences(const CaptureReader& capture) {
-  return capture.info().rows == RowKind::kTokens && capture.info().class_names.empty();
 }
 
 Document openDocument(const fs::path& path, const CaptureLocator& locator) {
@@ -264,5 +189,7 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
       "of them",
       path.string());
 }
+
+}  // namespace lime::explorer
 
 }  // namespace lime::explorer

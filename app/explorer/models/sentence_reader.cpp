@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/sentence_reader.h"
 
-#include <sstream>
+#include <cstddef>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "checkpoint/tokenizer.h"
 #include "core/errors.h"
@@ -11,8 +14,6 @@
 
 namespace lime::explorer {
 namespace {
-
-constexpr int kFoldersUp = 3;  // in which the checkpoint of a capture is searched
 
 QString fromUtf8(const std::string& text) { return toQString(text).replace(u'\n', u' '); }
 
@@ -28,16 +29,6 @@ std::int64_t shiftOf(const std::vector<std::int32_t>& ids, std::int32_t position
 }
 
 }  // namespace
-
-std::filesystem::path checkpointOf(const std::string& command) {
-  std::istringstream words(command);
-  std::string word;
-  while (words >> word) {
-    if (word == "--checkpoint" && words >> word) return word;
-    if (word.starts_with("--checkpoint=")) return word.substr(13);
-  }
-  return {};
-}
 
 SentenceReader::SentenceReader(std::shared_ptr<const CaptureReader> capture,
                                std::shared_ptr<const Tokenizer> tokenizer)
@@ -78,29 +69,6 @@ TokenInSentence SentenceReader::at(std::int32_t sequence, std::int32_t position,
                                       {.skip_special_tokens = false, .at_text_start = at == 0})),
           fromUtf8(tokenizer_->decode(all.subspan(at + 1),
                                       {.skip_special_tokens = false, .at_text_start = false}))};
-}
-
-FoundTokenizer findTokenizer(const CaptureReader& capture,
-                             const std::vector<std::filesystem::path>& folders) {
-  std::vector<std::filesystem::path> candidates = folders;
-  const std::filesystem::path named = checkpointOf(capture.info().command);
-  candidates.push_back(named);
-  // A relative path was relative to the folder of the run, which often contains the capture.
-  std::filesystem::path above = capture.path().parent_path();
-  for (int i = 0; i < kFoldersUp && !named.empty() && named.is_relative(); ++i) {
-    candidates.push_back(above / named);
-    above = above.parent_path();
-  }
-  for (const std::filesystem::path& folder : candidates) {
-    if (folder.empty() || capture.info().tokenizer_sha256.empty()) continue;
-    try {
-      std::shared_ptr<const Tokenizer> tokenizer = load_tokenizer(folder);
-      if (tokenizer->sha256() == capture.info().tokenizer_sha256) return {folder, tokenizer};
-    } catch (const Error&) {
-      // A checkpoint that has moved: sentences are shown without the token.
-    }
-  }
-  return {};
 }
 
 }  // namespace lime::explorer

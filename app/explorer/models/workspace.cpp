@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_files.h"
-#include "explorer/models/sentence_reader.h"
+#include "explorer/models/found_tokenizer.h"
 #include "store/capture_reader.h"
 #include "viz/figure_source.h"
 

@@ -5,9 +5,11 @@
 #include <QHash>
 
 #include "explorer/models/axis_window.h"
+#include "explorer/models/capture_locator.h"
 #include "explorer/models/document.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/model_colours.h"
+#include "explorer/models/open_inputs.h"
 #include "explorer/models/selection.h"
 
 class QFileSystemWatcher;

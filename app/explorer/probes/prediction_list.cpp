@@ -3,6 +3,7 @@
 
 #include <QCheckBox>
 
+#include "explorer/probes/probe_question.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/sentence_delegate.h"

@@ -4,8 +4,9 @@
 #include <QSortFilterProxyModel>
 
 #include "explorer/models/table_model.h"
+#include "explorer/models/token_in_sentence.h"
 #include "explorer/models/token_rows.h"
-#include "explorer/probes/probe_measurements.h"
+#include "explorer/probes/probe_detail.h"
 #include "explorer/widgets/figure_pane.h"
 
 class QCheckBox;

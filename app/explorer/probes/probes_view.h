@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explorer/models/document.h"
 #include "explorer/probes/probe_measurements.h"
+#include "explorer/probes/probe_question.h"
+#include "explorer/probes/probe_source.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/view.h"

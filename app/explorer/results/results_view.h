@@ -4,6 +4,7 @@
 #include <QToolButton>
 #include <map>
 
+#include "explorer/models/document.h"
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"

@@ -4,6 +4,7 @@
 #include <QCheckBox>
 #include <QSlider>
 
+#include "explorer/models/document.h"
 #include "explorer/router/source_pane.h"
 #include "explorer/widgets/controls.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explorer/models/document.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/router/router_subject.h"
 #include "explorer/widgets/view.h"

@@ -4,6 +4,7 @@
 #include "analysis/router/source_maps.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
+#include "explorer/models/capture_contents.h"
 #include "explorer/models/figures.h"
 #include "explorer/router/router_figures.h"
 #include "explorer/widgets/figure_view.h"

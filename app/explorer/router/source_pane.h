@@ -3,6 +3,7 @@
 
 #include "core/matrix.h"
 #include "explorer/models/capture_rows.h"
+#include "explorer/models/document.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/router/written_figure.h"
 #include "explorer/widgets/figure_pane.h"

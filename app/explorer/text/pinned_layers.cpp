@@ -6,6 +6,7 @@
 
 #include "analysis/lens/lens_analysis.h"
 #include "analysis/tsne/nearest_rows.h"
+#include "explorer/models/found_tokenizer.h"
 #include "explorer/models/sentence_reader.h"
 #include "store/lens_row.h"
 

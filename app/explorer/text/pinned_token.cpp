@@ -13,7 +13,7 @@
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/router_layout.h"
 #include "explorer/router/router_figures.h"
-#include "explorer/text/text_measurements.h"
+#include "explorer/text/sequence_tokens.h"
 #include "store/lens_row.h"
 #include "viz/map_panel.h"
 #include "viz/recipes/figure_parts.h"

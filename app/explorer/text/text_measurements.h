@@ -1,91 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "analysis/attention/attention_patterns.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/preferences.h"
 #include "explorer/text/pinned_layers.h"
 #include "explorer/text/pinned_token.h"
-#include "store/results_file.h"
-#include "viz/figure.h"
-#include "viz/figure_source.h"
+#include "explorer/text/sequence_tokens.h"
+
+namespace lime {
+class CaptureReader;
+}  // namespace lime
 
 namespace lime::explorer {
 
 class Workspace;
 struct Document;
-
-/// A measure of a token: its column in the rows of lime-metrics tokens.
-struct TokenMeasureName {
-  Column column;
-  const char* title;
-};
-const std::vector<TokenMeasureName>& tokenMeasures();
-
-/// A sequence of a capture, measured token by token.
-struct SequenceTokens {
-  Results results;                   ///< of lime-metrics tokens
-  std::vector<QString> texts;        ///< of the tokens; "#17" without a tokenizer
-  std::filesystem::path checkpoint;  ///< of the tokenizer; empty: none was found
-  int revision = 0;                  ///< number of the part that was published
-};
-
-/// Names the sequence that is measured.
-struct SequenceRequest {
-  std::shared_ptr<const CaptureReader> capture;
-  std::string label;
-  std::string site;
-  std::int64_t sequence = 0;
-  int threads = 0;
-  std::vector<std::filesystem::path> checkpoints;  ///< open ones
-  std::optional<int> first_layer = std::nullopt;   ///< that is measured first; unset: the last one
-};
-
-/// Measures the tokens of a sequence in all layers. Runs in a job.
-/// @param publish  gets what is known on the way, soon all but the contributions to the entropy;
-///                 these come layer by layer, from `first_layer` to both sides. May be empty.
-/// @throws as prepare_tokens()
-SequenceTokens measureSequence(const SequenceRequest& request, const JobContext& context,
-                               const std::function<void(SequenceTokens)>& publish = {});
-
-/// Returns the values of one layer, a number per token; nothing where the layer is missing.
-std::vector<std::optional<double>> valuesOfLayer(const SequenceTokens& tokens,
-                                                 const std::string& measure, int layer);
-
-/// Returns "'·is' (3)"; empty where there is no such token.
-QString tokenName(const std::vector<QString>& texts, int token);
-
-/// Describes a token in a layer by all its measures.
-QString describeToken(const SequenceTokens& tokens, int token, int layer, int layer_base);
-
-/// Draws a pattern as a heatmap: queries from top to bottom, keys from left to right.
-Figure patternFigure(const AttentionPatterns& attention, std::int64_t head,
-                     const std::vector<QString>& texts);
-
-/// Draws the patterns of all heads, a panel each.
-Figure patternsFigure(const AttentionPatterns& attention, const std::vector<QString>& texts,
-                      int layer_base);
-
-/// Draws the fractions of the buffered layers, the oldest at the bottom, and of the keys.
-Figure routedAttentionFigure(const RoutedAttention& routed, std::int64_t query,
-                             const std::vector<QString>& texts, int layer_base);
-
-/// Summarises the mean attention of a head in a line, and explains its numbers.
-QString headSummary(const AttentionPatterns& attention, std::int64_t head, int layer_base = 0);
-
-/// Attention pattern on display, for the copied commands.
-struct AttentionCommand {
-  std::filesystem::path capture;
-  QString label;
-  int layer = 0;
-  std::int64_t head = 0;  ///< negative: all
-  std::int64_t sequence = 0;
-  std::optional<std::int64_t> query;  ///< followed through the routers
-  std::filesystem::path checkpoint;   ///< of the tokenizer; empty: none was found
-  int layer_base = 0;
-};
-/// Returns the commands that draw the same figures without the explorer.
-QStringList attentionCommandLines(const AttentionCommand& command);
 
 /// Measures the tokens of one sequence in the open captures that have it, and what they attend to
 /// in one layer, in jobs. Lives on the GUI thread.

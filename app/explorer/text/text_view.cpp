@@ -4,7 +4,11 @@
 #include <cstdlib>
 
 #include "analysis/lens/lens_analysis.h"
-#include "explorer/text/text_panes.h"
+#include "explorer/models/capture_contents.h"
+#include "explorer/text/attention_commands.h"
+#include "explorer/text/attention_panes.h"
+#include "explorer/text/sequence_list.h"
+#include "explorer/text/token_map.h"
 #include "explorer/text/token_strip.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/controls.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "explorer/models/capture_rows.h"
+#include "explorer/models/document.h"
+#include "explorer/text/sequence_tokens.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QSignalBlocker>
 
+#include "explorer/models/document.h"
 #include "explorer/models/workspace.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"

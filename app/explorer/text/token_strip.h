@@ -6,6 +6,7 @@
 
 #include "explorer/models/preferences.h"
 #include "explorer/text/pinned_token.h"
+#include "explorer/text/sequence_tokens.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/figure_pane.h"
 

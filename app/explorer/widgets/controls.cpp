@@ -6,8 +6,6 @@
 #include <QEvent>
 #include <QHeaderView>
 
-#include "explorer/models/sentence_reader.h"
-
 namespace lime::explorer {
 namespace {
 

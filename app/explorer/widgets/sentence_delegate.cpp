@@ -11,7 +11,7 @@
 #include <QStyle>
 #include <algorithm>
 
-#include "explorer/models/sentence_reader.h"
+#include "explorer/models/token_in_sentence.h"
 
 namespace lime::explorer {
 namespace {

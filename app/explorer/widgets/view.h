@@ -7,6 +7,7 @@
 #include <QSet>
 #include <set>
 
+#include "explorer/models/document.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/preferences.h"
 #include "explorer/models/workspace.h"

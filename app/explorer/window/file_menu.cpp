@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "explorer/models/document.h"
 #include "explorer/models/workspace.h"
 #include "explorer/window/menu_action.h"
 #include "explorer/window/session.h"

@@ -27,6 +27,7 @@
 #include "explorer/window/figure_actions.h"
 #include "explorer/window/file_menu.h"
 #include "explorer/window/free_name.h"
+#include "explorer/window/manual_page.h"
 #include "explorer/window/menu_action.h"
 #include "explorer/window/navigator_model.h"
 #include "explorer/window/preferences_dialog.h"

@@ -6,7 +6,9 @@
 #include <QUndoStack>
 
 #include "explorer/capture/capture_run.h"
+#include "explorer/models/document.h"
 #include "explorer/models/job_runner.h"
+#include "explorer/window/view_kinds.h"
 #include "explorer/window/view_stack.h"
 
 class QMenu;

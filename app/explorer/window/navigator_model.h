@@ -6,6 +6,7 @@
 #include <QStandardItemModel>
 #include <functional>
 
+#include "explorer/models/document.h"
 #include "explorer/models/workspace.h"
 
 namespace lime::explorer {

@@ -7,6 +7,7 @@
 #include "core/errors.h"
 #include "explorer/window/main_window.h"
 #include "explorer/window/question_card.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 namespace {

@@ -7,7 +7,7 @@
 #include <QSettings>
 
 #include "explorer/models/workspace.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "explorer/models/document.h"
+#include "explorer/models/capture_locator.h"
 #include "explorer/models/preferences.h"
 
 class QMainWindow;

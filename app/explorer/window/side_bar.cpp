@@ -13,7 +13,7 @@
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/theme.h"
 #include "explorer/window/job_panel.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 namespace {

@@ -2,77 +2,19 @@
 #pragma once
 
 #include <QStackedWidget>
-#include <QToolButton>
+#include <QString>
+#include <cstddef>
+#include <vector>
 
+#include "core/json.h"
+#include "explorer/models/document.h"
 #include "explorer/widgets/view.h"
 #include "explorer/window/start_page.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer {
 
-/// The content that a view requires. Without it the view is empty.
-enum class Need { kCheckpoint, kCapture, kSequences, kWords, kResults };
-
-/// Returns what a view with this need shows, for a page without it.
-QString explanationOf(Need need);
-/// Returns true if a capture of a text provides the content, or results measured from it.
-bool needsCapture(Need need);
-
-/// Describes a view, for the button "?".
-struct Explanation {
-  QString text;     ///< two sentences
-  QString formula;  ///< with HTML entities and tags
-  QString caveat;
-  QString page;          ///< of docs/, "router.md"
-  QString heading = {};  ///< in that page; empty: its beginning
-  /// Rows of docs/invariance.md that are quoted, see InvarianceNote::measurement.
-  std::vector<std::string> measurements = {};
-};
-
-/// Describes a view that is not made yet.
-struct ViewKind {
-  QString id;        ///< in sessions and screenshots: "router"
-  QString title;     ///< "Router"
-  QString question;  ///< that the view answers, one sentence
-  Need need;
-  /// Returns true if the view shows such a document. Without one, OfferPage is shown instead.
-  std::function<bool(const Document&)> shows;
-  /// Returns true if such a document answers the question. A plain transformer has no router, and
-  /// an edit answers nothing before it is run.
-  std::function<bool(const Document&)> answers;
-  std::function<View*(const ViewContext&)> make;
-  Explanation explanation;
-};
-
-/// Lists all views in the order of the side bar. A new view is a pair of files and its entry here.
-const std::vector<ViewKind>& allViews();
-
-/// Returns the place in allViews() of the view called `id` in a session or on a command line; -1
-/// if there is none.
-int indexOfView(const QString& id);
-
-/// Returns the path of a page of docs/, next to the program or in a folder above it; empty if the
-/// manual is not installed.
-QString manualPage(const QString& page);
-
-/// Shows a page of the manual in a window of its own, at `heading` if it is not empty.
-void showPage(const QString& path, const QString& heading, QWidget* parent);
-
-/// The button "?" in a corner of its parent: explains the current view.
-class ExplainButton : public QToolButton {
-  Q_OBJECT
-
- public:
-  explicit ExplainButton(QWidget& parent);
-
-  /// Sets the view that is explained; nullptr: none.
-  void setView(const ViewKind* view);
-  /// Moves to the upper right corner of the parent.
-  void place();
-  void explain();
-
- private:
-  const ViewKind* view_ = nullptr;
-};
+class ExplainButton;
 
 /// The centre of the explorer: the start page while nothing is open, else the current view, or what
 /// it needs.

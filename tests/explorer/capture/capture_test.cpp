@@ -17,6 +17,7 @@
 #include "explorer/widgets/job_line.h"
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
+#include "explorer/window/view_kinds.h"
 #include "store/capture_reader.h"
 #include "support/refusal.h"
 #include "support/test_data.h"

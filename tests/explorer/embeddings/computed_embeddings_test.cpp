@@ -8,6 +8,7 @@
 #include <QToolTip>
 #include <filesystem>
 
+#include "explorer/embeddings/embedding_set.h"
 #include "explorer/embeddings/embeddings_fixture.h"
 
 namespace lime::explorer::testing {

@@ -8,7 +8,8 @@
 #include <QTest>
 #include <vector>
 
-#include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/token_list.h"
+#include "explorer/models/token_in_sentence.h"
 
 namespace lime::explorer::testing {
 namespace {

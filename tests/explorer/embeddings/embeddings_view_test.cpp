@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "analysis/tsne/tsne_analysis.h"
-#include "explorer/embeddings/embedding_canvases.h"
 #include "explorer/embeddings/embeddings_fixture.h"
+#include "explorer/models/capture_locator.h"
 #include "explorer/results/results_view.h"
 
 namespace lime::explorer::testing {

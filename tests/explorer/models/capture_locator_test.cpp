@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explorer/models/capture_locator.h"
+
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -11,7 +13,6 @@
 #include "analysis/write_capture.h"
 #include "core/errors.h"
 #include "explorer/explorer_fixture.h"
-#include "explorer/models/document.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"

@@ -8,6 +8,7 @@
 
 #include "analysis/write_capture.h"
 #include "explorer/explorer_fixture.h"
+#include "explorer/models/document.h"
 #include "explorer/models/figures.h"
 #include "explorer/models/text.h"
 #include "explorer/window/navigator_model.h"

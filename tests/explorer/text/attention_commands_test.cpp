@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line copied from the tab Attention must reproduce its figures.
+#include "explorer/text/attention_commands.h"
+
 #include <QComboBox>
 #include <QLabel>
 #include <QTabBar>
@@ -9,9 +11,9 @@
 #include <limits>
 
 #include "explorer/explorer_fixture.h"
-#include "explorer/models/sentence_reader.h"
+#include "explorer/models/found_tokenizer.h"
 #include "explorer/models/text.h"
-#include "explorer/text/text_measurements.h"
+#include "explorer/text/attention_figures.h"
 #include "explorer/text/text_view.h"
 #include "explorer/widgets/figure_view.h"
 #include "support/test_data.h"

@@ -8,7 +8,8 @@
 #include <QWidget>
 
 #include "explorer/explorer_fixture.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/explain_button.h"
+#include "explorer/window/view_kinds.h"
 #include "support/test_data.h"
 
 namespace lime::explorer::testing {

@@ -10,7 +10,7 @@
 #include "explorer/widgets/job_line.h"
 #include "explorer/window/job_panel.h"
 #include "explorer/window/main_window.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer::testing {
 namespace {

@@ -25,7 +25,7 @@
 #include "explorer/window/main_window.h"
 #include "explorer/window/preferences_dialog.h"
 #include "explorer/window/shortcut_dialog.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 
 namespace lime::explorer::testing {
 namespace {

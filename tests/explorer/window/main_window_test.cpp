@@ -24,16 +24,19 @@
 #include <chrono>
 #include <filesystem>
 
-#include "explorer/embeddings/embedding_canvases.h"
+#include "explorer/embeddings/layer_slider.h"
 #include "explorer/explorer_fixture.h"
+#include "explorer/models/document.h"
 #include "explorer/models/text.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/notice_bar.h"
+#include "explorer/window/explain_button.h"
 #include "explorer/window/export_dialog.h"
 #include "explorer/window/file_menu.h"
+#include "explorer/window/manual_page.h"
 #include "explorer/window/screenshots.h"
 #include "explorer/window/side_bar.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 #include "support/refusal.h"
 
 namespace lime::explorer::testing {

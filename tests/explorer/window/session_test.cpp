@@ -13,6 +13,7 @@
 #include "explorer/models/text.h"
 #include "explorer/widgets/notice_bar.h"
 #include "explorer/window/main_window.h"
+#include "explorer/window/view_kinds.h"
 #include "store/capture_reader.h"
 #include "store/results_file.h"
 

@@ -13,7 +13,7 @@
 #include "explorer/models/text.h"
 #include "explorer/window/main_window.h"
 #include "explorer/window/side_bar.h"
-#include "explorer/window/view_stack.h"
+#include "explorer/window/view_kinds.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime::explorer::testing {
