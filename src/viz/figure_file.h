@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QImage>
+#include <QSize>
 #include <filesystem>
 #include <string>
 #include <vector>

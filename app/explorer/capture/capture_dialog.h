@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "explorer/capture/capture_run.h"
 #include "explorer/widgets/form_dialog.h"
 
 class QCheckBox;
+class QLineEdit;
 class QPlainTextEdit;
+class QWidget;
 
 namespace lime::explorer {
 

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <cstddef>
 #include <deque>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "core/options.h"
 #include "explorer/models/job_runner.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+
 #include "explorer/models/text.h"
 
 namespace lime::explorer {

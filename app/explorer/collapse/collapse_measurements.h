@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/collapse/collapse_analysis.h"
 #include "analysis/entropy/layer_spectra.h"
 #include "explorer/models/figures.h"

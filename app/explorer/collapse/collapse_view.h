@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "explorer/collapse/collapse_measurements.h"
 #include "explorer/collapse/verdict_list.h"
 #include "explorer/models/document.h"
@@ -9,6 +18,10 @@
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/play_bar.h"
 #include "explorer/widgets/view.h"
+
+class QComboBox;
+class QLabel;
+class QTableView;
 
 namespace lime::explorer {
 

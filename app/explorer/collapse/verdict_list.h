@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QCheckBox>
 #include <QPlainTextEdit>
+#include <QString>
+#include <QWidget>
+#include <optional>
+#include <vector>
 
 #include "explorer/collapse/collapse_measurements.h"
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
+
+class QLabel;
+class QTableView;
 
 namespace lime::explorer {
 

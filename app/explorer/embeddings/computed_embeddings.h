@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <optional>
+
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/open_inputs.h"

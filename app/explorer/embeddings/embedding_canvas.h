@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <qrgb.h>
+
 #include <QImage>
+#include <QPointF>
 #include <QPolygonF>
+#include <QRectF>
+#include <QSize>
+#include <QString>
 #include <QTransform>
 #include <vector>
 
 #include "core/matrix.h"
 #include "explorer/widgets/canvas.h"
+
+class QEvent;
+class QKeyEvent;
+class QPaintEvent;
 
 namespace lime::explorer {
 

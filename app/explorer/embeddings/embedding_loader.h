@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <functional>
+#include <memory>
+
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/open_inputs.h"

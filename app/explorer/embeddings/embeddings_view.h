@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QComboBox>
+#include <QString>
+#include <QStringList>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "explorer/embeddings/embedding_canvases.h"
 #include "explorer/embeddings/embedding_groups.h"
 #include "explorer/embeddings/embedding_loader.h"
@@ -11,7 +19,10 @@
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
+class QLabel;
+class QLineEdit;
 class QPushButton;
+class QWidget;
 
 namespace lime::explorer {
 

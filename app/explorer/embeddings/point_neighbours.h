@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QLabel>
 #include <QString>
 #include <QWidget>
 #include <cstddef>
@@ -13,7 +14,6 @@
 #include "explorer/models/selection.h"
 #include "explorer/models/table_model.h"
 
-class QLabel;
 class QTableView;
 
 namespace lime::explorer {

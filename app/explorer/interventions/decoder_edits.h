@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>

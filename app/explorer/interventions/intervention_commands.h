@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+
 #include "explorer/interventions/intervention_run.h"
 
 namespace lime::explorer {

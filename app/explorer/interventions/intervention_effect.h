@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QColor>
+#include <QString>
 #include <QStringList>
 #include <QWidget>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "core/json.h"
 #include "explorer/interventions/line_tokens.h"
@@ -16,6 +22,7 @@
 
 class QComboBox;
 class QLabel;
+class QLayout;
 
 namespace lime::explorer {
 

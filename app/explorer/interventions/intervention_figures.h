@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
 #include "explorer/interventions/model_outputs.h"
 #include "store/results_file.h"
 #include "viz/figure.h"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
 #include <QWidget>
+#include <memory>
+#include <optional>
 
 #include "explorer/interventions/part_edits.h"
 #include "explorer/models/preferences.h"
@@ -10,6 +14,8 @@
 
 class QComboBox;
 class QDoubleSpinBox;
+class QEvent;
+class QKeyEvent;
 class QPushButton;
 class QTableView;
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QComboBox>
+#include <QObject>
+#include <QString>
+#include <QWidget>
+#include <optional>
+#include <tuple>
+
 #include "analysis/router/edited_routers.h"
 #include "explorer/interventions/intervention_edits.h"
 #include "explorer/models/preferences.h"
@@ -8,8 +15,11 @@
 #include "explorer/widgets/figure_pane.h"
 
 class QDoubleSpinBox;
+class QEvent;
+class QKeyEvent;
 class QPushButton;
 class QSlider;
+class QTableView;
 
 namespace lime::explorer {
 

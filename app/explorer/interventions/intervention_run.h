@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QByteArray>
 #include <QHash>
+#include <QObject>
+#include <QString>
+#include <QStringList>
 #include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "explorer/interventions/decoder_edits.h"
 #include "explorer/interventions/model_outputs.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QStackedWidget>
+#include <QString>
+#include <vector>
 
 #include "analysis/router/edited_routers.h"
 #include "core/json.h"
@@ -13,6 +15,7 @@
 #include "explorer/widgets/view.h"
 
 class QComboBox;
+class QWidget;
 
 namespace lime::explorer {
 

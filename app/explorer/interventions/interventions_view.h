@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "analysis/router/edited_routers.h"
 #include "explorer/interventions/checkpoint_edits.h"
 #include "explorer/interventions/intervention_run.h"
 #include "explorer/models/document.h"
 #include "explorer/widgets/view.h"
 
+class QComboBox;
 class QTimer;
 
 namespace lime::explorer {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
 #include <QWidget>
+#include <cstddef>
 #include <vector>
 
 #include "explorer/interventions/intervention_run.h"

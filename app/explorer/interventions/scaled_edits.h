@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QAbstractTableModel>
+#include <QModelIndex>
+#include <QString>
+#include <QVariant>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <QStringList>
 #include <QWidget>
 #include <optional>
 #include <vector>

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "explorer/models/workspace.h"
 #include "viz/figure.h"

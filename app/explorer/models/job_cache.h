@@ -2,7 +2,9 @@
 #pragma once
 
 #include <QObject>
+#include <QString>
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>

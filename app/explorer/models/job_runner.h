@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QByteArray>
 #include <QObject>
+#include <QString>
+#include <QStringList>
 #include <QThreadPool>
+#include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/program/progress.h"

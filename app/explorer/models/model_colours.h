@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QHash>
+#include <QString>
 #include <QStringList>
 
 namespace lime::explorer {

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <QModelIndex>
+#include <QString>
+#include <QVariant>
+#include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "explorer/models/text.h"

@@ -5,6 +5,10 @@
 #include <QStringList>
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/errors.h"
 #include "core/program/terminal.h"

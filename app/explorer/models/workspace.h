@@ -3,6 +3,15 @@
 
 #include <QDateTime>
 #include <QHash>
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "explorer/models/axis_window.h"
 #include "explorer/models/capture_locator.h"

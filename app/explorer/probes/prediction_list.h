@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QModelIndex>
+#include <QObject>
 #include <QSortFilterProxyModel>
+#include <QString>
+#include <QVariant>
+#include <QWidget>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "explorer/models/table_model.h"
 #include "explorer/models/token_in_sentence.h"
@@ -10,6 +22,11 @@
 #include "explorer/widgets/figure_pane.h"
 
 class QCheckBox;
+class QEvent;
+class QKeyEvent;
+class QLabel;
+class QLineEdit;
+class QTableView;
 
 namespace lime::explorer {
 

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "explorer/models/document.h"
 #include "explorer/probes/probe_measurements.h"
 #include "explorer/probes/probe_question.h"
@@ -8,6 +16,10 @@
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/view.h"
+
+class QComboBox;
+class QLabel;
+class QWidget;
 
 namespace lime::explorer {
 

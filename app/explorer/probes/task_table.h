@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QModelIndex>
+#include <QObject>
 #include <QSortFilterProxyModel>
+#include <QString>
+#include <QWidget>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "explorer/models/table_model.h"
 #include "explorer/widgets/controls.h"
 #include "viz/figure.h"
 #include "viz/figure_source.h"
+
+class QEvent;
+class QLabel;
+class QTableView;
 
 namespace lime::explorer {
 

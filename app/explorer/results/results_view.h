@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QSet>
+#include <QString>
+#include <QStringList>
 #include <QToolButton>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "explorer/models/document.h"
 #include "explorer/models/figures.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/view.h"
+
+class QComboBox;
 
 namespace lime::explorer {
 

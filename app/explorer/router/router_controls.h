@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QWidget>
+#include <vector>
+
 #include "explorer/router/router_subject.h"
 #include "explorer/widgets/play_bar.h"
 
 class QCheckBox;
+class QComboBox;
 class QSlider;
 
 namespace lime::explorer {

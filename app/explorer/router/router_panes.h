@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QWidget>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "explorer/router/router_flow_figure.h"
 #include "explorer/router/router_maps.h"
 #include "explorer/widgets/figure_pane.h"
 #include "viz/figure.h"
+
+class QTabBar;
 
 namespace lime::explorer {
 

@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "explorer/models/document.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/router/router_subject.h"
 #include "explorer/widgets/view.h"
+
+class QKeyEvent;
 
 namespace lime::explorer {
 

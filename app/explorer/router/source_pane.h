@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "core/matrix.h"
 #include "explorer/models/capture_rows.h"
 #include "explorer/models/document.h"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>

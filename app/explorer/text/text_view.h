@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <QTabBar>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "explorer/models/capture_rows.h"
 #include "explorer/models/document.h"
 #include "explorer/text/sequence_tokens.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
+
+class QComboBox;
+class QLabel;
+class QWidget;
 
 namespace lime::explorer {
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
 #include <QWidget>
 #include <optional>
+#include <vector>
 
 #include "explorer/models/preferences.h"
 #include "explorer/text/pinned_token.h"
 #include "explorer/text/sequence_tokens.h"
 #include "explorer/text/text_measurements.h"
 #include "explorer/widgets/figure_pane.h"
+
+class QLabel;
+class QTableView;
 
 namespace lime::explorer {
 

@@ -3,8 +3,14 @@
 
 #include <QColor>
 #include <QListView>
+#include <QModelIndex>
+#include <QString>
+#include <vector>
 
 #include "explorer/models/table_model.h"
+
+class QEvent;
+class QFocusEvent;
 
 namespace lime::explorer {
 

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <QLayout>
+#include <QLayoutItem>
+#include <QRect>
+#include <QSize>
 #include <memory>
 #include <vector>
+
+class QWidget;
 
 namespace lime::explorer {
 

@@ -3,9 +3,13 @@
 
 #include <QKeyEvent>
 #include <QPointF>
+#include <QString>
 #include <QWidget>
 
 #include "explorer/models/text.h"
+
+class QMouseEvent;
+class QWheelEvent;
 
 namespace lime::explorer {
 

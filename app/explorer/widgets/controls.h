@@ -6,14 +6,23 @@
 #include <QFrame>
 #include <QLabel>
 #include <QLineEdit>
+#include <QList>
+#include <QModelIndex>
 #include <QSplitter>
+#include <QString>
+#include <QStringList>
 #include <QTabBar>
 #include <QTableView>
+#include <QVariant>
 #include <functional>
 #include <string>
 
 #include "explorer/models/text.h"
 #include "explorer/widgets/bar_layout.h"
+
+class QAbstractItemModel;
+class QLayout;
+class QWidget;
 
 namespace lime::explorer {
 

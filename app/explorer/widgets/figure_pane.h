@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QLabel>
+#include <QObject>
+#include <QString>
 #include <QWidget>
 #include <optional>
 #include <vector>
@@ -11,7 +14,6 @@
 #include "viz/figure_style.h"
 
 class QEvent;
-class QLabel;
 class QVBoxLayout;
 
 namespace lime::explorer {

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <QImage>
+#include <QPointF>
+#include <QRectF>
+#include <QSize>
+#include <QString>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,6 +19,10 @@
 #include "viz/figure_hit.h"
 #include "viz/figure_style.h"
 
+class QEvent;
+class QPaintEvent;
+class QPainter;
+class QResizeEvent;
 class QTimer;
 
 namespace lime::explorer {

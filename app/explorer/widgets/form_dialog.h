@@ -4,6 +4,7 @@
 #include <QDialog>
 #include <QDialogButtonBox>
 #include <QLabel>
+#include <QString>
 #include <QVBoxLayout>
 #include <functional>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QProgressBar>
+#include <QString>
 
 #include "explorer/models/job_runner.h"
 

@@ -3,6 +3,7 @@
 
 #include <QFrame>
 #include <QLabel>
+#include <QString>
 #include <functional>
 #include <optional>
 

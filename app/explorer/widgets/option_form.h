@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
 #include <QWidget>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "core/options.h"

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QObject>
+#include <QString>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "explorer/models/axis_window.h"
 #include "viz/figure.h"
 #include "viz/figure_hit.h"

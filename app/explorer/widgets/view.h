@@ -3,9 +3,17 @@
 
 #include <QKeySequence>
 #include <QList>
+#include <QObject>
 #include <QPointer>
 #include <QSet>
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <functional>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "explorer/models/document.h"
 #include "explorer/models/job_runner.h"
@@ -13,6 +21,10 @@
 #include "explorer/models/workspace.h"
 #include "explorer/widgets/figure_pane.h"
 
+class QAction;
+class QComboBox;
+class QEvent;
+class QShowEvent;
 class QUndoStack;
 
 namespace lime::explorer {

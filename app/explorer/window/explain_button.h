@@ -3,6 +3,8 @@
 
 #include <QToolButton>
 
+class QWidget;
+
 namespace lime::explorer {
 
 struct ViewKind;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QLineEdit>
+#include <QString>
 #include <QTimer>
 
 #include "core/json.h"

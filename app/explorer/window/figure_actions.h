@@ -4,6 +4,7 @@
 #include <QList>
 #include <QMenu>
 #include <QObject>
+#include <QString>
 #include <QWidget>
 
 class QAction;

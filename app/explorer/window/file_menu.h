@@ -3,6 +3,7 @@
 
 #include <QList>
 #include <QMenu>
+#include <QString>
 
 class QAction;
 

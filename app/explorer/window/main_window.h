@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QList>
 #include <QMainWindow>
 #include <QPalette>
+#include <QString>
+#include <QStringList>
 #include <QUndoStack>
+#include <vector>
 
 #include "explorer/capture/capture_run.h"
 #include "explorer/models/document.h"
@@ -11,6 +15,13 @@
 #include "explorer/window/view_kinds.h"
 #include "explorer/window/view_stack.h"
 
+class QAction;
+class QCloseEvent;
+class QDockWidget;
+class QDragEnterEvent;
+class QDropEvent;
+class QEvent;
+class QLabel;
 class QMenu;
 
 namespace lime::explorer {

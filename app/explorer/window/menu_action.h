@@ -3,6 +3,7 @@
 
 #include <QKeySequence>
 #include <QMenu>
+#include <QString>
 #include <functional>
 
 class QAction;

@@ -4,6 +4,8 @@
 #include <QModelIndex>
 #include <QStandardItem>
 #include <QStandardItemModel>
+#include <QString>
+#include <QVariant>
 #include <functional>
 
 #include "explorer/models/document.h"

@@ -2,10 +2,17 @@
 #pragma once
 
 #include <QAbstractButton>
+#include <QSize>
+#include <QString>
+#include <optional>
 
 #include "explorer/window/questions.h"
 
+class QEvent;
+class QKeyEvent;
 class QLabel;
+class QPaintEvent;
+class QResizeEvent;
 
 namespace lime::explorer {
 

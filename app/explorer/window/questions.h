@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
+#include <vector>
+
 #include "core/json.h"
 #include "explorer/models/text.h"
 #include "viz/figure.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
 #include <QUndoCommand>
+#include <utility>
 
 #include "explorer/models/workspace.h"
 

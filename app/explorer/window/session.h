@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
 #include <functional>
+#include <vector>
 
 #include "explorer/models/capture_locator.h"
 #include "explorer/models/preferences.h"

@@ -3,6 +3,7 @@
 
 #include <QAction>
 #include <QDialog>
+#include <QList>
 #include <vector>
 
 #include "explorer/widgets/view.h"

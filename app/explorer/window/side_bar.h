@@ -9,6 +9,7 @@
 #include "explorer/window/navigator_model.h"
 
 class QAction;
+class QEvent;
 class QListWidget;
 class QTreeView;
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QString>
+#include <QStringList>
 #include <QWidget>
+#include <vector>
 
 #include "explorer/models/job_runner.h"
 #include "explorer/window/questions.h"
@@ -9,6 +12,7 @@
 class QAction;
 class QLabel;
 class QPushButton;
+class QShowEvent;
 class QVBoxLayout;
 
 namespace lime::explorer {

@@ -12,6 +12,9 @@
 #include "explorer/window/start_page.h"
 #include "explorer/window/view_kinds.h"
 
+class QResizeEvent;
+class QWidget;
+
 namespace lime::explorer {
 
 class ExplainButton;

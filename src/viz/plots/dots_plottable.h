@@ -3,6 +3,7 @@
 
 #include <qcustomplot.h>
 
+#include <QColor>
 #include <QImage>
 #include <array>
 #include <utility>

@@ -3,6 +3,10 @@
 
 #include <qcustomplot.h>
 
+#include <QPointF>
+#include <QRectF>
+#include <QVariant>
+
 namespace lime {
 
 /// A plottable that is drawn in given ranges, without selection and legend icon.

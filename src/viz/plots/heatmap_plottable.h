@@ -2,8 +2,12 @@
 #pragma once
 
 #include <qcustomplot.h>
+#include <qrgb.h>
 
+#include <QColor>
+#include <QFont>
 #include <QImage>
+#include <QRectF>
 #include <utility>
 #include <vector>
 

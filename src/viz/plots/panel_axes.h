@@ -3,12 +3,17 @@
 
 #include <qcustomplot.h>
 
+#include <QChar>
+#include <QString>
+#include <QVector>
 #include <cstddef>
 #include <string>
 
 #include "viz/figure.h"
 #include "viz/plots/heatmap_plottable.h"
 #include "viz/plots/plot_theme.h"
+
+class QLocale;
 
 namespace lime {
 

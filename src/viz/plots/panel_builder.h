@@ -3,6 +3,12 @@
 
 #include <qcustomplot.h>
 
+#include <QColor>
+#include <QFont>
+#include <QMargins>
+#include <QPointF>
+#include <QRectF>
+#include <QString>
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -3,6 +3,7 @@
 
 #include <QColor>
 #include <QFont>
+#include <QPainterPath>
 #include <QPen>
 #include <cstddef>
 

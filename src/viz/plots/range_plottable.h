@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <QColor>
+#include <QFont>
+#include <QRectF>
+#include <QString>
 #include <optional>
 #include <utility>
 #include <vector>

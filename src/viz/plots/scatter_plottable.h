@@ -3,11 +3,15 @@
 
 #include <qcustomplot.h>
 
+#include <QColor>
+#include <QPainterPath>
 #include <cstddef>
 #include <vector>
 
 #include "viz/figure.h"
 #include "viz/plots/fixed_plottable.h"
+
+class QPainter;
 
 namespace lime {
 
