@@ -10,6 +10,7 @@
 #include "viz/figure_legend.h"
 #include "viz/figure_refusal.h"
 #include "viz/recipes/recipe.h"
+#include "viz/recipes/router_panels.h"
 #include "viz/sample_results.h"
 
 namespace lime {
@@ -64,6 +65,14 @@ TEST(HeatmapFiguresTest, MapsPerHeadAreOfOneWeighting) {
   EXPECT_EQ(keys.colour_label, "fraction of |R| \xC3\x97 rms of keys");
   EXPECT_THAT(figure_refusal(sources, {.kind = "router-heads", .weighting = {"none", "keys"}}),
               HasSubstr("maps per head show a single weighting"));
+}
+
+TEST(HeatmapFiguresTest, QuantitiesOfRoutersNameTheirWeighting) {
+  EXPECT_EQ(weighted_router_quantity("R", ""), "R");
+  EXPECT_EQ(weighted_router_quantity("R", "none"), "R");
+  EXPECT_EQ(weighted_router_quantity("R", "values"), "R \xC3\x97 rms of values");
+  EXPECT_EQ(weighted_router_quantity("|R|", "keys - none"),
+            "|R| \xC3\x97 rms of keys \xE2\x88\x92 |R|");
 }
 
 TEST(HeatmapFiguresTest, RoutersOfTwoModelsHaveMapsOfTheirOwn) {

@@ -116,8 +116,20 @@ std::string quantityLabel(const RouterDisplay& display, RouterQuantity quantity,
                      : quantity == RouterQuantity::kMagnitude   ? "|R|"
                      : quantity == RouterQuantity::kSignedShare ? "R as a fraction of |R|"
                                                                 : "R";
-  if (!display.weighting.empty()) text += " x rms of " + display.weighting;
+  text = weighted_router_quantity(text, display.weighting);
   return is_difference ? "difference of " + text : text;
+}
+
+/// Draws the target heads of a layer, with the labels of router_heads_panel().
+RouterMap mapOfHeads(const RouterSubject& subject, int layer, const RouterDisplay& display) {
+  MapParts parts = partsOf(subject, display, [&](const CheckpointRouters& routers) {
+    return router_head_values(routers.routers(), layer, display.quantity());
+  });
+  if (display.is_uniform) parts.values *= layer + 1.0;
+  parts.panel = headsPanel(display.layer_base);
+  RouterMap map = mapOf(parts, display);
+  map.figure.colour_label = quantityLabel(display, display.quantity(), subject.minus != nullptr);
+  return map;
 }
 
 /// Returns the number at a position of an axis of a map; nothing beyond its ends.
@@ -166,14 +178,8 @@ RouterMap signedMap(const MatrixD& values, bool of_layers, int layer_base, doubl
 }
 
 RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& display) {
-  MapParts parts = partsOf(subject, display, [&](const CheckpointRouters& routers) {
-    return router_head_values(routers.routers(), layer, display.quantity());
-  });
-  if (display.is_uniform) parts.values *= layer + 1.0;
-  parts.panel = headsPanel(display.layer_base);
-  RouterMap map = mapOf(parts, display);
+  RouterMap map = mapOfHeads(subject, layer, display);
   map.figure.name = "router-heads";
-  map.figure.colour_label = quantityLabel(display, display.quantity(), subject.minus != nullptr);
   map.figure.panels.front().x.label = sourceLabel(display);
   map.figure.panels.front().y.label = "head of layer " + std::to_string(layer + display.layer_base);
   return map;
@@ -184,24 +190,20 @@ RouterOverview headOverview(const RouterSubject& subject, const RouterDisplay& d
   RouterOverview all;
   all.first_layer = layers > 1 ? 1 : 0;
   double end = 0.0;
+  std::vector<FigurePanel> panels;
+  std::vector<int> numbers;
   for (int layer = all.first_layer; layer < layers; ++layer) {
-    all.maps.push_back(headMap(subject, layer, display));
+    all.maps.push_back(mapOfHeads(subject, layer, display));
     const Figure& own = all.maps.back().figure;
     end = std::max(end, own.colour_range->second);
-    FigurePanel& panel = all.figure.panels.emplace_back(own.panels.front());
-    panel.title = fmt::format("layer {}", layer + display.layer_base);
-    panel.x.label = "buffered layer";
-    panel.y.label = "head";
-    std::get<HeatmapPanel>(panel.content).shows_numbers = false;
+    panels.push_back(own.panels.front());
+    std::get<HeatmapPanel>(panels.back().content).shows_numbers = false;
+    numbers.push_back(layer);
   }
+  all.figure = figure_of_router_heads(std::move(panels), numbers, display.layer_base, 0);
   const Figure& last = all.maps.back().figure;
-  all.figure.name = "router-heads";
   all.figure.colour_label = last.colour_label;
   all.figure.colour_range = std::pair(last.colour_range->first < 0.0 ? -end : 0.0, end);
-  all.figure.columns = columns_for(all.figure.panels.size(), 0);
-  all.figure.is_wide = true;
-  all.figure.panel_aspect = 0.8;
-  thin_out_labels(all.figure);
   return all;
 }
 

@@ -40,7 +40,7 @@ RouterMap headMap(const RouterSubject& subject, int layer, const RouterDisplay& 
 /// The maps of all heads, a panel per layer that can read another one.
 struct RouterOverview {
   Figure figure;
-  std::vector<RouterMap> maps;  ///< headMap() of each panel
+  std::vector<RouterMap> maps;  ///< of each panel, with the values of headMap()
   int first_layer = 0;          ///< of the first panel
 };
 RouterOverview headOverview(const RouterSubject& subject, const RouterDisplay& display);

@@ -2,6 +2,7 @@
 #include "explorer/router/source_pane.h"
 
 #include "analysis/router/source_maps.h"
+#include "analysis/router/written_norms.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parse_model_config.h"
 #include "explorer/models/capture_contents.h"
@@ -17,6 +18,10 @@ namespace {
 
 /// Selected tokens whose weights are averaged; more are read from the file one by one.
 constexpr std::size_t kMaxTokens = 1000;
+
+/// Rows of each layer whose norms are measured: first some, then more.
+constexpr std::int64_t kFirstWrittenRows = 128;
+constexpr std::int64_t kWrittenRows = 2048;
 
 std::optional<ModelConfig> configOf(const Document& document) {
   if (document.checkpoint) return document.checkpoint->config();
@@ -138,7 +143,7 @@ void SourcePane::drawPlain(const Document& document) {
          .is_shown = false},
         [reader = capture->capture](const JobContext& context, const auto& publish) {
           const auto measure = [&](std::int64_t rows) {
-            return std::make_shared<const WrittenNorms>(writtenNorms(*reader, rows, context.stop));
+            return std::make_shared<const WrittenNorms>(written_norms(*reader, rows, context.stop));
           };
           if (reader->num_rows() > kFirstWrittenRows) publish(measure(kFirstWrittenRows));
           return measure(kWrittenRows);
@@ -154,9 +159,10 @@ void SourcePane::drawPlain(const Document& document) {
   const QString message = problem.isEmpty() ? kNothingWritten : problem;
   show(std::move(drawn.figure), message,
        u"What attention and MLP write to the residual stream of a plain transformer"_s,
-       u"Median over at most 2048 tokens of the norm of what each part adds, beside the norm of "
+       u"Median over at most %1 tokens of the norm of what each part adds, beside the norm of "
        u"the stream itself. The change in loss without each part is from results of lime-capture "
-       u"sweep --over sublayers. A part may write little and matter, or the reverse"_s);
+       u"sweep --over sublayers. A part may write little and matter, or the reverse"_s.arg(
+           kWrittenRows));
   plot().linkAllPanels(workspace_, u"layer"_s, -layer_base_);
 }
 

@@ -45,7 +45,6 @@ class SourcePane : public FigurePane {
   /// Returns the open sweeps over its layers, attention or MLPs.
   std::vector<FigureSource> sweepsOf(const Document& document) const;
   QString describe(const FigureHit& hit) const;
-  /// Returns "attention of layer 2" or, of keys and values, "layer 2".
 
   using Key = std::pair<std::shared_ptr<const CaptureReader>, std::vector<std::int64_t>>;
   Workspace& workspace_;

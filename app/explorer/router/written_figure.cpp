@@ -1,37 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/router/written_figure.h"
 
-#include <algorithm>
-#include <limits>
-
-#include "store/capture_reader.h"
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace lime::explorer {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-double medianNorm(const MatrixF& rows) {
-  const Eigen::VectorXf norms = rows.rowwise().norm();
-  std::vector<float> sorted(norms.begin(), norms.end());
-  if (sorted.empty()) return kNaN;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::ranges::nth_element(sorted, middle);
-  return *middle;
-}
-
-/// Returns the median norms of a site, [layers]; empty if the capture has no such site.
-std::vector<double> normsOf(const CaptureReader& capture, const std::string& site,
-                            std::int64_t num_rows, const std::stop_token& stop) {
-  if (!contains(capture.sites(), site)) return {};
-  const std::int64_t count = std::min(num_rows, capture.num_rows());
-  std::vector<double> norms;
-  for (const int layer : capture.layers(site)) {
-    norms.resize(static_cast<std::size_t>(layer) + 1, kNaN);
-    norms.back() = medianNorm(capture.read_rows(site, layer, 0, count, stop));
-  }
-  return norms;
-}
 
 Curve curveOf(const std::string& name, const std::vector<double>& values, std::size_t colour,
               int layer_base) {
@@ -67,29 +42,6 @@ FigurePanel normPanel(const WrittenNorms& norms, int layer_base) {
 }
 
 }  // namespace
-
-WrittenNorms writtenNorms(const CaptureReader& capture, std::int64_t num_rows,
-                          std::stop_token stop) {
-  WrittenNorms norms{.attention = normsOf(capture, "hook_attn_out", num_rows, stop),
-                     .mlp = normsOf(capture, "hook_mlp_out", num_rows, stop),
-                     .both = {},
-                     .stream = {}};
-  if (!contains(capture.sites(), std::string("hidden"))) return norms;
-  const std::int64_t count = std::min(num_rows, capture.num_rows());
-  MatrixF before;
-  int before_layer = -1;
-  for (const int layer : capture.layers("hidden")) {
-    MatrixF rows = capture.read_rows("hidden", layer, 0, count, stop);
-    norms.stream.resize(static_cast<std::size_t>(layer) + 1, kNaN);
-    norms.both.resize(static_cast<std::size_t>(layer) + 1, kNaN);
-    norms.stream.back() = medianNorm(rows);
-    const bool follows = layer > 0 && before_layer == layer - 1 && before.cols() == rows.cols();
-    if (follows) norms.both.back() = medianNorm(rows - before);
-    before = std::move(rows);
-    before_layer = layer;
-  }
-  return norms;
-}
 
 FigureOrMessage writtenFigure(const WrittenNorms* norms, std::span<const FigureSource> sweeps,
                               int layer_base) {

@@ -52,12 +52,7 @@ std::vector<std::string> weightings_of(const FigureRows& rows, const FigureOptio
 
 /// Returns the plotted quantity: "|R| x rms of keys".
 std::string weighting_name(const std::string& weighting) {
-  if (weighting.empty() || weighting == "none") return "|R|";
-  if (const auto terms = terms_of_difference(weighting)) {
-    return fmt::format("{} \xE2\x88\x92 {}", weighting_name(terms->first),
-                       weighting_name(terms->second));
-  }
-  return fmt::format("|R| \xC3\x97 rms of {}", weighting);
+  return weighted_router_quantity("|R|", weighting);
 }
 
 int layer_of(const FigureRow& row) { return row.index(col::kLayer, kMaxLayers); }
@@ -141,14 +136,6 @@ int num_heads_of(const FigureRows& rows, std::size_t num_axes) {
   return static_cast<int>(std::min<std::int64_t>(heads, kMaxHeads));
 }
 
-/// Returns a heatmap of target heads (rows) by buffered layers (columns).
-FigurePanel head_map_panel(const FigureRows& rows, int layer, int heads, int base) {
-  FigurePanel panel = router_heads_panel(
-      map_of_array(row_of_layer(rows, layer), col::kWeight, 2, heads, layer + 1), base);
-  panel.title = fmt::format("layer {}", layer + base);
-  return panel;
-}
-
 /// Returns a heatmap of target heads by all buffered heads, with lines between layers.
 FigurePanel signed_panel(const FigureRows& rows, int layer, int heads) {
   const MapSide sources{.numbers = numbers_from(0, layer + 1), .inner = heads};
@@ -171,19 +158,26 @@ Figure router_heads_figure(FigureSources sources, const FigureOptions& options) 
   std::erase_if(
       rows, [&](const FigureRow& row) { return row.text(col::kWeighting) != weightings.front(); });
   const std::vector<std::string> labels = distinct(rows, col::kLabel);
-  Figure figure;
-  figure.colour_label = "fraction of " + weighting_name(weightings.front());
+  std::vector<FigurePanel> panels;
+  std::vector<int> layers;
+  std::vector<std::string> models;  // of the panels
   for (const std::string& label : labels) {
     const FigureRows own = rows_with(rows, {{col::kLabel, label}});
     const int heads = num_heads_of(own, 2);
     for (const int layer : layers_of_panels(own, options)) {
-      figure.panels.push_back(head_map_panel(own, layer, heads, options.layer_base));
-      if (labels.size() > 1) figure.panels.back().title.insert(0, label + ", ");
+      const MatrixD values =
+          map_of_array(row_of_layer(own, layer), col::kWeight, 2, heads, layer + 1);
+      panels.push_back(router_heads_panel(values, options.layer_base));
+      layers.push_back(layer);
+      models.push_back(label);
     }
   }
-  lay_out(figure, options, 0, 3);
-  figure.panel_aspect = 0.8;
-  thin_out_labels(figure);
+  Figure figure =
+      figure_of_router_heads(std::move(panels), layers, options.layer_base, options.columns);
+  figure.colour_label = "fraction of " + weighting_name(weightings.front());
+  for (std::size_t i = 0; labels.size() > 1 && i < models.size(); ++i) {
+    figure.panels[i].title.insert(0, models[i] + ", ");
+  }
   return figure;
 }
 

@@ -10,6 +10,8 @@
 #include "core/random.h"
 #include "explorer/router/router_flow_figure.h"
 #include "explorer/router/router_maps.h"
+#include "store/results/columns.h"
+#include "viz/recipes/recipe.h"
 
 namespace lime::explorer::testing {
 namespace {
@@ -132,6 +134,46 @@ TEST(RouterFiguresTest, FractionsAreComparedWithThoseOfAUniformRouter) {
   EXPECT_EQ(curves[0].x, (std::vector<double>{1, 2, 3, 4}));
   EXPECT_NEAR(curves[0].y[3], shares.values(shares.rowOf(4), 0), 1e-12);
   EXPECT_EQ(curves[1].y, (std::vector<double>{1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5}));
+}
+
+TEST(RouterFiguresTest, TheHeadsOfAllLayersAreDrawnAsByLimeFigure) {
+  const CheckpointRouters routers = randomRouters(4, 3);
+  FigureSource source;
+  source.results.metric = "router";
+  for (int layer = 0; layer < 4; ++layer) {
+    const MatrixD shares = router_head_values(routers.routers(), layer, RouterQuantity::kShare);
+    NumberArray weights{.shape = {shares.rows(), shares.cols()}, .values = {}};
+    for (const auto row : shares.rowwise()) {
+      weights.values.insert(weights.values.end(), row.begin(), row.end());
+    }
+    source.results.rows.push_back({{col::kKind, "head_map"},
+                                   {col::kLabel, "router"},
+                                   {col::kLayer, layer},
+                                   {col::kWeighting, "none"},
+                                   {col::kWeight, weights}});
+  }
+  RouterDisplay display;
+  display.layer_base = 1;
+  FigureOptions options;
+  options.kind = "router-heads";
+  options.layer_base = 1;
+  const Figure expected = make_figure({&source, 1}, options);
+  const Figure shown = headOverview({&routers, nullptr}, display).figure;
+  EXPECT_EQ(shown.name, expected.name);
+  EXPECT_EQ(shown.columns, expected.columns);
+  EXPECT_EQ(shown.is_wide, expected.is_wide);
+  EXPECT_EQ(shown.panel_aspect, expected.panel_aspect);
+  EXPECT_EQ(shown.labels_at_edges, expected.labels_at_edges);
+  EXPECT_EQ(shown.colour_label, expected.colour_label);
+  ASSERT_EQ(shown.panels.size(), expected.panels.size());
+  for (std::size_t i = 0; i < shown.panels.size(); ++i) {
+    const FigurePanel& panel = shown.panels[i];
+    EXPECT_EQ(panel.title, expected.panels[i].title);
+    EXPECT_EQ(panel.x.label, expected.panels[i].x.label);
+    EXPECT_EQ(panel.y.label, expected.panels[i].y.label);
+    EXPECT_EQ(std::get<HeatmapPanel>(panel.content).values,
+              std::get<HeatmapPanel>(expected.panels[i].content).values);
+  }
 }
 
 TEST(RouterFiguresTest, SelectionIsCompletedWithinTheShape) {

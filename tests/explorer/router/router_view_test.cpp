@@ -249,7 +249,7 @@ TEST_F(RouterViewTest, MultipliesWeightsByTheSizeOfKeysInACapture) {
       EXPECT_NEAR(map(2 - layer, source), expected(layer, source), 1e-12);
     }
   }
-  EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R| x rms of keys");
+  EXPECT_EQ(plot(0).figure()->colour_label, "fraction of |R| \xC3\x97 rms of keys");
   EXPECT_EQ(view_.state()["weighting"], "keys");
   EXPECT_TRUE(view_.commandLines().isEmpty()) << "lime-figure has no such map";
   view_.setState(Json{{"weighting", ""}});
