@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "core/options.h"
 #include "explorer/embeddings/embedding_set.h"
 
 namespace lime::explorer {
 
 /// The meaning of the colour of a point.
 enum class EmbeddingColour { kClass, kToken, kPosition, kSequence };
+constexpr auto names_of(EmbeddingColour) {
+  return names_in_order<EmbeddingColour>("class", "token", "position", "sequence");
+}
 
 /// The groups of the points of all models of a set, with the same names in all of them.
 struct EmbeddingGroups {

@@ -55,12 +55,12 @@ QWidget* EmbeddingsView::makeControls() {
   method_ = addChoiceBox(*bar, {}, u"What Compute computes"_s);
   method_->setAccessibleName(u"Method"_s);
   addChoice(*method_, u"t-SNE"_s, u"tsne"_s, u"van der Maaten & Hinton 2008"_s);
-  addChoice(*method_, u"PCA"_s, u"pca"_s, u"The first two principal components"_s);
+  addChoice(*method_, u"PCA"_s, QString::fromLatin1(kPca), u"The first two principal components"_s);
   bar->addWidget(compute_);
   site_ = addChoiceBox(*bar, u"S&ite"_s, u"Site of the activations"_s);
   colour_ = addChoiceBox(*bar, u"Co&lour"_s, u"Quantity shown by the colours"_s);
-  for (const QString& name : {u"class"_s, u"token"_s, u"position"_s, u"sequence"_s}) {
-    colour_->addItem(name, name);  // in the order of EmbeddingColour
+  for (const std::string& name : enum_names<EmbeddingColour>()) {
+    colour_->addItem(toQString(name), toQString(name));
   }
   search_ = makeSearch(u"find a token"_s, u"Select the points of a token"_s);
   bar->addStretch();
@@ -238,7 +238,7 @@ void EmbeddingsView::showSet() {
   }
   const bool continues = std::exchange(shows_partial_, loader_.isPartial());
   if (!continues || !canvases_->updateSet(site())) {
-    if (!is_colour_selected_) colour_->setCurrentIndex(static_cast<int>(usualColour(set())));
+    if (!is_colour_selected_) selectData(*colour_, toQString(enum_name(usualColour(set()))));
     showSite();
     return;
   }
@@ -267,11 +267,15 @@ void EmbeddingsView::placePoints() {
 }
 
 void EmbeddingsView::colourPoints() {
-  groups_ = groupsOf(set(), static_cast<EmbeddingColour>(colour_->currentIndex()));
+  groups_ = groupsOf(set(), colour());
   const QString legend = canvases_->colourPoints(groups_, colour_->currentText());
   legend_->setText(legend);
   legend_->setVisible(!legend.isEmpty());
   Q_EMIT figureChanged();
+}
+
+EmbeddingColour EmbeddingsView::colour() const {
+  return find_enum<EmbeddingColour>(selectedName(*colour_)).value_or(EmbeddingColour::kClass);
 }
 
 void EmbeddingsView::goToLayer(int layer) {
@@ -413,7 +417,7 @@ QStringList EmbeddingsView::commandLines() const {
                 << results);
   }
   // The recipe colours points by their classes.
-  if (colour_->currentIndex() != static_cast<int>(EmbeddingColour::kClass)) return lines;
+  if (colour() != EmbeddingColour::kClass) return lines;
   const int layer = layers_->current() + preferences().layer_base;
   return lines << shellLine(QStringList{"lime-figure", results, "--site", toQString(site()),
                                         "--layer", QString::number(layer)}
@@ -428,7 +432,7 @@ std::vector<Shortcut> EmbeddingsView::shortcuts() const {
 }
 
 void EmbeddingsView::restored() {
-  is_colour_selected_ = is_colour_selected_ || colour_->currentIndex() != 0;
+  is_colour_selected_ = is_colour_selected_ || colour() != EmbeddingColour::kClass;
   if (sourceId() != loader_.source()) loadSource();
   if (site() != canvases_->site()) {
     showSite();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QComboBox>
 #include <QString>
 #include <QStringList>
 #include <cstddef>
@@ -19,6 +18,7 @@
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/view.h"
 
+class QComboBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -74,7 +74,8 @@ class EmbeddingsView : public View {
   void toggle(std::size_t model, int point);
   void selectTokens(TokenSelection tokens);
   void selectGroup(int group);  ///< the points of a class or token
-  bool isPca() const { return method_->currentIndex() == 1; }
+  bool isPca() const { return selectedName(*method_) == kPca; }
+  EmbeddingColour colour() const;
   TsneOptions tsneOptions() const { return isPca() ? TsneOptions{.iterations = 0} : TsneOptions{}; }
   void compute() { loader_.compute(preferences().threads, tsneOptions()); }
   void showSelection();
@@ -86,6 +87,8 @@ class EmbeddingsView : public View {
   std::string site() const { return selectedName(*site_); }
   /// Returns the selected document, EmbeddingLoader::kComputed, or 0: none.
   int sourceId() const;
+
+  static constexpr const char* kPca = "pca";  ///< data of method_
 
   EmbeddingLoader loader_;
   EmbeddingGroups groups_;

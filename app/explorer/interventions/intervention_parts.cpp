@@ -3,13 +3,12 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
-#include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalBlocker>
-#include <QTableView>
 
+#include "explorer/interventions/edit_list.h"
 #include "explorer/interventions/parts_figure.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"
@@ -20,7 +19,6 @@ namespace {
 
 constexpr double kLargestPartScale = 100.0;
 constexpr double kPartScaleStep = 0.25;
-constexpr int kListedEdits = 4;
 constexpr int kButtonPadding = 8;  // both sides of the text
 
 }  // namespace
@@ -32,11 +30,12 @@ InterventionParts::InterventionParts(PartEdits& edits)
       scale_(new QDoubleSpinBox),
       skip_(new QPushButton(u"S&kip"_s)),
       patch_(new QPushButton(u"&Patch"_s)),
-      restore_(new QPushButton(u"R&estore"_s)) {
+      restore_(new QPushButton(u"R&estore"_s)),
+      list_(new EditList(edits, u"edits of parts"_s)) {
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(map_, 1);
   column->addWidget(makeControls());
-  column->addWidget(makeList());
+  column->addWidget(list_);
   map_->plot().setDescriber([this](const FigureHit& hit) {
     const std::optional<PartEdit> part = partAtHit(hit);
     return part ? describe(*part) : QString();
@@ -46,6 +45,7 @@ InterventionParts::InterventionParts(PartEdits& edits)
   });
   connect(&edits_, &PartEdits::modelReset, this, &InterventionParts::draw);
   connect(&edits_, &PartEdits::scaleEntered, this, &InterventionParts::editRequested);
+  connect(list_, &EditList::removalRequested, this, &InterventionParts::removeEdits);
 }
 
 QWidget* InterventionParts::makeControls() {
@@ -82,7 +82,7 @@ QWidget* InterventionParts::makeControls() {
   bar->addStretch();
   connect(part_, &QComboBox::activated, this, [this](int index) {
     PartEdit part = selected_;
-    part.part = static_cast<DecoderPart>(index);
+    part.part = static_cast<DecoderPart>(part_->itemData(index).toInt());
     if (part.part != DecoderPart::kHead) part.head = 0;
     Q_EMIT selectionRequested(part);
   });
@@ -91,25 +91,6 @@ QWidget* InterventionParts::makeControls() {
   connect(patch_, &QPushButton::clicked, this, &InterventionParts::requestPatch);
   connect(restore_, &QPushButton::clicked, this, [this] { requestScale(1.0); });
   return controls;
-}
-
-QWidget* InterventionParts::makeList() {
-  list_ = makeTable(edits_, u"edits of parts"_s);
-  list_->setToolTip(u"Edits: Delete removes the selected ones, F2 changes a scale"_s);
-  list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  QHeaderView* const header = list_->horizontalHeader();
-  header->setStretchLastSection(false);
-  header->setSectionResizeMode(QHeaderView::ResizeToContents);
-  header->setSectionResizeMode(PartEdits::kPart, QHeaderView::Stretch);
-  header->setHighlightSections(false);
-  list_->setFixedHeight(header->sizeHint().height() +
-                        kListedEdits * list_->verticalHeader()->defaultSectionSize());
-  list_->installEventFilter(this);
-  auto* const frame = new QWidget;
-  auto* const column = new QVBoxLayout(frame);
-  column->setContentsMargins(12, 0, 12, 0);
-  column->addWidget(list_);
-  return frame;
 }
 
 void InterventionParts::show(const Subject& subject, const QString& message,
@@ -156,9 +137,9 @@ void InterventionParts::showSelected() {
        {DecoderPart::kAttention, DecoderPart::kMlp, DecoderPart::kLayer, DecoderPart::kHead}) {
     PartEdit named = selected_;
     named.part = part;
-    part_->addItem(partText(named, layer_base_));
+    part_->addItem(partText(named, layer_base_), static_cast<int>(part));
   }
-  part_->setCurrentIndex(static_cast<int>(selected_.part));
+  selectData(*part_, static_cast<int>(selected_.part));
   const PartEdit* const edit = edits_.find(selected_);
   const QSignalBlocker quiet(scale_);
   scale_->setValue(edit == nullptr ? 1.0 : edit->scale);
@@ -243,23 +224,14 @@ void InterventionParts::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-bool InterventionParts::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == list_ && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if (key == Qt::Key_Delete || key == Qt::Key_Backspace) {
-      std::vector<PartEdit> gone;
-      for (const QModelIndex& index : list_->selectionModel()->selectedRows()) {
-        gone.push_back(edits_.at(index.row()));
-      }
-      for (PartEdit& edit : gone) {
-        edit.scale = 1.0;
-        edit.is_patched = false;
-        Q_EMIT editRequested(edit);
-      }
-      return true;
-    }
+void InterventionParts::removeEdits(const std::vector<int>& rows) {
+  std::vector<PartEdit> gone;
+  for (const int row : rows) gone.push_back(edits_.at(row));
+  for (PartEdit& edit : gone) {
+    edit.scale = 1.0;
+    edit.is_patched = false;
+    Q_EMIT editRequested(edit);
   }
-  return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace lime::explorer

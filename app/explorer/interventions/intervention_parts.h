@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <QObject>
 #include <QString>
 #include <QWidget>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "explorer/interventions/part_edits.h"
 #include "explorer/models/preferences.h"
@@ -14,12 +14,12 @@
 
 class QComboBox;
 class QDoubleSpinBox;
-class QEvent;
 class QKeyEvent;
 class QPushButton;
-class QTableView;
 
 namespace lime::explorer {
+
+class EditList;
 
 /// The left side of the Interventions view for every decoder: a map of its attention, MLPs and
 /// heads, the selected part with its scale, and the list of edits. Emits what the user requests,
@@ -52,16 +52,15 @@ class InterventionParts : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   QWidget* makeControls();
-  QWidget* makeList();
   void draw();
   void showSelected();
   void requestScale(double scale);
   void requestPatch();
   void request(const PartEdit& edit);
+  void removeEdits(const std::vector<int>& rows);
   void walk(int layers, int columns);
   QString describe(const PartEdit& part) const;
   std::optional<PartEdit> partAtHit(const FigureHit& hit) const;
@@ -76,7 +75,7 @@ class InterventionParts : public QWidget {
   QPushButton* skip_;
   QPushButton* patch_;
   QPushButton* restore_;
-  QTableView* list_;
+  EditList* list_;
 };
 
 }  // namespace lime::explorer

@@ -3,10 +3,10 @@
 
 #include <QDoubleSpinBox>
 #include <QHash>
-#include <QHeaderView>
 #include <QPushButton>
 #include <QSlider>
 
+#include "explorer/interventions/edit_list.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_view.h"
 #include "explorer/widgets/theme.h"
@@ -138,12 +138,13 @@ InterventionRoutes::InterventionRoutes(InterventionEdits& edits)
       slider_(new QSlider(Qt::Horizontal)),
       scale_(new QDoubleSpinBox),
       off_(new QPushButton(u"&Ablate"_s)),
-      restore_(new QPushButton(u"&Restore"_s)) {
+      restore_(new QPushButton(u"&Restore"_s)),
+      list_(new EditList(edits, u"edits"_s)) {
   makeControls();
   QVBoxLayout* const column = fillWithColumn(*this);
   column->addWidget(makeSplitter(Qt::Vertical, {layers_, weights_}, {300, 180}), 1);
   column->addWidget(controls_);
-  column->addWidget(makeList());
+  column->addWidget(list_);
   layers_->plot().setKeepsAspect(true);
   for (FigurePane* const pane : {layers_, weights_}) {
     pane->plot().setDescriber([this, pane](const FigureHit& hit) {
@@ -156,6 +157,7 @@ InterventionRoutes::InterventionRoutes(InterventionEdits& edits)
   }
   connect(&edits_, &InterventionEdits::modelReset, this, &InterventionRoutes::showScope);
   connect(&edits_, &InterventionEdits::scaleEntered, this, &InterventionRoutes::scaleRequested);
+  connect(list_, &EditList::removalRequested, this, &InterventionRoutes::removeEdits);
 }
 
 void InterventionRoutes::makeControls() {
@@ -207,27 +209,6 @@ void InterventionRoutes::makeControls() {
   connect(scale_, &QDoubleSpinBox::valueChanged, this, &InterventionRoutes::requestScale);
   connect(off_, &QPushButton::clicked, this, [this] { requestScale(0.0); });
   connect(restore_, &QPushButton::clicked, this, [this] { requestScale(1.0); });
-}
-
-QWidget* InterventionRoutes::makeList() {
-  list_ = makeTable(edits_, u"edits"_s);
-  list_->setToolTip(u"Edits: Delete removes the selected ones, F2 changes a scale"_s);
-  list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  QHeaderView* const header = list_->horizontalHeader();
-  header->setStretchLastSection(false);
-  header->setSectionResizeMode(QHeaderView::ResizeToContents);
-  header->setResizeContentsPrecision(0);  // only visible rows: there may be many edits
-  header->setSectionResizeMode(InterventionEdits::kRoutes, QHeaderView::Stretch);
-  header->setHighlightSections(false);
-  constexpr int kLines = 4;
-  list_->setFixedHeight(header->sizeHint().height() +
-                        kLines * list_->verticalHeader()->defaultSectionSize());
-  list_->installEventFilter(this);
-  auto* const frame = new QWidget;
-  auto* const column = new QVBoxLayout(frame);
-  column->setContentsMargins(12, 0, 12, 0);
-  column->addWidget(list_);
-  return frame;
 }
 
 void InterventionRoutes::setRouters(const EditedRouters* routers, const Selection& selection,
@@ -423,26 +404,13 @@ void InterventionRoutes::keyPressEvent(QKeyEvent* event) {
   QWidget::keyPressEvent(event);
 }
 
-void InterventionRoutes::removeListedEdits() {
+void InterventionRoutes::removeEdits(const std::vector<int>& rows) {
   std::vector<RouterEdit> gone;
-  for (const QModelIndex& index : list_->selectionModel()->selectedRows()) {
-    gone.push_back(edits_.edits()[static_cast<std::size_t>(index.row())]);
-  }
+  for (const int row : rows) gone.push_back(edits_.at(row));
   for (RouterEdit& edit : gone) {
     edit.scale = 1.0;
     Q_EMIT scaleRequested(edit);
   }
-}
-
-bool InterventionRoutes::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == list_ && event->type() == QEvent::KeyPress) {
-    const int key = static_cast<QKeyEvent*>(event)->key();
-    if (key == Qt::Key_Delete || key == Qt::Key_Backspace) {
-      removeListedEdits();
-      return true;
-    }
-  }
-  return QWidget::eventFilter(watched, event);
 }
 
 }  // namespace lime::explorer

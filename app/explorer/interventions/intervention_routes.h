@@ -2,11 +2,11 @@
 #pragma once
 
 #include <QComboBox>
-#include <QObject>
 #include <QString>
 #include <QWidget>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "analysis/router/edited_routers.h"
 #include "explorer/interventions/intervention_edits.h"
@@ -15,13 +15,13 @@
 #include "explorer/widgets/figure_pane.h"
 
 class QDoubleSpinBox;
-class QEvent;
 class QKeyEvent;
 class QPushButton;
 class QSlider;
-class QTableView;
 
 namespace lime::explorer {
+
+class EditList;
 
 /// Draws the edited weights of each layer on each buffered layer, with signs: the mean over reading
 /// heads of the sum over buffered heads. Cells with all routes off are crossed out, other edited
@@ -66,7 +66,6 @@ class InterventionRoutes : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   /// The routers, layer and look that a heatmap is laid out for; while they stay, edits only change
@@ -74,7 +73,6 @@ class InterventionRoutes : public QWidget {
   using Layout = std::tuple<const EditedRouters*, int, int, FigureTheme, double>;
 
   void makeControls();
-  QWidget* makeList();
   void drawMap(FigurePane& pane, RouterMap& map, Layout& drawn, const Layout& layout,
                const FigureStyle& style);
   /// Returns the selection with the cell of a heatmap; no value outside the cells.
@@ -91,7 +89,7 @@ class InterventionRoutes : public QWidget {
   void requestScale(double scale);
   /// @return false  if the key does nothing here
   bool handleKey(QKeyEvent& event);
-  void removeListedEdits();
+  void removeEdits(const std::vector<int>& rows);
   /// Returns the selected routes with the scale of their edit.
   RouterEdit selected() const;
 
@@ -111,7 +109,7 @@ class InterventionRoutes : public QWidget {
   QDoubleSpinBox* scale_;
   QPushButton* off_;
   QPushButton* restore_;
-  QTableView* list_;
+  EditList* list_;
 };
 
 }  // namespace lime::explorer

@@ -2,7 +2,6 @@
 #include "explorer/models/document.h"
 
 #include <QLocale>
-#include <array>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -160,8 +159,12 @@ Document openJson(const fs::path& path, const CaptureLocator& locator) {
 }  // namespace
 
 QString kindName(DocumentKind kind) {
-  constexpr std::array kNames = {"checkpoint", "capture", "results"};
-  return QString::fromUtf8(kNames[static_cast<std::size_t>(kind)]);
+  switch (kind) {
+    case DocumentKind::kCheckpoint: return u"checkpoint"_s;
+    case DocumentKind::kCapture: return u"capture"_s;
+    case DocumentKind::kResults: return u"results"_s;
+  }
+  return {};
 }
 
 Document openDocument(const fs::path& path, const CaptureLocator& locator) {

@@ -170,7 +170,8 @@ void ProbesView::addActions() {
 }
 
 ProbeQuestion ProbesView::question() const {
-  return static_cast<ProbeQuestion>(question_->currentIndex());
+  const bool is_pairs = selectedName(*question_) == metricOf(ProbeQuestion::kBlimp);
+  return is_pairs ? ProbeQuestion::kBlimp : ProbeQuestion::kSeparability;
 }
 
 const ProbeSource* ProbesView::source() const {
@@ -184,7 +185,7 @@ void ProbesView::onDocumentsChanged() {
   const ProbeQuestion other = otherThan(question());
   if (sources_.empty() && measurements_.sources(question()).empty() &&
       !measurements_.sources(other).empty()) {
-    question_->setCurrentIndex(static_cast<int>(other));
+    selectData(*question_, toQString(metricOf(other)));
   }
   listSources();
   if (isVisible()) measurements_.retryDetail();

@@ -3,20 +3,37 @@
 
 #include <QFont>
 #include <array>
-#include <cstddef>
 
 namespace lime::explorer {
 namespace {
 
-/// In the order of DocumentKind.
-constexpr std::array kKindTitles = {"Checkpoints", "Captures", "Results"};
-/// In the order of DocumentState.
-constexpr std::array kStates = {"", "Changed on disk since it was opened. Press F5 to reload it.",
-                                "Deleted, moved or renamed."};
+/// The rows of the tree.
+constexpr std::array kKinds = {DocumentKind::kCheckpoint, DocumentKind::kCapture,
+                               DocumentKind::kResults};
+
+QString titleOf(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kCheckpoint: return u"Checkpoints"_s;
+    case DocumentKind::kCapture: return u"Captures"_s;
+    case DocumentKind::kResults: return u"Results"_s;
+  }
+  return {};
+}
+
+/// Returns what differs on disk; empty if nothing does.
+QString stateText(DocumentState state) {
+  switch (state) {
+    case DocumentState::kPresent: return {};
+    case DocumentState::kRewritten:
+      return u"Changed on disk since it was opened. Press F5 to reload it."_s;
+    case DocumentState::kMissing: return u"Deleted, moved or renamed."_s;
+  }
+  return {};
+}
 
 /// Writes what is known of a document into its item and the lines below it.
 void describe(const Document& document, QStandardItem& item) {
-  const auto state = QString::fromUtf8(kStates[static_cast<std::size_t>(document.state)]);
+  const QString state = stateText(document.state);
   QString tool_tip = toQString(document.path);
   item.setText(document.label);
   item.setCheckable(true);
@@ -44,11 +61,12 @@ void describe(const Document& document, QStandardItem& item) {
 }  // namespace
 
 NavigatorModel::NavigatorModel(Workspace& workspace) : workspace_(workspace) {
-  for (const char* const title : kKindTitles) {
-    auto* const kind = new QStandardItem(QString::fromUtf8(title));
-    kind->setFlags(Qt::ItemIsEnabled);
-    appendRow(kind);
-    countDocuments(*kind);
+  for (const DocumentKind kind : kKinds) {
+    auto* const row = new QStandardItem(titleOf(kind));
+    row->setData(static_cast<int>(kind), KindRole);
+    row->setFlags(Qt::ItemIsEnabled);
+    appendRow(row);
+    countDocuments(*row);
   }
   for (const Document& document : workspace_.documents()) add(document.id);
   connect(&workspace_, &Workspace::documentAdded, this, &NavigatorModel::add);
@@ -98,12 +116,18 @@ bool NavigatorModel::setData(const QModelIndex& index, const QVariant& value, in
   return true;
 }
 
+QStandardItem& NavigatorModel::itemOf(DocumentKind kind) const {
+  int row = 0;
+  while (item(row)->data(KindRole).toInt() != static_cast<int>(kind)) ++row;
+  return *item(row);
+}
+
 void NavigatorModel::add(int id) {
   const Document& document = *workspace_.find(id);
   auto* const added = new QStandardItem;
   added->setData(id, IdRole);
   describe(document, *added);
-  QStandardItem& kind = *item(static_cast<int>(document.kind));
+  QStandardItem& kind = itemOf(document.kind);
   kind.appendRow(added);
   countDocuments(kind);
 }

@@ -13,8 +13,8 @@
 
 namespace lime::explorer {
 
-/// Lists the open documents as a tree: the kinds in the order of DocumentKind, below each its
-/// documents, below each document the lines of its outline.
+/// Lists the open documents as a tree: the kinds, below each its documents, below each document the
+/// lines of its outline.
 class NavigatorModel : public QStandardItemModel {
   Q_OBJECT
 
@@ -24,6 +24,7 @@ class NavigatorModel : public QStandardItemModel {
     PathRole,
     ColourRole,    ///< number of the class palette
     ObstacleRole,  ///< why the current view leaves out the document; empty if it does not
+    KindRole,      ///< DocumentKind, on kinds only
   };
 
   explicit NavigatorModel(Workspace& workspace);
@@ -40,6 +41,7 @@ class NavigatorModel : public QStandardItemModel {
   void renamed(int id, const QString& before, const QString& after);
 
  private:
+  QStandardItem& itemOf(DocumentKind kind) const;
   void add(int id);
   void change(int id);
   void remove(int id);

@@ -30,9 +30,9 @@ class Workspace {
     kParallel,  ///< input of a block whose MLP runs beside attention
     kBuffer,    ///< from earlier layers: keys and values, outputs, streams
     kRouted,    ///< result of mixing them
-    kBeta
+    kBeta,
+    kCount  ///< number of slots: stays the last
   };
-  static constexpr std::size_t kNumSlots = 15;
 
   /// Returns uninitialised memory of the slot as a contiguous tensor. It overwrites the tensor that
   /// get() last returned for the slot. On a GPU it is a new allocation each time: LibTorch's
@@ -50,7 +50,7 @@ class Workspace {
   }
 
  private:
-  std::array<at::Tensor, kNumSlots> memory_;
+  std::array<at::Tensor, static_cast<std::size_t>(Slot::kCount)> memory_;
 };
 
 }  // namespace lime
