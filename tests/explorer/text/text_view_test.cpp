@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/text/text_view.h"
 
-#include <QAbstractItemModelTester>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -20,7 +19,6 @@
 #include "explorer/explorer_fixture.h"
 #include "explorer/models/selection.h"
 #include "explorer/models/text.h"
-#include "explorer/text/sentences_model.h"
 #include "explorer/text/sequence_tokens.h"
 #include "explorer/text/token_text.h"
 #include "explorer/widgets/figure_view.h"
@@ -480,21 +478,6 @@ TEST_F(TextViewTest, AClosedCaptureLeavesNothing) {
   ASSERT_NO_FATAL_FAILURE(settle());
   EXPECT_FALSE(view_.figure());
   EXPECT_EQ(list().model()->rowCount(), 0);
-}
-
-TEST(SentencesModelTest, IsAProperModel) {
-  const lime::testing::TemporaryFolder folder;
-  lime::testing::write_capture(folder / "run.h5", lime::testing::example_capture());
-  SentencesModel model;
-  const QAbstractItemModelTester tester(&model,
-                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
-  model.setCapture(std::make_shared<const CaptureReader>(folder / "run.h5"));
-  EXPECT_EQ(model.rowCount(), 3);
-  EXPECT_EQ(model.index(1, SentencesModel::kTokens).data().toInt(), 8);
-  model.showTexts(model.capture()->sequences());  // which a job reads
-  EXPECT_EQ(model.index(1, SentencesModel::kText).data().toString(), "");
-  model.setCapture(nullptr);
-  EXPECT_EQ(model.rowCount(), 0);
 }
 
 }  // namespace
