@@ -12,7 +12,9 @@ namespace lime {
 enum class FigureFormat { kPdf, kSvg, kPng, kCsv, kTex };
 
 constexpr auto names_of(FigureFormat) {
-  return names_in_order<FigureFormat>("pdf", "svg", "png", "csv", "tex");
+  using enum FigureFormat;
+  return name_table<FigureFormat>(
+      {{kPdf, "pdf"}, {kSvg, "svg"}, {kPng, "png"}, {kCsv, "csv"}, {kTex, "tex"}});
 }
 
 /// Options of `lime-figure all`, which draws every figure that the given files support.

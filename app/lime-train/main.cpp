@@ -36,12 +36,19 @@ namespace {
 enum class TrainingTask { kArithmeticExpressions, kText, kProsQa, kTextPairs };
 
 constexpr auto names_of(TrainingTask) {
-  return names_in_order<TrainingTask>("aet", "lm", "prosqa", "text-pairs");
+  using enum TrainingTask;
+  return name_table<TrainingTask>({{kArithmeticExpressions, "aet"},
+                                   {kText, "lm"},
+                                   {kProsQa, "prosqa"},
+                                   {kTextPairs, "text-pairs"}});
 }
 
 enum class GeneratedTask { kArithmeticExpressions, kProsQa };
 
-constexpr auto names_of(GeneratedTask) { return names_in_order<GeneratedTask>("aet", "prosqa"); }
+constexpr auto names_of(GeneratedTask) {
+  using enum GeneratedTask;
+  return name_table<GeneratedTask>({{kArithmeticExpressions, "aet"}, {kProsQa, "prosqa"}});
+}
 
 /// Refuses options of the task `owner` if another task is trained.
 template <DescribedOptions T>
@@ -268,7 +275,8 @@ void set_up_training(CommandLine& line) {
 enum class ExpressionForm { kSolution, kExpression };
 
 constexpr auto names_of(ExpressionForm) {
-  return names_in_order<ExpressionForm>("solution", "expression");
+  using enum ExpressionForm;
+  return name_table<ExpressionForm>({{kSolution, "solution"}, {kExpression, "expression"}});
 }
 
 /// Questions for files come from a random stream that no run with the same seed uses.

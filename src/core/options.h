@@ -65,12 +65,6 @@ constexpr auto name_table(const std::pair<Enum, std::string_view> (&names)[kCoun
   return std::to_array(names);
 }
 
-template <typename Enum, typename... Names> constexpr auto names_in_order(Names... names) {
-  std::array<std::pair<Enum, std::string_view>, sizeof...(Names)> all = {{{Enum{}, names}...}};
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].first = static_cast<Enum>(i);
-  return all;
-}
-
 /// Contains names_of() of an enumeration.
 template <typename Enum> struct EnumNames;
 

@@ -15,7 +15,9 @@ namespace lime::explorer {
 /// The meaning of the colour of a point.
 enum class EmbeddingColour { kClass, kToken, kPosition, kSequence };
 constexpr auto names_of(EmbeddingColour) {
-  return names_in_order<EmbeddingColour>("class", "token", "position", "sequence");
+  using enum EmbeddingColour;
+  return name_table<EmbeddingColour>(
+      {{kClass, "class"}, {kToken, "token"}, {kPosition, "position"}, {kSequence, "sequence"}});
 }
 
 /// The groups of the points of all models of a set, with the same names in all of them.

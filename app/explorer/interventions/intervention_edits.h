@@ -23,8 +23,14 @@ enum class RouteScope {
   kSourceHead,
 };
 constexpr auto names_of(RouteScope) {
-  return names_in_order<RouteScope>("weight", "head_source", "head", "layer_source", "layer",
-                                    "source", "source_head");
+  using enum RouteScope;
+  return name_table<RouteScope>({{kWeight, "weight"},
+                                 {kHeadSource, "head_source"},
+                                 {kHead, "head"},
+                                 {kLayerSource, "layer_source"},
+                                 {kLayer, "layer"},
+                                 {kSource, "source"},
+                                 {kSourceHead, "source_head"}});
 }
 inline constexpr int kNumRouteScopes = static_cast<int>(names_of(RouteScope{}).size());
 

@@ -14,7 +14,9 @@ namespace lime::explorer {
 /// A part of any decoder that an edit skips, scales or patches.
 enum class DecoderPart { kAttention, kMlp, kLayer, kHead };
 constexpr auto names_of(DecoderPart) {
-  return names_in_order<DecoderPart>("attention", "mlp", "layer", "head");
+  using enum DecoderPart;
+  return name_table<DecoderPart>(
+      {{kAttention, "attention"}, {kMlp, "mlp"}, {kLayer, "layer"}, {kHead, "head"}});
 }
 
 /// Scales what a part adds to the residual stream, or the output of a head of attention; or takes

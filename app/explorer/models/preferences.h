@@ -9,7 +9,8 @@ namespace lime::explorer {
 
 enum class ThemeChoice { kDesktop, kLight, kDark };
 constexpr auto names_of(ThemeChoice) {
-  return names_in_order<ThemeChoice>("desktop", "light", "dark");
+  using enum ThemeChoice;
+  return name_table<ThemeChoice>({{kDesktop, "desktop"}, {kLight, "light"}, {kDark, "dark"}});
 }
 
 /// The settings of the user for all sessions.
