@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/capture/capture_run.h"
 
+#include <QDir>
 #include <QFileInfo>
 #include <QTimer>
 #include <cctype>

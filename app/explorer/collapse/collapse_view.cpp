@@ -5,6 +5,7 @@
 
 #include "analysis/series/series_inputs.h"
 #include "explorer/models/capture_contents.h"
+#include "explorer/models/token_rows.h"
 #include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/figure_view.h"

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "analysis/tsne/tsne_analysis.h"
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/job_runner.h"
 #include "explorer/models/open_inputs.h"

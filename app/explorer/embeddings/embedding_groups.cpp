@@ -11,6 +11,7 @@
 #include "explorer/models/text.h"
 #include "store/embeddings_file.h"
 #include "viz/class_colours.h"
+#include "viz/colour.h"
 
 namespace lime::explorer {
 namespace {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "analysis/tsne/tsne_analysis.h"
 #include "explorer/embeddings/embedding_set.h"
 #include "explorer/models/job_cache.h"
 #include "explorer/models/open_inputs.h"

@@ -2,6 +2,7 @@
 #include "explorer/embeddings/embeddings_view.h"
 
 #include <QAction>
+#include <QGuiApplication>
 #include <QPushButton>
 
 #include "explorer/embeddings/embedding_canvas.h"

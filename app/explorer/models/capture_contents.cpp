@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explorer/models/capture_contents.h"
 
+#include "analysis/engine/capture_set.h"
 #include "store/capture_reader.h"
-#include "store/capture_tools.h"
 
 namespace lime::explorer {
 

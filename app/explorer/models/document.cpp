@@ -194,5 +194,3 @@ Document openDocument(const fs::path& path, const CaptureLocator& locator) {
 }
 
 }  // namespace lime::explorer
-
-}  // namespace lime::explorer

@@ -49,5 +49,3 @@ FoundTokenizer findTokenizer(const CaptureReader& capture,
 }
 
 }  // namespace lime::explorer
-
-}  // namespace lime::explorer

@@ -8,14 +8,15 @@
 
 namespace lime::explorer {
 
-std::shared_ptr<const CaptureReader> OpenInputs::captureAt(const fs::path& path) const {
+std::shared_ptr<const CaptureReader> OpenInputs::captureAt(
+    const std::filesystem::path& path) const {
   const auto open = captures.find(wholePath(path));
   return open != captures.end() ? open->second : std::make_shared<const CaptureReader>(path);
 }
 
-std::shared_ptr<const CaptureReader> OpenInputs::captureOf(const ResultsInput& input,
-                                                           const fs::path& results) const {
-  const std::optional<fs::path> path = locator.find(input, results);
+std::shared_ptr<const CaptureReader> OpenInputs::captureOf(
+    const ResultsInput& input, const std::filesystem::path& results) const {
+  const std::optional<std::filesystem::path> path = locator.find(input, results);
   return path ? captureAt(*path) : nullptr;
 }
 

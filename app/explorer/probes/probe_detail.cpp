@@ -10,6 +10,7 @@
 #include "analysis/engine/run_analysis.h"
 #include "analysis/separability/layer_probes.h"
 #include "analysis/separability/separability_analysis.h"
+#include "core/utf8.h"
 #include "explorer/models/found_tokenizer.h"
 #include "store/capture_reader.h"
 

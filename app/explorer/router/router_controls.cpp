@@ -5,6 +5,7 @@
 #include <QSlider>
 
 #include "explorer/models/document.h"
+#include "explorer/models/workspace.h"
 #include "explorer/router/source_pane.h"
 #include "explorer/widgets/controls.h"
 

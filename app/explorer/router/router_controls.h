@@ -14,6 +14,8 @@ class QSlider;
 
 namespace lime::explorer {
 
+class Workspace;
+
 /// The bar above the router view: the checkpoint and the one to compare with, the values of the
 /// heatmaps, and the animation through a series of checkpoints.
 class RouterControls : public QWidget {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "explorer/models/text.h"
 #include "viz/recipes/router_panels.h"
 
 namespace lime::explorer {

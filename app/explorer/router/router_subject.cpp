@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "explorer/models/text.h"
+
 namespace lime::explorer {
 namespace {
 

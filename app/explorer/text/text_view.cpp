@@ -11,7 +11,6 @@
 #include "explorer/text/token_map.h"
 #include "explorer/text/token_strip.h"
 #include "explorer/text/token_text.h"
-#include "explorer/widgets/controls.h"
 #include "explorer/widgets/figure_pane.h"
 #include "explorer/widgets/layer_stepper.h"
 

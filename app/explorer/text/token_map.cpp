@@ -137,5 +137,3 @@ QStringList TokenMap::commandLines(const QString& checkpoint,
 }
 
 }  // namespace lime::explorer
-
-}  // namespace lime::explorer

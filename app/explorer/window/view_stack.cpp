@@ -186,5 +186,3 @@ void ViewStack::select(const Json& requested) {
 }
 
 }  // namespace lime::explorer
-
-}  // namespace lime::explorer

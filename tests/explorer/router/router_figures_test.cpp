@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "core/random.h"
 #include "explorer/router/router_flow_figure.h"
 #include "explorer/router/router_maps.h"
 #include "store/results/columns.h"
+#include "store/results/matrix_rows.h"
 #include "viz/recipes/recipe.h"
 
 namespace lime::explorer::testing {
@@ -137,20 +139,19 @@ TEST(RouterFiguresTest, FractionsAreComparedWithThoseOfAUniformRouter) {
 }
 
 TEST(RouterFiguresTest, TheHeadsOfAllLayersAreDrawnAsByLimeFigure) {
-  const CheckpointRouters routers = randomRouters(4, 3);
+  const CheckpointRouters routers = randomRouters(3, 3);  // two panels: not wide
   FigureSource source;
   source.results.metric = "router";
-  for (int layer = 0; layer < 4; ++layer) {
+  for (int layer = 0; layer < 3; ++layer) {
     const MatrixD shares = router_head_values(routers.routers(), layer, RouterQuantity::kShare);
-    NumberArray weights{.shape = {shares.rows(), shares.cols()}, .values = {}};
+    std::vector<double> weights;
     for (const auto row : shares.rowwise()) {
-      weights.values.insert(weights.values.end(), row.begin(), row.end());
+      weights.insert(weights.end(), row.begin(), row.end());
     }
-    source.results.rows.push_back({{col::kKind, "head_map"},
-                                   {col::kLabel, "router"},
-                                   {col::kLayer, layer},
-                                   {col::kWeighting, "none"},
-                                   {col::kWeight, weights}});
+    source.results.rows.push_back(
+        matrix_row("router", "head_map",
+                   {{col::kLabel, "router"}, {col::kLayer, layer}, {col::kWeighting, "none"}},
+                   {shares.rows(), shares.cols()}, weights));
   }
   RouterDisplay display;
   display.layer_base = 1;
