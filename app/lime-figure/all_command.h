@@ -13,7 +13,7 @@ enum class FigureFormat { kPdf, kSvg, kPng, kCsv, kTex };
 
 constexpr auto names_of(FigureFormat) {
   using enum FigureFormat;
-  return name_table<FigureFormat>(
+  return enum_table<FigureFormat>(
       {{kPdf, "pdf"}, {kSvg, "svg"}, {kPng, "png"}, {kCsv, "csv"}, {kTex, "tex"}});
 }
 

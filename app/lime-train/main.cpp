@@ -37,7 +37,7 @@ enum class TrainingTask { kArithmeticExpressions, kText, kProsQa, kTextPairs };
 
 constexpr auto names_of(TrainingTask) {
   using enum TrainingTask;
-  return name_table<TrainingTask>({{kArithmeticExpressions, "aet"},
+  return enum_table<TrainingTask>({{kArithmeticExpressions, "aet"},
                                    {kText, "lm"},
                                    {kProsQa, "prosqa"},
                                    {kTextPairs, "text-pairs"}});
@@ -47,7 +47,7 @@ enum class GeneratedTask { kArithmeticExpressions, kProsQa };
 
 constexpr auto names_of(GeneratedTask) {
   using enum GeneratedTask;
-  return name_table<GeneratedTask>({{kArithmeticExpressions, "aet"}, {kProsQa, "prosqa"}});
+  return enum_table<GeneratedTask>({{kArithmeticExpressions, "aet"}, {kProsQa, "prosqa"}});
 }
 
 /// Refuses options of the task `owner` if another task is trained.
@@ -276,7 +276,7 @@ enum class ExpressionForm { kSolution, kExpression };
 
 constexpr auto names_of(ExpressionForm) {
   using enum ExpressionForm;
-  return name_table<ExpressionForm>({{kSolution, "solution"}, {kExpression, "expression"}});
+  return enum_table<ExpressionForm>({{kSolution, "solution"}, {kExpression, "expression"}});
 }
 
 /// Questions for files come from a random stream that no run with the same seed uses.

@@ -57,7 +57,7 @@ enum class BosPolicy {
 
 constexpr auto names_of(BosPolicy) {
   using enum BosPolicy;
-  return name_table<BosPolicy>({{kAuto, "auto"}, {kAlways, "always"}, {kNever, "never"}});
+  return enum_table<BosPolicy>({{kAuto, "auto"}, {kAlways, "always"}, {kNever, "never"}});
 }
 
 /// Method that joins documents to one stream of tokens, which is cut into sequences of equal
@@ -75,7 +75,7 @@ enum class Packing {
 
 constexpr auto names_of(Packing) {
   using enum Packing;
-  return name_table<Packing>(
+  return enum_table<Packing>(
       {{kEosBetween, "eos-between"}, {kLimeCode, "lime-code"}, {kBosEach, "bos-each"}});
 }
 
@@ -87,7 +87,7 @@ enum class BlimpPreset {
 
 constexpr auto names_of(BlimpPreset) {
   using enum BlimpPreset;
-  return name_table<BlimpPreset>({{kLmEval, "lm-eval"}, {kBlimpPaper, "blimp-paper"}});
+  return enum_table<BlimpPreset>({{kLmEval, "lm-eval"}, {kBlimpPaper, "blimp-paper"}});
 }
 
 /// Tokens that scores count: those that meet every condition.

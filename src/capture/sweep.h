@@ -30,7 +30,7 @@ enum class SweepOver {
 
 constexpr auto names_of(SweepOver) {
   using enum SweepOver;
-  return name_table<SweepOver>({{kEdits, "edits"},
+  return enum_table<SweepOver>({{kEdits, "edits"},
                                 {kLayers, "layers"},
                                 {kSublayers, "sublayers"},
                                 {kHeads, "heads"},

@@ -24,7 +24,7 @@ enum class DepthRouting {
 
 constexpr auto names_of(DepthRouting) {
   using enum DepthRouting;
-  return name_table<DepthRouting>({{kNone, "none"},
+  return enum_table<DepthRouting>({{kNone, "none"},
                                    {kLime, "lime"},
                                    {kDenseFormer, "denseformer"},
                                    {kHyperConnections, "hyper_connections"},
@@ -48,7 +48,7 @@ enum class RouterKind {
 
 constexpr auto names_of(RouterKind) {
   using enum RouterKind;
-  return name_table<RouterKind>({{kFull, "full"},
+  return enum_table<RouterKind>({{kFull, "full"},
                                  {kAverage, "average"},
                                  {kLast, "last"},
                                  {kFirst, "first"},
@@ -96,7 +96,7 @@ enum class AttnResSources {
 
 constexpr auto names_of(AttnResSources) {
   using enum AttnResSources;
-  return name_table<AttnResSources>({{kOutputs, "outputs"},
+  return enum_table<AttnResSources>({{kOutputs, "outputs"},
                                      {kOutputsFromEmbedding, "outputs-from-embedding"},
                                      {kStates, "states"}});
 }

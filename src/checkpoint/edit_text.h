@@ -25,7 +25,7 @@ enum class EditOperation {
 
 constexpr auto names_of(EditOperation) {
   using enum EditOperation;
-  return name_table<EditOperation>({{kZero, "zero"},
+  return enum_table<EditOperation>({{kZero, "zero"},
                                     {kMean, "mean"},
                                     {kResample, "resample"},
                                     {kPatch, "patch"},

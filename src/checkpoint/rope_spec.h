@@ -13,7 +13,7 @@ enum class RopeKind { kDefault, kLinear, kDynamic, kLlama3, kYarn, kLongRope };
 
 constexpr auto names_of(RopeKind) {
   using enum RopeKind;
-  return name_table<RopeKind>({{kDefault, "default"},
+  return enum_table<RopeKind>({{kDefault, "default"},
                                {kLinear, "linear"},
                                {kDynamic, "dynamic"},
                                {kLlama3, "llama3"},

@@ -58,10 +58,10 @@ void check_option(bool holds, std::string_view name, std::string_view range, con
 ///
 ///   constexpr auto names_of(Rows) {
 ///     using enum Rows;
-///     return name_table<Rows>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
+///     return enum_table<Rows>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
 ///   }
 template <typename Enum, std::size_t kCount>
-constexpr auto name_table(const std::pair<Enum, std::string_view> (&names)[kCount]) {
+constexpr auto enum_table(const std::pair<Enum, std::string_view> (&names)[kCount]) {
   return std::to_array(names);
 }
 

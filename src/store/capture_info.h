@@ -21,7 +21,7 @@ enum class RowKind { kTokens, kMean, kLast };
 
 constexpr auto names_of(RowKind) {
   using enum RowKind;
-  return name_table<RowKind>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
+  return enum_table<RowKind>({{kTokens, "tokens"}, {kMean, "mean"}, {kLast, "last"}});
 }
 
 /// Number type of the activations on disk.
@@ -29,7 +29,7 @@ enum class StorageType { kFloat32, kFloat16 };
 
 constexpr auto names_of(StorageType) {
   using enum StorageType;
-  return name_table<StorageType>({{kFloat32, "float32"}, {kFloat16, "float16"}});
+  return enum_table<StorageType>({{kFloat32, "float32"}, {kFloat16, "float16"}});
 }
 
 /// Lossless compression of the activations on disk.
@@ -40,7 +40,7 @@ enum class Compression {
 
 constexpr auto names_of(Compression) {
   using enum Compression;
-  return name_table<Compression>({{kNone, "none"}, {kDeflate, "deflate"}});
+  return enum_table<Compression>({{kNone, "none"}, {kDeflate, "deflate"}});
 }
 
 /// Provenance of a capture: the attributes of the file's root group.

@@ -11,7 +11,7 @@ enum class ScheduleKind { kConstant, kLinear, kCosine, kWarmupStableDecay };
 
 constexpr auto names_of(ScheduleKind) {
   using enum ScheduleKind;
-  return name_table<ScheduleKind>({{kConstant, "constant"},
+  return enum_table<ScheduleKind>({{kConstant, "constant"},
                                    {kLinear, "linear"},
                                    {kCosine, "cosine"},
                                    {kWarmupStableDecay, "wsd"}});

@@ -40,12 +40,12 @@ enum class HeatmapPalette {
 
 constexpr auto names_of(ClassPalette) {
   using enum ClassPalette;
-  return name_table<ClassPalette>({{kOkabeIto, "okabe-ito"}, {kGrey, "grey"}});
+  return enum_table<ClassPalette>({{kOkabeIto, "okabe-ito"}, {kGrey, "grey"}});
 }
 
 constexpr auto names_of(HeatmapPalette) {
   using enum HeatmapPalette;
-  return name_table<HeatmapPalette>({{kViridis, "viridis"},
+  return enum_table<HeatmapPalette>({{kViridis, "viridis"},
                                      {kCividis, "cividis"},
                                      {kGrey, "grey"},
                                      {kBlueRed, "blue-red"},

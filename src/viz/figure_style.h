@@ -15,7 +15,7 @@ enum class FigureTheme { kLight, kDark };
 
 constexpr auto names_of(FigureTheme) {
   using enum FigureTheme;
-  return name_table<FigureTheme>({{kLight, "light"}, {kDark, "dark"}});
+  return enum_table<FigureTheme>({{kLight, "light"}, {kDark, "dark"}});
 }
 
 /// Medium of a figure: its widths, text font and font size.
@@ -23,7 +23,7 @@ enum class Venue { kAcl, kNeurips, kIcml, kIclr, kSlides, kPoster };
 
 constexpr auto names_of(Venue) {
   using enum Venue;
-  return name_table<Venue>({{kAcl, "acl"},
+  return enum_table<Venue>({{kAcl, "acl"},
                             {kNeurips, "neurips"},
                             {kIcml, "icml"},
                             {kIclr, "iclr"},

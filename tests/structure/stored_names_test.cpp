@@ -33,10 +33,10 @@ void collect_rows(const std::string& text, std::map<std::string, std::string>& t
   }
 }
 
-/// Collects "Enum: name, name, ..." of each name_table() and each table of rows below `folder`, by
+/// Collects "Enum: name, name, ..." of each enum_table() and each table of rows below `folder`, by
 /// enumeration.
 void collect_tables(const fs::path& folder, std::map<std::string, std::string>& tables) {
-  static const std::regex table(R"(name_table<(\w+)>\(([^)]*)\))");
+  static const std::regex table(R"(enum_table<(\w+)>\(([^)]*)\))");
   static const std::regex name(R"re("([^"]*)")re");
   for (const fs::path& file : testing::sources_below(folder)) {
     if (file.filename() == "options.h") continue;  // which declares it

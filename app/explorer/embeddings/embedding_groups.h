@@ -16,7 +16,7 @@ namespace lime::explorer {
 enum class EmbeddingColour { kClass, kToken, kPosition, kSequence };
 constexpr auto names_of(EmbeddingColour) {
   using enum EmbeddingColour;
-  return name_table<EmbeddingColour>(
+  return enum_table<EmbeddingColour>(
       {{kClass, "class"}, {kToken, "token"}, {kPosition, "position"}, {kSequence, "sequence"}});
 }
 

@@ -24,7 +24,7 @@ enum class RouteScope {
 };
 constexpr auto names_of(RouteScope) {
   using enum RouteScope;
-  return name_table<RouteScope>({{kWeight, "weight"},
+  return enum_table<RouteScope>({{kWeight, "weight"},
                                  {kHeadSource, "head_source"},
                                  {kHead, "head"},
                                  {kLayerSource, "layer_source"},

@@ -15,7 +15,7 @@ namespace lime::explorer {
 enum class DecoderPart { kAttention, kMlp, kLayer, kHead };
 constexpr auto names_of(DecoderPart) {
   using enum DecoderPart;
-  return name_table<DecoderPart>(
+  return enum_table<DecoderPart>(
       {{kAttention, "attention"}, {kMlp, "mlp"}, {kLayer, "layer"}, {kHead, "head"}});
 }
 

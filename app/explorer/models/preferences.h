@@ -10,7 +10,7 @@ namespace lime::explorer {
 enum class ThemeChoice { kDesktop, kLight, kDark };
 constexpr auto names_of(ThemeChoice) {
   using enum ThemeChoice;
-  return name_table<ThemeChoice>({{kDesktop, "desktop"}, {kLight, "light"}, {kDark, "dark"}});
+  return enum_table<ThemeChoice>({{kDesktop, "desktop"}, {kLight, "light"}, {kDark, "dark"}});
 }
 
 /// The settings of the user for all sessions.

@@ -17,7 +17,7 @@ enum class AuditOver { kCoordinates, kTexts };
 
 constexpr auto names_of(AuditOver) {
   using enum AuditOver;
-  return name_table<AuditOver>({{kCoordinates, "coordinates"}, {kTexts, "texts"}});
+  return enum_table<AuditOver>({{kCoordinates, "coordinates"}, {kTexts, "texts"}});
 }
 
 /// Measurements of an audit; audit_measurements() has their definitions.
@@ -45,7 +45,7 @@ enum class AuditMetric {
 
 constexpr auto names_of(AuditMetric) {
   using enum AuditMetric;
-  return name_table<AuditMetric>({{kEntropyLimeCode, "entropy-lime-code"},
+  return enum_table<AuditMetric>({{kEntropyLimeCode, "entropy-lime-code"},
                                   {kEntropyRaw, "entropy-raw"},
                                   {kEntropySeqVcr, "entropy-seq-vcr"},
                                   {kEntropyLayerByLayer, "entropy-layer-by-layer"},

@@ -15,7 +15,7 @@ enum class BlimpBreakdown { kTerm, kField, kTask, kLayer };
 
 constexpr auto names_of(BlimpBreakdown) {
   using enum BlimpBreakdown;
-  return name_table<BlimpBreakdown>(
+  return enum_table<BlimpBreakdown>(
       {{kTerm, "linguistics_term"}, {kField, "field"}, {kTask, "task"}, {kLayer, "layer"}});
 }
 

@@ -17,7 +17,7 @@ enum class ChoicesPreset {
 
 constexpr auto names_of(ChoicesPreset) {
   using enum ChoicesPreset;
-  return name_table<ChoicesPreset>(
+  return enum_table<ChoicesPreset>(
       {{kLmEval, "lm-eval"}, {kLimePaper, "lime-paper"}, {kCorrected, "corrected"}});
 }
 

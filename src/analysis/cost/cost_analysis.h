@@ -15,7 +15,7 @@ enum class CostDtype { kFloat64, kFloat32, kBfloat16, kFloat16 };
 
 constexpr auto names_of(CostDtype) {
   using enum CostDtype;
-  return name_table<CostDtype>({{kFloat64, "float64"},
+  return enum_table<CostDtype>({{kFloat64, "float64"},
                                 {kFloat32, "float32"},
                                 {kBfloat16, "bfloat16"},
                                 {kFloat16, "float16"}});
@@ -37,7 +37,7 @@ enum class CostedDecoder {
 
 constexpr auto names_of(CostedDecoder) {
   using enum CostedDecoder;
-  return name_table<CostedDecoder>({{kLlama, "llama"},
+  return enum_table<CostedDecoder>({{kLlama, "llama"},
                                     {kLime, "lime"},
                                     {kDenseFormer, "denseformer"},
                                     {kHyperConnections, "hyper_connections"},

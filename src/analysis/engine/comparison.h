@@ -31,7 +31,7 @@ enum class ComparePairs { kNone, kFirst, kAll };
 
 constexpr auto names_of(ComparePairs) {
   using enum ComparePairs;
-  return name_table<ComparePairs>({{kNone, "none"}, {kFirst, "first"}, {kAll, "all"}});
+  return enum_table<ComparePairs>({{kNone, "none"}, {kFirst, "first"}, {kAll, "all"}});
 }
 
 /// Dimension that rows are averaged over.
@@ -39,7 +39,7 @@ enum class SummaryOver { kNone, kLayers };
 
 constexpr auto names_of(SummaryOver) {
   using enum SummaryOver;
-  return name_table<SummaryOver>({{kNone, "none"}, {kLayers, "layers"}});
+  return enum_table<SummaryOver>({{kNone, "none"}, {kLayers, "layers"}});
 }
 
 /// Options that summarise and compare the samples of all units. Every metric has them.

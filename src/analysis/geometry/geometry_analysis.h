@@ -28,7 +28,7 @@ enum class GeometryGroup {
 
 constexpr auto names_of(GeometryGroup) {
   using enum GeometryGroup;
-  return name_table<GeometryGroup>({{kRank, "rank"},
+  return enum_table<GeometryGroup>({{kRank, "rank"},
                                     {kSimilarity, "similarity"},
                                     {kCurvature, "curvature"},
                                     {kMassive, "massive"},
@@ -42,14 +42,14 @@ enum class RankScope { kRows, kSequences, kBoth };
 
 constexpr auto names_of(RankScope) {
   using enum RankScope;
-  return name_table<RankScope>({{kRows, "rows"}, {kSequences, "sequences"}, {kBoth, "both"}});
+  return enum_table<RankScope>({{kRows, "rows"}, {kSequences, "sequences"}, {kBoth, "both"}});
 }
 
 enum class RankMePreset { kPaper, kStablePretraining, kTensorflowGnn, kNone };
 
 constexpr auto names_of(RankMePreset) {
   using enum RankMePreset;
-  return name_table<RankMePreset>({{kPaper, "paper"},
+  return enum_table<RankMePreset>({{kPaper, "paper"},
                                    {kStablePretraining, "stable-pretraining"},
                                    {kTensorflowGnn, "tensorflow-gnn"},
                                    {kNone, "none"}});

@@ -14,7 +14,7 @@ enum class ResultsFormat { kTable, kCsv, kJson, kLatex };
 
 constexpr auto names_of(ResultsFormat) {
   using enum ResultsFormat;
-  return name_table<ResultsFormat>(
+  return enum_table<ResultsFormat>(
       {{kTable, "table"}, {kCsv, "csv"}, {kJson, "json"}, {kLatex, "latex"}});
 }
 

@@ -18,7 +18,7 @@ enum class RouterDetail {
 
 constexpr auto names_of(RouterDetail) {
   using enum RouterDetail;
-  return name_table<RouterDetail>({{kLayers, "layers"}, {kHeads, "heads"}, {kWeights, "weights"}});
+  return enum_table<RouterDetail>({{kLayers, "layers"}, {kHeads, "heads"}, {kWeights, "weights"}});
 }
 
 struct RouterAnalysisOptions {

@@ -23,7 +23,7 @@ enum class SeparabilityMethod {
 
 constexpr auto names_of(SeparabilityMethod) {
   using enum SeparabilityMethod;
-  return name_table<SeparabilityMethod>(
+  return enum_table<SeparabilityMethod>(
       {{kConverged, "converged"}, {kLimeCode, "lime-code"}, {kBoth, "both"}});
 }
 
@@ -37,7 +37,7 @@ enum class ProbeControl {
 
 constexpr auto names_of(ProbeControl) {
   using enum ProbeControl;
-  return name_table<ProbeControl>({{kShuffled, "shuffled"},
+  return enum_table<ProbeControl>({{kShuffled, "shuffled"},
                                    {kToken, "token"},
                                    {kSequence, "sequence"},
                                    {kRandomFeatures, "random-features"}});
@@ -48,7 +48,7 @@ enum class ProbeGroup { kNone, kSequence };
 
 constexpr auto names_of(ProbeGroup) {
   using enum ProbeGroup;
-  return name_table<ProbeGroup>({{kNone, "none"}, {kSequence, "sequence"}});
+  return enum_table<ProbeGroup>({{kNone, "none"}, {kSequence, "sequence"}});
 }
 
 struct SeparabilityOptions {

@@ -24,7 +24,7 @@ enum class SeriesMetric {
 
 constexpr auto names_of(SeriesMetric) {
   using enum SeriesMetric;
-  return name_table<SeriesMetric>({{kDrift, "drift"},
+  return enum_table<SeriesMetric>({{kDrift, "drift"},
                                    {kEntropy, "entropy"},
                                    {kGeometry, "geometry"},
                                    {kLens, "lens"},

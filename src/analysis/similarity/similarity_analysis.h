@@ -17,7 +17,7 @@ enum class SimilarityMaps {
 
 constexpr auto names_of(SimilarityMaps) {
   using enum SimilarityMaps;
-  return name_table<SimilarityMaps>({{kAll, "all"}, {kWithin, "within"}, {kBetween, "between"}});
+  return enum_table<SimilarityMaps>({{kAll, "all"}, {kWithin, "within"}, {kBetween, "between"}});
 }
 
 enum class SimilarityGroup {
@@ -29,7 +29,7 @@ enum class SimilarityGroup {
 
 constexpr auto names_of(SimilarityGroup) {
   using enum SimilarityGroup;
-  return name_table<SimilarityGroup>(
+  return enum_table<SimilarityGroup>(
       {{kCka, "cka"}, {kProcrustes, "procrustes"}, {kChange, "change"}, {kNeighbors, "neighbors"}});
 }
 
@@ -46,7 +46,7 @@ enum class SimilarityMeasure {
 
 constexpr auto names_of(SimilarityMeasure) {
   using enum SimilarityMeasure;
-  return name_table<SimilarityMeasure>({{kCka, "cka"},
+  return enum_table<SimilarityMeasure>({{kCka, "cka"},
                                         {kCkaDebiased, "cka-debiased"},
                                         {kProcrustes, "procrustes"},
                                         {kInfluence, "influence"},

@@ -23,7 +23,7 @@ enum class RowNormalization {
 
 constexpr auto names_of(RowNormalization) {
   using enum RowNormalization;
-  return name_table<RowNormalization>({{kL2, "l2"}, {kNone, "none"}});
+  return enum_table<RowNormalization>({{kL2, "l2"}, {kNone, "none"}});
 }
 
 struct TsneAnalysisOptions {

@@ -180,7 +180,7 @@ SplitBehavior read_behavior(const KeyReader& fields) {
   const std::string name = fields.text("behavior").value_or("Isolated");
   using enum SplitBehavior;
   for (const auto& [behavior, known] :
-       name_table<SplitBehavior>({{kIsolated, "Isolated"},
+       enum_table<SplitBehavior>({{kIsolated, "Isolated"},
                                   {kRemoved, "Removed"},
                                   {kMergedWithPrevious, "MergedWithPrevious"},
                                   {kMergedWithNext, "MergedWithNext"},
@@ -196,7 +196,7 @@ Prepend read_prepend(const KeyReader& fields) {
   const std::string scheme = fields.text("prepend_scheme").value_or(older);
   using enum Prepend;
   for (const auto& [prepend, known] :
-       name_table<Prepend>({{kAlways, "always"}, {kFirst, "first"}, {kNever, "never"}})) {
+       enum_table<Prepend>({{kAlways, "always"}, {kFirst, "first"}, {kNever, "never"}})) {
     if (scheme == known) return prepend;
   }
   throw FormatError("{}: prepend_scheme '{}' is not supported", fields.where(), scheme);

@@ -17,7 +17,7 @@ enum class TieRule {
 
 constexpr auto names_of(TieRule) {
   using enum TieRule;
-  return name_table<TieRule>({{kCorrect, "right"}, {kIncorrect, "wrong"}});
+  return enum_table<TieRule>({{kCorrect, "right"}, {kIncorrect, "wrong"}});
 }
 
 enum class PairOutcome : std::uint8_t { kCorrect, kIncorrect, kTie };

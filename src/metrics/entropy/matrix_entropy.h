@@ -24,7 +24,7 @@ enum class EntropyNormalization {
 
 constexpr auto names_of(EntropyNormalization) {
   using enum EntropyNormalization;
-  return name_table<EntropyNormalization>({{kMaxEntropy, "maxEntropy"},
+  return enum_table<EntropyNormalization>({{kMaxEntropy, "maxEntropy"},
                                            {kLogN, "logN"},
                                            {kLogD, "logD"},
                                            {kLogNLogD, "logNlogD"},

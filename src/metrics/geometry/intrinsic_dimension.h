@@ -19,7 +19,7 @@ enum class TwoNnFit {
 
 constexpr auto names_of(TwoNnFit) {
   using enum TwoNnFit;
-  return name_table<TwoNnFit>({{kLinear, "linear"}, {kMl, "ml"}});
+  return enum_table<TwoNnFit>({{kLinear, "linear"}, {kMl, "ml"}});
 }
 
 enum class MleAverage {
@@ -29,7 +29,7 @@ enum class MleAverage {
 
 constexpr auto names_of(MleAverage) {
   using enum MleAverage;
-  return name_table<MleAverage>({{kInverse, "inverse"}, {kDirect, "direct"}});
+  return enum_table<MleAverage>({{kInverse, "inverse"}, {kDirect, "direct"}});
 }
 
 struct IntrinsicDimensionOptions {

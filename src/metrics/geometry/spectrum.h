@@ -63,7 +63,7 @@ enum class Centering {
 
 constexpr auto names_of(Centering) {
   using enum Centering;
-  return name_table<Centering>(
+  return enum_table<Centering>(
       {{kAsDefined, "as-defined"}, {kAlways, "always"}, {kNever, "never"}});
 }
 

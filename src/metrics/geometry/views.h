@@ -25,7 +25,7 @@ enum class ViewPreset {
 
 constexpr auto names_of(ViewPreset) {
   using enum ViewPreset;
-  return name_table<ViewPreset>({{kLayerByLayer, "layer-by-layer"}, {kPaper, "paper"}});
+  return enum_table<ViewPreset>({{kLayerByLayer, "layer-by-layer"}, {kPaper, "paper"}});
 }
 
 struct ViewOptions {

@@ -22,7 +22,7 @@ enum class NeighborSearch {
 
 constexpr auto names_of(NeighborSearch) {
   using enum NeighborSearch;
-  return name_table<NeighborSearch>({{kAuto, "auto"}, {kExact, "exact"}, {kInvertedFile, "ivf"}});
+  return enum_table<NeighborSearch>({{kAuto, "auto"}, {kExact, "exact"}, {kInvertedFile, "ivf"}});
 }
 
 struct NeighborOptions {

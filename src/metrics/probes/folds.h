@@ -19,7 +19,7 @@ enum class FoldKind {
 
 constexpr auto names_of(FoldKind) {
   using enum FoldKind;
-  return name_table<FoldKind>(
+  return enum_table<FoldKind>(
       {{kShuffled, "shuffled"}, {kStratified, "stratified"}, {kGrouped, "grouped"}});
 }
 

@@ -21,7 +21,7 @@ enum class FeatureScaling {
 
 constexpr auto names_of(FeatureScaling) {
   using enum FeatureScaling;
-  return name_table<FeatureScaling>({{kNone, "none"}, {kStandardize, "standardize"}});
+  return enum_table<FeatureScaling>({{kNone, "none"}, {kStandardize, "standardize"}});
 }
 
 struct LogisticOptions {

@@ -16,7 +16,7 @@ enum class TsneInit {
 
 constexpr auto names_of(TsneInit) {
   using enum TsneInit;
-  return name_table<TsneInit>({{kPca, "pca"}, {kRandom, "random"}});
+  return enum_table<TsneInit>({{kPca, "pca"}, {kRandom, "random"}});
 }
 
 /// Standard deviation of the first coordinate of an initial embedding (Kobak & Berens 2019).

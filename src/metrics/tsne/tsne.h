@@ -24,7 +24,7 @@ enum class TsneRepulsion {
 
 constexpr auto names_of(TsneRepulsion) {
   using enum TsneRepulsion;
-  return name_table<TsneRepulsion>(
+  return enum_table<TsneRepulsion>(
       {{kAuto, "auto"}, {kExact, "exact"}, {kBarnesHut, "barnes-hut"}});
 }
 
@@ -85,7 +85,7 @@ enum class TsneEnd {
 
 constexpr auto names_of(TsneEnd) {
   using enum TsneEnd;
-  return name_table<TsneEnd>({{kIterations, "iterations"},
+  return enum_table<TsneEnd>({{kIterations, "iterations"},
                               {kNoProgress, "no progress"},
                               {kGradient, "small gradient"},
                               {kCallback, "callback"}});

@@ -16,7 +16,7 @@ enum class ComputeType { kFloat32, kFloat64, kBfloat16, kFloat16 };
 
 constexpr auto names_of(ComputeType) {
   using enum ComputeType;
-  return name_table<ComputeType>({{kFloat32, "float32"},
+  return enum_table<ComputeType>({{kFloat32, "float32"},
                                   {kFloat64, "float64"},
                                   {kBfloat16, "bfloat16"},
                                   {kFloat16, "float16"}});

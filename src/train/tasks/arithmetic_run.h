@@ -19,7 +19,7 @@ enum class LossOn {
 
 constexpr auto names_of(LossOn) {
   using enum LossOn;
-  return name_table<LossOn>({{kSolution, "solution"}, {kAll, "all"}});
+  return enum_table<LossOn>({{kSolution, "solution"}, {kAll, "all"}});
 }
 
 /// The expressions of a run on the Arithmetic Expression Task, generated or read from files.

@@ -20,14 +20,14 @@ enum class TrainingAxis { kSteps, kTokens, kFlops };
 
 constexpr auto names_of(TrainingAxis) {
   using enum TrainingAxis;
-  return name_table<TrainingAxis>({{kSteps, "steps"}, {kTokens, "tokens"}, {kFlops, "flops"}});
+  return enum_table<TrainingAxis>({{kSteps, "steps"}, {kTokens, "tokens"}, {kFlops, "flops"}});
 }
 
 enum class BlimpGroups { kAll, kField, kLinguisticsTerm, kTask };
 
 constexpr auto names_of(BlimpGroups) {
   using enum BlimpGroups;
-  return name_table<BlimpGroups>(
+  return enum_table<BlimpGroups>(
       {{kAll, "all"}, {kField, "field"}, {kLinguisticsTerm, "linguistics_term"}, {kTask, "task"}});
 }
 
