@@ -65,7 +65,8 @@ TEST_F(AuditTextsTest, TheBeginningOfASequenceStays) {
 TEST(AuditProofsTest, FollowFromTheActionOnTheSite) {
   const auto has_proof = [](const char* transform, const char* metric, const char* site,
                             const char* measure, const char* per = "", const char* weighting = "") {
-    return !proof_of(transform, {metric, site, measure, per, weighting}).empty();
+    const AuditMetric known = find_enum<AuditMetric>(metric).value();
+    return !proof_of(transform, {known, site, measure, per, weighting}).empty();
   };
   EXPECT_TRUE(has_proof("value-scale", "entropy-raw", "hidden", "entropy"));
   EXPECT_FALSE(has_proof("value-scale", "entropy-raw", "values", "entropy"));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -137,7 +138,9 @@ std::string name_of(const ResultRow& measure) {
 ResultRow change_row(const MeasureOfSite& measure, const std::string& variant,
                      const ValuesByPlace& values, AuditOver over) {
   const ResultRow& key = measure.key;
-  const double rounding = rounding_of(key.text(col::kQuantity));
+  const std::optional<AuditMetric> metric = find_enum<AuditMetric>(key.text(col::kQuantity));
+  throw_if<FormatError>(!metric, "audit: unknown measurement '{}'", key.text(col::kQuantity));
+  const double rounding = rounding_of(*metric);
   MeasureChange change;
   for (const ResultRow* const before : measure.values) {
     const auto found = values.find(place_of(*before));
@@ -145,7 +148,7 @@ ResultRow change_row(const MeasureOfSite& measure, const std::string& variant,
   }
   const std::string proof = over == AuditOver::kTexts
                                 ? ""
-                                : proof_of(variant, {.metric = key.text(col::kQuantity),
+                                : proof_of(variant, {.metric = *metric,
                                                      .site = key.text(col::kSite),
                                                      .measure = key.text(col::kMeasure),
                                                      .per = key.text(col::kPer),

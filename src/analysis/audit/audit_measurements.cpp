@@ -57,7 +57,8 @@ Analysis entropy_of(const AuditVariant& variant, const AuditOptions&, const RunO
 }
 
 template <EntropyPreset kPreset> AuditMeasurement entropy_measurement(AuditMetric metric) {
-  return {.metric = metric, .prepare = entropy_of<kPreset>, .measure = "entropy"};
+  return {
+      .metric = metric, .prepare = entropy_of<kPreset>, .measure = "entropy", .preset = kPreset};
 }
 
 Analysis geometry_with(const CaptureSetOptions& captures, std::vector<GeometryGroup> groups,
@@ -231,6 +232,13 @@ const std::vector<AuditMeasurement>& audit_measurements() {
       {AuditMetric::kStreams, streams_of, has_streams},
   };
   return kAll;
+}
+
+std::optional<EntropyPreset> preset_of(AuditMetric metric) {
+  for (const AuditMeasurement& measurement : audit_measurements()) {
+    if (measurement.metric == metric) return measurement.preset;
+  }
+  return std::nullopt;
 }
 
 const std::vector<Column>& audit_place_columns() {

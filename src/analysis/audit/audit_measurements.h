@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/audit/audit_variants.h"
+#include "metrics/entropy/entropy_preset.h"
 
 namespace lime {
 
@@ -27,9 +29,13 @@ struct AuditMeasurement {
   std::vector<std::string_view> quantities = {};
   /// Name of its measure if rows do not have one; empty: that of the measurement.
   std::string_view measure = {};
+  std::optional<EntropyPreset> preset = std::nullopt;  ///< of entropies
 };
 
 const std::vector<AuditMeasurement>& audit_measurements();
+
+/// Returns the preset of an entropy; nothing for other measurements.
+std::optional<EntropyPreset> preset_of(AuditMetric metric);
 
 /// Columns that say what of a model a value is of: site, layer, head, ...
 const std::vector<Column>& audit_place_columns();

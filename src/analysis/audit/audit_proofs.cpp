@@ -5,6 +5,8 @@
 #include <array>
 #include <optional>
 
+#include "analysis/audit/audit_measurements.h"
+
 namespace lime {
 namespace {
 
@@ -97,7 +99,7 @@ bool is_of_stream(std::string_view site) {
 
 /// Returns true for measures that compare the rows of two layers dimension by dimension.
 bool is_between_layers(const AuditedMeasure& measure) {
-  return measure.metric == "similarity" &&
+  return measure.metric == AuditMetric::kSimilarity &&
          (measure.measure == "influence" || measure.measure == "angle");
 }
 
@@ -109,33 +111,39 @@ bool is_of_inner_products(const AuditedMeasure& measure) {
   // Which rows are massive is also decided without the outlier dimensions, which a rotation moves.
   constexpr std::array<std::string_view, 3> kCollapseOfNorms = {"largest_ratio", "participation",
                                                                 "sequence_entropy"};
-  // With more tokens than dimensions layer-by-layer clamps a matrix of dimensions.
-  constexpr std::array<std::string_view, 3> kByDimension = {
-      "entropy-lime-code", "entropy-layer-by-layer", "separability"};
-  if (is_one_of(measure.metric, kByDimension)) return false;
-  if (measure.metric == "geometry") return !is_one_of(measure.measure, kGeometryByDimension);
-  if (measure.metric == "collapse") return is_one_of(measure.measure, kCollapseOfNorms);
-  if (is_between_layers(measure)) return is_of_stream(measure.site);
-  return true;
+  // With more tokens than dimensions a matrix of dimensions is clamped.
+  const std::optional<EntropyPreset> preset = preset_of(measure.metric);
+  if (preset && (needs_standardization(*preset) || clamps_gram(*preset))) return false;
+  switch (measure.metric) {
+    case AuditMetric::kSeparability: return false;
+    case AuditMetric::kGeometry: return !is_one_of(measure.measure, kGeometryByDimension);
+    case AuditMetric::kCollapse: return is_one_of(measure.measure, kCollapseOfNorms);
+    default: return !is_between_layers(measure) || is_of_stream(measure.site);
+  }
+}
+
+/// Returns true for measurements that first give every dimension the same variance.
+bool standardizes(AuditMetric metric) {
+  const std::optional<EntropyPreset> preset = preset_of(metric);
+  return metric == AuditMetric::kSeparability || (preset && needs_standardization(*preset));
 }
 
 }  // namespace
 
 std::string proof_of(std::string_view transform, const AuditedMeasure& measure) {
-  if (measure.metric == "tsne") return "";  // gradient descent amplifies rounding
+  if (measure.metric == AuditMetric::kTsne) return "";  // gradient descent amplifies rounding
   const std::optional<SiteAction> action = action_of(transform, measure.site);
   if (!action) return "the transform does not change what is measured";
   switch (*action) {
     case SiteAction::kPermutation:
-      if (measure.metric == "separability") return "";  // sums of floats in another order
+      if (measure.metric == AuditMetric::kSeparability)
+        return "";  // sums of floats in another order
       if (is_between_layers(measure) && !is_of_stream(measure.site)) return "";
       return "it does not depend on the order of dimensions";
     case SiteAction::kRotation:
       return is_of_inner_products(measure) ? "it is a function of inner products" : "";
     case SiteAction::kScale:
-      return measure.metric == "entropy-lime-code" || measure.metric == "separability"
-                 ? "every dimension is standardised first"
-                 : "";
+      return standardizes(measure.metric) ? "every dimension is standardised first" : "";
     case SiteAction::kHeadOrder: return measure.per == "head" ? "" : "it is a mean over heads";
     case SiteAction::kExpertOrder:
       return measure.per == "load" || measure.per == "group" ? ""

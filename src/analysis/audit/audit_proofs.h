@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/audit/audit_options.h"
+
 namespace lime {
 
 /// A measure of one site by one measurement of an audit.
 struct AuditedMeasure {
-  std::string_view metric;  ///< name of an AuditMetric
-  std::string_view site;    ///< "weights" for routers
+  AuditMetric metric;
+  std::string_view site;  ///< "weights" for routers
   std::string_view measure;
   std::string_view per = {};        ///< kind of the rows it is measured in; empty: whole layers
   std::string_view weighting = {};  ///< of a router

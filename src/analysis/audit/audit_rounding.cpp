@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/audit/audit_rounding.h"
 
-#include "core/errors.h"
-
 namespace lime {
 
 double rounding_of(AuditMetric metric) {
@@ -15,13 +13,6 @@ double rounding_of(AuditMetric metric) {
     case AuditMetric::kTsne: return 0.1;
     default: return 1e-3;
   }
-}
-
-double rounding_of(std::string_view name) {
-  for (const auto& [value, text] : names_of(AuditMetric{})) {
-    if (text == name) return rounding_of(value);
-  }
-  throw FormatError("audit: unknown measurement '{}'", name);
 }
 
 }  // namespace lime
