@@ -48,8 +48,7 @@ nb::object permutation(std::int64_t count, const std::string& site, int layer, s
                                               &std::pair<std::string_view, HookKind>::first);
   throw_if(found == kSites.end(), "resample: '{}' is not a site of edits", site);
   Random random = Random(static_cast<std::uint64_t>(seed))
-                      .fork(static_cast<std::uint64_t>(layer * kNumHookKinds) +
-                            static_cast<std::uint64_t>(found->second))
+                      .fork(random_stream({found->second, layer}))
                       .fork(static_cast<std::uint64_t>(first_sequence));
   std::vector<std::int64_t> items(static_cast<std::size_t>(count));
   std::iota(items.begin(), items.end(), std::int64_t{0});

@@ -147,8 +147,7 @@ at::Tensor EditHooks::replacement(const ActivationEdit& edit, const HookPoint& p
 at::Tensor EditHooks::resampled(const ActivationEdit& edit, const HookPoint& point,
                                 const at::Tensor& x) {
   Random random = Random(static_cast<std::uint64_t>(edit.seed))
-                      .fork(static_cast<std::uint64_t>(point.layer * kNumHookKinds) +
-                            static_cast<std::uint64_t>(point.kind))
+                      .fork(random_stream(point))
                       .fork(static_cast<std::uint64_t>(sequences_.front()));
   const std::int64_t seq = x.size(1);
   std::vector<std::int64_t> from(static_cast<std::size_t>(x.size(0) * seq));

@@ -207,9 +207,19 @@ void add_edit(const std::string& text, ModelEdits& edits) {
 
 /// Returns the heads of an editable site; 0 if it has none.
 std::int64_t num_heads(HookKind kind, const ModelConfig& config) {
-  if (kind == HookKind::kRoute) return config.num_key_value_heads;
-  if (kind < HookKind::kQ || kind > HookKind::kZ) return 0;
-  return site_dim(kind, config, 0) / (kind == HookKind::kPattern ? 1 : config.head_dim);
+  switch (kind) {
+    case HookKind::kRoute: return config.num_key_value_heads;
+    case HookKind::kPattern: return site_dim(kind, config, 0);
+    case HookKind::kQ:
+    case HookKind::kK:
+    case HookKind::kV:
+    case HookKind::kRoutedK:
+    case HookKind::kRoutedV:
+    case HookKind::kRotQ:
+    case HookKind::kRotK:
+    case HookKind::kZ: return site_dim(kind, config, 0) / config.head_dim;
+    default: return 0;
+  }
 }
 
 /// Checks the weights over depth of the residual stream.

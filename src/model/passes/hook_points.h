@@ -190,6 +190,9 @@ bool has_hook(const ModelConfig& config, const HookPoint& point);
 /// Returns the name of a point, e.g. "blocks.3.attn.hook_v".
 std::string hook_name(const HookPoint& point);
 
+/// Returns the number of the random stream of a point, the same whatever other points there are.
+std::uint64_t random_stream(const HookPoint& point);
+
 /// Short name for one kind of point in every layer, for `--sites` and groups of capture files.
 struct HookSite {
   std::string_view name;  ///< "values", "routed_values" or "hidden"
