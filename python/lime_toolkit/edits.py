@@ -31,7 +31,7 @@ _READ_ONLY = (
     "attn.hook_value_result",
 )
 #: Ids and positions that a list can select.
-_MOST_ITEMS = 1 << 20
+_MAX_ITEMS = 1 << 20
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Edit:
 
     def items(self, key: str) -> np.ndarray | None:
         """Returns the positions or token ids that a list selects; None for all."""
-        return self.selects(key, _MOST_ITEMS)
+        return self.selects(key, _MAX_ITEMS)
 
 
 def read_edits(specs: Sequence[str], known: Sequence[str], sources: Mapping[str, Any]) -> list[Edit]:
@@ -126,7 +126,7 @@ def _parse(text: str, known: Sequence[str], sources: Mapping[str, Any]) -> Edit:
         elif key in ("sources", "source_heads"):
             raise ValueError("only route has sources, and routes are edited by lime-capture --edit")
         elif key in _KEYS:
-            _core.select(chosen, _MOST_ITEMS, key)  # refuses what is no list
+            _core.select(chosen, _MAX_ITEMS, key)  # refuses what is no list
             edit.lists[key] = chosen
         else:
             _refuse("key", key, _KEYS)

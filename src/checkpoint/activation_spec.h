@@ -17,9 +17,9 @@ struct ActivationSpec {
   std::string_view name;  ///< in options
   /// In config.json: the names of transformers' ACT2FN.
   std::array<std::string_view, 6> config_names;
-  bool is_smooth;         ///< has a derivative everywhere
-  int degree;             ///< n if f(a x) = a^n f(x) for all a > 0; 0 if there is none
-  double operations;      ///< multiply-accumulates per value that `lime-metrics cost` counts
+  bool is_smooth;     ///< has a derivative everywhere
+  int degree;         ///< n if f(a x) = a^n f(x) for all a > 0; 0 if there is none
+  double operations;  ///< multiply-accumulates per value that `lime-metrics cost` counts
 };
 
 inline constexpr auto kActivations = std::to_array<ActivationSpec>({
@@ -35,11 +35,16 @@ inline constexpr auto kActivations = std::to_array<ActivationSpec>({
     {Activation::kReluSquared, "relu2", {"relu2", "relu_squared"}, false, 2, 3.0},
 });
 
-constexpr const ActivationSpec& activation_spec(Activation activation) {
-  for (const ActivationSpec& spec : kActivations) {
-    if (spec.activation == activation) return spec;
+// An enumerator without a row, or in another place than its row, does not compile.
+static_assert([] {
+  for (std::size_t i = 0; i < kActivations.size(); ++i) {
+    if (kActivations[i].activation != static_cast<Activation>(i)) return false;
   }
-  return kActivations.front();
+  return kActivations.back().activation == Activation::kReluSquared;
+}());
+
+constexpr const ActivationSpec& activation_spec(Activation activation) {
+  return kActivations[static_cast<std::size_t>(activation)];
 }
 
 constexpr auto names_of(Activation) {

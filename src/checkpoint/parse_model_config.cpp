@@ -226,8 +226,9 @@ Activation read_activation(const KeyReader& keys, const Family& family) {
       return spec.activation;
     }
   }
-  keys.fail(family.keys.activation,
-            "one of silu, gelu, gelu_new, gelu_pytorch_tanh, relu and relu2", name);
+  std::vector<std::string> known;
+  for (const ActivationSpec& spec : kActivations) known.emplace_back(spec.name);
+  keys.fail(family.keys.activation, "one of " + join_words(known), name);
 }
 
 void write_routing(const ModelConfig& config, Json& json) {
@@ -260,16 +261,21 @@ Json with_usual_keys(Json json, const Family& family) {
   return json;
 }
 
-/// Classes of the routings, which transformers does not know, in the order of DepthRouting.
-constexpr std::array<const char*, 9> kRoutingArchitectures = {"",
-                                                              "LimeForCausalLM",
-                                                              "DenseFormerForCausalLM",
-                                                              "HyperConnectionsForCausalLM",
-                                                              "ResFormerForCausalLM",
-                                                              "AttnResForCausalLM",
-                                                              "MhcForCausalLM",
-                                                              "DepthAttentionForCausalLM",
-                                                              "MuddForCausalLM"};
+/// Returns the class of a model, which transformers does not know if it has a routing.
+std::string_view architecture_of(const Family& family, DepthRouting routing) {
+  switch (routing) {
+    case DepthRouting::kNone: return family.architecture;
+    case DepthRouting::kLime: return "LimeForCausalLM";
+    case DepthRouting::kDenseFormer: return "DenseFormerForCausalLM";
+    case DepthRouting::kHyperConnections: return "HyperConnectionsForCausalLM";
+    case DepthRouting::kResFormer: return "ResFormerForCausalLM";
+    case DepthRouting::kAttentionResiduals: return "AttnResForCausalLM";
+    case DepthRouting::kManifoldHyperConnections: return "MhcForCausalLM";
+    case DepthRouting::kDepthAttention: return "DepthAttentionForCausalLM";
+    case DepthRouting::kMudd: return "MuddForCausalLM";
+  }
+  return family.architecture;
+}
 
 /// Sizes that have keys of the family's own.
 constexpr std::pair<const char * SizeKeys::*, std::int64_t ModelConfig::*> kSizes[] = {
@@ -350,10 +356,7 @@ Json model_config_to_json(const ModelConfig& config) {
   const bool has_own_type = config.routing != DepthRouting::kNone && config.family == "llama";
   Json json = family->write == nullptr && config.raw.is_object() ? config.raw : Json::object();
   json.erase("quantization_config");  // weights are written as they are computed with
-  json["architectures"] =
-      Json::array({config.routing == DepthRouting::kNone
-                       ? std::string(family->architecture)
-                       : kRoutingArchitectures.at(static_cast<std::size_t>(config.routing))});
+  json["architectures"] = Json::array({architecture_of(*family, config.routing)});
   json["model_type"] = has_own_type ? enum_name(config.routing) : config.family;
   json["vocab_size"] = config.vocab_size;
   for (const auto& [key, size] : kSizes) {

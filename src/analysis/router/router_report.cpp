@@ -79,7 +79,7 @@ std::string map_title(const std::string& weighting) {
   if (weighting == "none") {
     return fmt::format("mean map of |R|: percentage of a layer's weight, {}", axes);
   }
-  if (weighting.ends_with(" - none")) {
+  if (is_difference_name(weighting)) {
     return fmt::format("difference from the map of |R|: percentage points, {}", axes);
   }
   return fmt::format("weighted by {}, |R| times the root mean square of each buffered head's: {}",

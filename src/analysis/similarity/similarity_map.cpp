@@ -80,18 +80,23 @@ void set_mean(Measured& measure, const ClusteredMean& mean) {
 Measures compare_pair(const ComparableRows& x, const ComparableRows& y,
                       const SimilarityAnalysisOptions& options) {
   Measures measures;
+  const auto at = [&](SimilarityMeasure measure) -> Measured& {
+    return measures[static_cast<std::size_t>(measure)];
+  };
   const bool has_cka = options.wants(SimilarityGroup::kCka);
   const bool has_procrustes = options.wants(SimilarityGroup::kProcrustes);
   if (has_cka || has_procrustes) {
     const RowSimilarity found = RowComparison().compare(x, y, has_procrustes);
-    if (has_cka) measures[0].value = found.cka;
-    if (has_cka) measures[1].value = found.cka_debiased.value_or(kNan);
-    measures[2].value = found.procrustes;
+    if (has_cka) {
+      at(SimilarityMeasure::kCka).value = found.cka;
+      at(SimilarityMeasure::kCkaDebiased).value = found.cka_debiased.value_or(kNan);
+    }
+    at(SimilarityMeasure::kProcrustes).value = found.procrustes;
   }
   if (options.wants(SimilarityGroup::kChange) && x.rows.cols() == y.rows.cols()) {
     const LayerChange change = layer_change(x, y);
-    set_mean(measures[3], change.influence);
-    set_mean(measures[4], change.angle);
+    set_mean(at(SimilarityMeasure::kInfluence), change.influence);
+    set_mean(at(SimilarityMeasure::kAngle), change.angle);
   }
   return measures;
 }

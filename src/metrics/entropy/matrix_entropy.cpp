@@ -204,14 +204,16 @@ double entropy_ceiling(std::int64_t num_tokens, std::int64_t dim, const EntropyO
 
 double in_preset_unit(double nats, std::int64_t num_tokens, std::int64_t dim,
                       const EntropyOptions& options) {
-  const EntropyScale scale = preset_info(options.preset).scale;
-  if (scale == EntropyScale::kExponential) return std::exp(nats);
   const double log_tokens = std::log(static_cast<double>(num_tokens));
   const double log_dim = std::log(static_cast<double>(dim));
   double divisor = 1.0;
-  if (scale == EntropyScale::kOfLogDim) divisor = log_dim;
-  if (scale == EntropyScale::kOfNormalization) {
-    divisor = divisor_of(options.normalization, log_tokens, log_dim);
+  switch (preset_info(options.preset).scale) {
+    case EntropyScale::kNats: break;
+    case EntropyScale::kExponential: return std::exp(nats);
+    case EntropyScale::kOfLogDim: divisor = log_dim; break;
+    case EntropyScale::kOfNormalization:
+      divisor = divisor_of(options.normalization, log_tokens, log_dim);
+      break;
   }
   throw_if(!(divisor > 0.0),
            "{}: divides by a logarithm and needs at least two tokens and dimensions, got {} x {}",

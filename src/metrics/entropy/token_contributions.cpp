@@ -218,7 +218,7 @@ TokenContributions token_contributions(const ConstMatrixRefD& representations, d
       spectrum.trace, alpha);
   result.contributions.resize(representations.rows());
   std::optional<PowerSums> sums;
-  if (alpha >= kLeastIntegrated && alpha <= kMostIntegrated) sums.emplace(spectrum, alpha);
+  if (alpha >= kMinIntegrated && alpha <= kMaxIntegrated) sums.emplace(spectrum, alpha);
   pool.parallel_for(
       representations.rows(),
       [&](std::int64_t token) {

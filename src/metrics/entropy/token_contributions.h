@@ -9,8 +9,8 @@
 namespace lime {
 
 /// Orders whose contributions are integrals.
-inline constexpr double kLeastIntegrated = 0.1;
-inline constexpr double kMostIntegrated = 0.9;
+inline constexpr double kMinIntegrated = 0.1;
+inline constexpr double kMaxIntegrated = 0.9;
 
 struct TokenContributions {
   double entropy = 0.0;   ///< S of the whole sequence, nats
@@ -30,7 +30,7 @@ struct TokenContributions {
 ///   1 = sum_i w_i^2 / (L_i - m),    one between adjacent values of 0 <= L_1 <= ... <= L_r,
 ///
 /// so all tokens together need one eigendecomposition. The entropy of an order alpha in
-/// [kLeastIntegrated, kMostIntegrated] needs no roots but
+/// [kMinIntegrated, kMaxIntegrated] needs no roots but
 ///
 ///   sum_i m_i^alpha = sum_i L_i^alpha
 ///                     + alpha sin(pi alpha) / pi * integral_0^inf s^(alpha - 1) g(s) ds,

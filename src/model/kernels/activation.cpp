@@ -8,6 +8,8 @@
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "core/errors.h"
+#include "core/options.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
@@ -144,8 +146,14 @@ void swiglu_out(const at::Tensor& out, const at::Tensor& gate, const at::Tensor&
 
 /// Returns the gradient of the input of a smooth activation.
 at::Tensor smooth_backward(const at::Tensor& dy, const at::Tensor& x, Activation activation) {
-  if (activation == Activation::kSilu) return at::silu_backward(dy, x);
-  return at::gelu_backward(dy, x, activation == Activation::kGeluTanh ? "tanh" : "none");
+  switch (activation) {
+    case Activation::kSilu: return at::silu_backward(dy, x);
+    case Activation::kGelu: return at::gelu_backward(dy, x, "none");
+    case Activation::kGeluTanh: return at::gelu_backward(dy, x, "tanh");
+    case Activation::kRelu:
+    case Activation::kReluSquared: break;
+  }
+  throw Error("activation: {} is not smooth", enum_name(activation));
 }
 
 /// Computes a smooth activation: LibTorch rounds elements at the ends of a thread's part otherwise.
