@@ -17,6 +17,7 @@
 #include "bindings.h"
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/weights/float_reader.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/json.h"
 #include "store/hdf5/hdf5_file.h"
 #include "text.h"

@@ -14,6 +14,7 @@
 #include "checkpoint/parse_model_config.h"
 #include "checkpoint/weights/float_reader.h"
 #include "checkpoint/weights/quantized_blocks.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/files/atomic_file.h"
 #include "core/files/sha256.h"
 

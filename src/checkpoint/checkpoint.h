@@ -10,8 +10,8 @@
 
 #include "checkpoint/checkpoint_files.h"
 #include "checkpoint/model_config.h"
-#include "checkpoint/weights/safetensors.h"
 #include "checkpoint/weights/tensor_sources.h"
+#include "checkpoint/weights/tensor_view.h"
 #include "core/matrix.h"
 
 namespace lime {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 #include "core/files/input_file.h"
 
 namespace lime {

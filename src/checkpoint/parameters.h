@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/model_config.h"
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 
 namespace lime {
 

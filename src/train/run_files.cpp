@@ -9,6 +9,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "checkpoint/weights/safetensors.h"
 #include "core/files/atomic_file.h"
 
 namespace lime {

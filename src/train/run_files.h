@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 #include "core/json.h"
 #include "model/decoders/decoder.h"
 #include "model/kernels/compute_type.h"

@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_fixture.h"
 #include "checkpoint/tokenizer.h"
+#include "checkpoint/weights/safetensors.h"
 #include "support/tiny_checkpoint.h"
 
 namespace lime {

@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint_fixture.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/parse_model_config.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/files/sha256.h"
 
 namespace lime {

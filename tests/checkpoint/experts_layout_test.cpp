@@ -8,6 +8,7 @@
 #include <map>
 
 #include "checkpoint/checkpoint_fixture.h"
+#include "checkpoint/weights/safetensors.h"
 
 namespace lime {
 namespace {

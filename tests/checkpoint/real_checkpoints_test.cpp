@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameters.h"
+#include "checkpoint/weights/safetensors.h"
 #include "support/test_data.h"
 
 namespace lime {

@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/test_model.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/errors.h"
 #include "core/files/sha256.h"
 #include "support/refusal.h"

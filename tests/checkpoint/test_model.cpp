@@ -9,6 +9,7 @@
 #include "checkpoint/families/family.h"
 #include "checkpoint/parameters.h"
 #include "checkpoint/parse_model_config.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/half.h"
 #include "core/random.h"
 #include "support/test_data.h"

@@ -5,6 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/families/family.h"
 #include "checkpoint/tokenizer.h"
+#include "checkpoint/weights/safetensors.h"
 #include "support/sanitizers.h"
 #include "support/test_data.h"
 #include "train/run_files.h"

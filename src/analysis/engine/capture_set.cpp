@@ -10,7 +10,7 @@
 #include "analysis/engine/outlier_rows.h"
 #include "analysis/experts/routed_layer.h"
 #include "analysis/lens/lens_analysis.h"
-#include "analysis/router/source_maps.h"
+#include "analysis/router/routers.h"
 #include "analysis/streams/streams_analysis.h"
 #include "checkpoint/checkpoint.h"
 #include "core/files/sha256.h"

@@ -11,7 +11,6 @@
 #include "checkpoint/tokenizer/normalizations.h"
 #include "checkpoint/tokenizer/regex.h"
 #include "checkpoint/tokenizer/unicode.h"
-#include "checkpoint/weights/safetensors.h"
 #include "core/errors.h"
 
 namespace lime {

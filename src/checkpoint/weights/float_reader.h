@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 
 namespace lime {
 

@@ -10,7 +10,7 @@
 
 #include "checkpoint/model_config.h"
 #include "checkpoint/parameters.h"
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 
 namespace lime {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/weights/safetensors.h"
+#include "checkpoint/weights/tensor_view.h"
 
 namespace lime {
 

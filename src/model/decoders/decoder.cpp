@@ -12,6 +12,7 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
 #include "model/kernels/rotary.h"
+#include "model/kernels/sent_to.h"
 #include "model/passes/forward_pass.h"
 #include "model/passes/output_head.h"
 #include "model/passes/side_stream.h"

@@ -10,6 +10,7 @@
 
 #include "checkpoint/model_config.h"
 #include "model/decoders/stage_plan.h"
+#include "model/kernels/linear_weights.h"
 
 namespace lime {
 
@@ -18,13 +19,6 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;
 };
-
-/// Linear layer, perhaps of several parts; or a norm, undefined if it has no parameters.
-struct LinearWeights {
-  at::Tensor weight;  ///< [out_features, in_features], all parts concatenated by rows
-  at::Tensor bias;    ///< [out_features], or undefined
-};
-using NormWeights = LinearWeights;
 
 /// LIMe router: `weights` if they are the same for all tokens, else `q` and `keys`; or undefined.
 struct LimeRouterWeights {
@@ -49,11 +43,6 @@ struct DepthRouterWeights {
   at::Tensor gain;        ///< attn_res: of the norm of the keys; mhc: scale
   at::Tensor offset;      ///< attn_res: recency bias; mhc: base; mudd: static weights
   at::Tensor expansion;   ///< mudd: w2
-};
-
-/// Weights of one expert; gate and up share one matrix.
-struct ExpertWeights {
-  LinearWeights gate_up, gate, up, down;
 };
 
 /// Weights of one layer; undefined if a family lacks them. Query, key and value projections share

@@ -12,6 +12,7 @@
 #include "checkpoint/router_layout.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
+#include "model/kernels/sent_to.h"
 #include "model/kernels/source_mixture.h"
 
 namespace lime {

@@ -3,7 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "checkpoint/decoder_spec.h"
+#include "checkpoint/activation_spec.h"
+#include "checkpoint/experts_spec.h"
 
 namespace lime {
 

@@ -13,8 +13,8 @@
 #include "model/kernels/norm.h"
 #include "model/kernels/parallel_tiles.h"
 #include "model/kernels/row_sums.h"
+#include "model/kernels/sent_to.h"
 #include "model/kernels/source_rows.h"
-#include "model/passes/device_link.h"
 
 namespace lime {
 namespace {

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "checkpoint/decoder_spec.h"
-#include "model/decoders/decoder_weights.h"
+#include "checkpoint/activation_spec.h"
+#include "checkpoint/experts_spec.h"
+#include "model/kernels/linear_weights.h"
 #include "model/kernels/workspace.h"
 
 namespace lime {

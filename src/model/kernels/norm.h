@@ -3,13 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "checkpoint/decoder_spec.h"
+#include "checkpoint/norm_spec.h"
 #include "core/options.h"
+#include "model/kernels/linear_weights.h"
 
 namespace lime {
-
-struct LinearWeights;
-using NormWeights = LinearWeights;
 
 /// Selects when RMSNorm rounds to the compute type; no difference for float32 and float64.
 enum class RmsNormCast {
@@ -19,7 +17,7 @@ enum class RmsNormCast {
 
 constexpr auto names_of(RmsNormCast) {
   using enum RmsNormCast;
-  return name_table<RmsNormCast>(
+  return enum_table<RmsNormCast>(
       {{kBeforeWeight, "before-weight"}, {kAfterWeight, "after-weight"}});
 }
 

@@ -12,7 +12,7 @@
 #include "model/kernels/differentiable.h"
 #include "model/kernels/linear.h"
 #include "model/kernels/parallel_tiles.h"
-#include "model/passes/device_link.h"
+#include "model/kernels/sent_to.h"
 
 namespace lime {
 namespace {

@@ -5,6 +5,7 @@
 #include "model/decoders/stage_plan.h"
 #include "model/kernels/differentiable.h"
 #include "model/kernels/row_sums.h"
+#include "model/kernels/sent_to.h"
 #include "model/passes/output_head.h"
 #include "model/passes/prefix_tree.h"
 

@@ -57,9 +57,4 @@ std::vector<c10::Stream> SideStreamScope::there(std::initializer_list<SideStream
 SideStreamScope::SideStreamScope(std::initializer_list<SideStream> streams)
     : guard_(there(streams)) {}
 
-at::Tensor sent_to(c10::Device device, const at::Tensor& tensor) {
-  if (!has_streams(device) || !tensor.is_cpu()) return tensor.to(device);
-  return tensor.pin_memory().to(device, tensor.scalar_type(), /*non_blocking=*/true);
-}
-
 }  // namespace lime

@@ -65,7 +65,4 @@ class SideStreamScope {
   c10::MultiStreamGuard guard_;
 };
 
-/// Copies a tensor from CPU memory to a device without waiting for the device.
-at::Tensor sent_to(c10::Device device, const at::Tensor& tensor);
-
 }  // namespace lime

@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/checkpoint_fixture.h"
 #include "checkpoint/weights/float_reader.h"
+#include "checkpoint/weights/safetensors.h"
 #include "core/files/input_file.h"
 #include "core/json.h"
 
