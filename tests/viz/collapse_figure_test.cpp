@@ -98,13 +98,15 @@ TEST(CollapseFigureTest, AChangeBetweenLayersWithoutACauseIsNoCliff) {
 
 TEST(CollapseFigureTest, AnUndecidedCauseIsNoCliff) {
   FigureSource source = collapse_results({60, 65, 1, 1});
-  const auto stars = [&](const std::string& verdict) {
-    for (ResultRow& row : source.results.rows) row.set(col::kVerdict, verdict);
+  const auto stars = [&](const std::string& verdict, bool is_certain) {
+    for (ResultRow& row : source.results.rows) {
+      row.set(col::kVerdict, verdict).set(col::kCertain, is_certain);
+    }
     return first_curve(make_figure(std::vector{source}, {}), 1).stars;
   };
-  EXPECT_TRUE(stars("outlier dimensions (undecided)").empty());
-  EXPECT_TRUE(stars("massive tokens (undecided), outlier dimensions (undecided)").empty());
-  EXPECT_FALSE(stars("massive tokens, outlier dimensions (undecided)").empty());
+  EXPECT_TRUE(stars("outlier dimensions (undecided)", false).empty());
+  EXPECT_TRUE(stars("none", false).empty());
+  EXPECT_FALSE(stars("massive tokens, outlier dimensions (undecided)", true).empty());
 }
 
 TEST(CollapseFigureTest, MarksRangesOfOtherCurves) {

@@ -72,7 +72,8 @@ std::vector<SiteFacts> facts_by_site(const CollapseShared& shared,
     const bool is_new = sites.empty() || sites.back().place.capture != place.capture ||
                         sites.back().place.site != place.site;
     if (is_new) sites.push_back({place, {}});
-    sites.back().layers.push_back(facts_of_row(units[i].rows.front(), place.layer));
+    sites.back().layers.push_back(
+        facts_of_row(units[i].rows.front(), place.layer, shared.options.collapse));
   }
   return sites;
 }

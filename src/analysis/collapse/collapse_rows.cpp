@@ -87,17 +87,9 @@ MassiveSummary massive_of(const ResultRow& row) {
   return massive;
 }
 
-std::vector<int> integers_of(const std::string& text) {
+std::vector<int> integers_of(const NumberArray& array) {
   std::vector<int> numbers;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    int number = 0;
-    const auto parsed = std::from_chars(at, end, number);
-    if (parsed.ec != std::errc()) break;
-    numbers.push_back(number);
-    at = std::min(end, parsed.ptr + 2);  // ", "
-  }
+  for (const double number : array.values) numbers.push_back(static_cast<int>(number));
   return numbers;
 }
 
@@ -105,12 +97,14 @@ std::vector<int> integers_of(const std::string& text) {
 
 ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text) {
   const LayerCauses& causes = facts.causes;
-  ResultRow row = {{col::kVerdict, findings_text(facts.findings)},
-                   {col::kN, causes.rows},
-                   {col::kSequences, causes.sequences},
-                   {col::kDim, causes.dim}};
+  ResultRow row = {
+      {col::kVerdict, findings_text(facts.findings)},
+      {col::kCertain, std::ranges::any_of(facts.findings, &CollapseFinding::is_certain)},
+      {col::kN, causes.rows},
+      {col::kSequences, causes.sequences},
+      {col::kDim, causes.dim}};
   set_massive(row, facts.massive, massive_text);
-  row.set(col::kOutlierDimensions, fmt::format("{}", fmt::join(causes.dimensions, ", ")));
+  row.set(col::kOutlierDimensions, causes.dimensions);
   for (const auto& [column, value] : estimate_columns()) {
     const Estimate& estimate = causes.*value;
     row.set(column, estimate.value);
@@ -124,16 +118,17 @@ ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text)
   return row;
 }
 
-LayerFacts facts_of_row(const ResultRow& row, int layer) {
+LayerFacts facts_of_row(const ResultRow& row, int layer, const CollapseOptions& options) {
   LayerFacts facts;
   facts.layer = layer;
-  facts.findings = parse_findings(row.text(col::kVerdict));
   facts.massive = massive_of(row);
   LayerCauses& causes = facts.causes;
   causes.rows = row.integer(col::kN);
   causes.sequences = row.integer(col::kSequences);
   causes.dim = row.integer(col::kDim);
-  causes.dimensions = integers_of(row.text(col::kOutlierDimensions));
+  if (const NumberArray* const dimensions = row.cell(col::kOutlierDimensions).array()) {
+    causes.dimensions = integers_of(*dimensions);
+  }
   for (const auto& [column, value] : estimate_columns()) {
     causes.*value = {number_or_nan(row, column), number_or_nan(row, column.low),
                      number_or_nan(row, column.high)};
@@ -143,6 +138,7 @@ LayerFacts facts_of_row(const ResultRow& row, int layer) {
     causes.control = {number_or_nan(row, col::kControlIntraclass),
                       number_or_nan(row, col::kControlRank)};
   }
+  facts.findings = findings_of(causes, options);
   return facts;
 }
 

@@ -17,7 +17,8 @@ inline constexpr const char* kRangeKind = "range";
 ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text);
 
 /// Converts a row of row_of_facts() back, without the list of massive tokens.
-LayerFacts facts_of_row(const ResultRow& row, int layer);
+/// @param options  with which the causes were measured
+LayerFacts facts_of_row(const ResultRow& row, int layer, const CollapseOptions& options);
 
 /// The verdict on consecutive layers of one site of a capture that have the same causes.
 struct RangeVerdict {

@@ -129,20 +129,6 @@ std::string findings_text(std::span<const CollapseFinding> findings) {
   return text;
 }
 
-std::vector<CollapseFinding> parse_findings(const std::string& text) {
-  std::vector<CollapseFinding> findings;
-  std::size_t first = 0;
-  while (first < text.size()) {
-    const std::size_t end = std::min(text.find(", ", first), text.size());
-    std::string name = text.substr(first, end - first);
-    const bool is_certain = !name.ends_with(kUndecided);
-    if (!is_certain) name.resize(name.size() - std::string_view(kUndecided).size());
-    if (const auto cause = find_enum<CollapseCause>(name)) findings.push_back({*cause, is_certain});
-    first = end + 2;
-  }
-  return findings;
-}
-
 std::vector<FindingRange> ranges_of(std::span<const LayerFacts> layers) {
   std::vector<FindingRange> ranges;
   for (std::size_t i = 0; i < layers.size(); ++i) {

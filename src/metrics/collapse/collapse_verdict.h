@@ -23,7 +23,7 @@ enum class CollapseCause {
 
 constexpr auto names_of(CollapseCause) {
   using enum CollapseCause;
-  return name_table<CollapseCause>({{kMassiveTokens, "massive tokens"},
+  return enum_table<CollapseCause>({{kMassiveTokens, "massive tokens"},
                                     {kOutlierDimensions, "outlier dimensions"},
                                     {kCommonDirection, "common direction"},
                                     {kRankCollapse, "rank collapse"},
@@ -69,8 +69,6 @@ std::vector<CollapseFinding> findings_of(const LayerCauses& causes, const Collap
 
 /// "massive tokens, outlier dimensions (undecided)"; "none".
 std::string findings_text(std::span<const CollapseFinding> findings);
-/// Parses findings_text(). Unknown names are ignored.
-std::vector<CollapseFinding> parse_findings(const std::string& text);
 
 /// A layer as sentences describe it.
 struct LayerFacts {

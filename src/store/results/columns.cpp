@@ -79,6 +79,7 @@ const std::vector<ColumnGroup>& column_groups() {
         kAgreement.high}},
       {"Collapse",
        {kVerdict,
+        kCertain,
         kSentence,
         kLastLayer,
         kSequences,

@@ -307,6 +307,8 @@ inline constexpr Measured kLogitEffect{"logit_effect", "logit_effect_low", "logi
 // Collapse.
 inline constexpr Text kVerdict{
     "verdict", "causes that are present, or `none`; audit: what the changes say of the measure"};
+inline constexpr Boolean kCertain{"certain",
+                                  "whether a cause in `verdict` is certain, not only undecided"};
 inline constexpr Text kSentence{"sentence", "kind `range`: what is in these layers"};
 inline constexpr Integer kLastLayer{"last_layer", "kind `range`: last layer; `layer` is the first"};
 inline constexpr Integer kSequences{"sequences", "number of sequences"};
@@ -335,8 +337,8 @@ inline constexpr Integer kMassiveDimension{"massive_dimension",
 inline constexpr Integer kMassiveDimensionCount{"massive_dimension_count",
                                                 "massive tokens with this dimension"};
 inline constexpr Number kMassiveValue{"massive_value", "largest magnitude in this dimension"};
-inline constexpr Text kOutlierDimensions{"outlier_dimensions",
-                                         "outlier dimensions, the largest share first"};
+inline constexpr Numbers kOutlierDimensions{"outlier_dimensions",
+                                            "outlier dimensions, the largest share first"};
 inline constexpr Measured kDimensionShare{
     "dimension_share", "dimension_share_low", "dimension_share_high",
     "trace of the other tokens in outlier dimensions", "fraction"};

@@ -66,6 +66,11 @@ struct Cliff {
   std::string cause;
 };
 
+/// Returns true if a cause of a layer is certain. Files before `certain` only say the causes.
+bool has_certain_cause(const FigureRow& row) {
+  return row.row->cell(col::kCertain).boolean().value_or(row.text(col::kVerdict) != kNoCause);
+}
+
 std::optional<Cliff> cliff_of(const FigureRows& rows) {
   double largest = std::log(kSmallestCliff);
   std::optional<Cliff> cliff;
@@ -74,10 +79,10 @@ std::optional<Cliff> cliff_of(const FigureRows& rows) {
     const double after = rows[i].number(col::kParticipation);
     const double change = std::abs(std::log(after / before));
     const bool falls = after < before;
-    const std::string& verdict = rows[falls ? i : i - 1].text(col::kVerdict);
-    if (!(change > largest) || !has_certain_cause(verdict)) continue;
+    const FigureRow& lower = rows[falls ? i : i - 1];
+    if (!(change > largest) || !has_certain_cause(lower)) continue;
     largest = change;
-    cliff = {i, falls, verdict};
+    cliff = {i, falls, lower.text(col::kVerdict)};
   }
   return cliff;
 }
