@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 /// Collects the names in the tables of an enumeration, `to_array<...>({{Enum::kValue, "name",
 /// ...},`.
 void collect_rows(const std::string& text, std::map<std::string, std::string>& tables) {
-  static const std::regex row(R"re(\{(\w+)::k\w+,\s+"([^"]*)")re");
+  static const std::regex row(R"re(\{([A-Z]\w*)::k\w+,\s+"([^"]*)")re");
   for (std::size_t at = text.find("to_array<"); at != text.npos; at = text.find("to_array<", at)) {
     const std::size_t end = text.find("});", at);
     const std::string table = text.substr(at, end - at);
