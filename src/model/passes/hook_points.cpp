@@ -37,14 +37,6 @@ std::string hook_name(const HookPoint& point) {
   return fmt::format("{}{}{}", name.substr(0, place), point.layer, name.substr(place + 2));
 }
 
-std::uint64_t random_stream(const HookPoint& point) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char letter : hook_name(point)) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  }
-  return hash;
-}
-
 std::span<const HookSite> hook_sites() { return kSites; }
 
 }  // namespace lime

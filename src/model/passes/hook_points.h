@@ -191,7 +191,14 @@ bool has_hook(const ModelConfig& config, const HookPoint& point);
 std::string hook_name(const HookPoint& point);
 
 /// Returns the number of the random stream of a point, the same whatever other points there are.
-std::uint64_t random_stream(const HookPoint& point);
+constexpr std::uint64_t random_stream(const HookPoint& point) {
+  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char letter : hook_kind_info(point.kind).name) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * kPrime;
+  }
+  return (hash ^ static_cast<std::uint64_t>(point.layer)) * kPrime;
+}
 
 /// Short name for one kind of point in every layer, for `--sites` and groups of capture files.
 struct HookSite {
