@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/audit/audit_measurements.h"
 #include "analysis/audit/audit_proofs.h"
 #include "analysis/audit/audit_rounding.h"
-#include "analysis/engine/stored_results.h"
+#include "analysis/audit/audit_rows.h"
+#include "analysis/engine/qualifiers.h"
 
 namespace lime {
 namespace {

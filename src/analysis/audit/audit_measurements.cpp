@@ -8,6 +8,7 @@
 #include "analysis/attention/attention_analysis.h"
 #include "analysis/attention/attention_patterns.h"
 #include "analysis/collapse/collapse_analysis.h"
+#include "analysis/engine/qualifiers.h"
 #include "analysis/engine/stored_results.h"
 #include "analysis/entropy/entropy_analysis.h"
 #include "analysis/experts/experts_analysis.h"
@@ -47,18 +48,17 @@ CaptureSetOptions captures_of(const AuditVariant& variant) {
   return capture_options(variant.capture, variant, representations(CaptureReader(variant.capture)));
 }
 
-template <EntropyPreset kPreset>
+template <AuditMetric kMetric>
 Analysis entropy_of(const AuditVariant& variant, const AuditOptions&, const RunOptions& run) {
   EntropyAnalysisOptions options;
   options.captures = captures_of(variant);
-  options.entropy.preset = kPreset;
+  options.entropy.preset = preset_of(kMetric).value();
   options.summary.resamples = kResamples;
   return prepare_entropy(options, run);
 }
 
-template <EntropyPreset kPreset> AuditMeasurement entropy_measurement(AuditMetric metric) {
-  return {
-      .metric = metric, .prepare = entropy_of<kPreset>, .measure = "entropy", .preset = kPreset};
+template <AuditMetric kMetric> AuditMeasurement entropy_measurement() {
+  return {.metric = kMetric, .prepare = entropy_of<kMetric>, .measure = "entropy"};
 }
 
 Analysis geometry_with(const CaptureSetOptions& captures, std::vector<GeometryGroup> groups,
@@ -211,11 +211,11 @@ void keep_once(ResultRow& row) {
 
 const std::vector<AuditMeasurement>& audit_measurements() {
   static const std::vector<AuditMeasurement> kAll = {
-      entropy_measurement<EntropyPreset::kLimeCode>(AuditMetric::kEntropyLimeCode),
-      entropy_measurement<EntropyPreset::kRaw>(AuditMetric::kEntropyRaw),
-      entropy_measurement<EntropyPreset::kSeqVcr>(AuditMetric::kEntropySeqVcr),
-      entropy_measurement<EntropyPreset::kLayerByLayer>(AuditMetric::kEntropyLayerByLayer),
-      entropy_measurement<EntropyPreset::kMatrixEntropy>(AuditMetric::kEntropyMatrixEntropy),
+      entropy_measurement<AuditMetric::kEntropyLimeCode>(),
+      entropy_measurement<AuditMetric::kEntropyRaw>(),
+      entropy_measurement<AuditMetric::kEntropySeqVcr>(),
+      entropy_measurement<AuditMetric::kEntropyLayerByLayer>(),
+      entropy_measurement<AuditMetric::kEntropyMatrixEntropy>(),
       {AuditMetric::kGeometry, geometry_of},
       {AuditMetric::kDimension, dimension_of},
       {AuditMetric::kPowerLaw, power_law_of},
@@ -232,21 +232,6 @@ const std::vector<AuditMeasurement>& audit_measurements() {
       {AuditMetric::kStreams, streams_of, has_streams},
   };
   return kAll;
-}
-
-std::optional<EntropyPreset> preset_of(AuditMetric metric) {
-  for (const AuditMeasurement& measurement : audit_measurements()) {
-    if (measurement.metric == metric) return measurement.preset;
-  }
-  return std::nullopt;
-}
-
-const std::vector<Column>& audit_place_columns() {
-  static const std::vector<Column> kColumns = {
-      col::kSite,   col::kLayer,        col::kOtherLayer,  col::kScale,
-      col::kHead,   col::kSource,       col::kSourceLayer, col::kSourceHead,
-      col::kStream, col::kSourceStream, col::kExpert,      col::kOtherExpert};
-  return kColumns;
 }
 
 std::vector<ResultRow> audited_rows(const AuditMeasurement& measurement, const ResultRow& row) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/audit/audit_metric.h"
 #include "core/layer_selection.h"
 #include "core/options.h"
 
@@ -18,52 +19,6 @@ enum class AuditOver { kCoordinates, kTexts };
 constexpr auto names_of(AuditOver) {
   using enum AuditOver;
   return enum_table<AuditOver>({{kCoordinates, "coordinates"}, {kTexts, "texts"}});
-}
-
-/// Measurements of an audit; audit_measurements() has their definitions.
-enum class AuditMetric {
-  kEntropyLimeCode,
-  kEntropyRaw,
-  kEntropySeqVcr,
-  kEntropyLayerByLayer,
-  kEntropyMatrixEntropy,
-  kGeometry,
-  kDimension,
-  kPowerLaw,
-  kViews,
-  kSimilarity,
-  kNeighbors,
-  kCollapse,
-  kSeparability,
-  kTsne,
-  kAttention,
-  kLens,
-  kRouter,
-  kExperts,
-  kStreams,
-};
-
-constexpr auto names_of(AuditMetric) {
-  using enum AuditMetric;
-  return enum_table<AuditMetric>({{kEntropyLimeCode, "entropy-lime-code"},
-                                  {kEntropyRaw, "entropy-raw"},
-                                  {kEntropySeqVcr, "entropy-seq-vcr"},
-                                  {kEntropyLayerByLayer, "entropy-layer-by-layer"},
-                                  {kEntropyMatrixEntropy, "entropy-matrix-entropy"},
-                                  {kGeometry, "geometry"},
-                                  {kDimension, "dimension"},
-                                  {kPowerLaw, "power-law"},
-                                  {kViews, "views"},
-                                  {kSimilarity, "similarity"},
-                                  {kNeighbors, "neighbors"},
-                                  {kCollapse, "collapse"},
-                                  {kSeparability, "separability"},
-                                  {kTsne, "tsne"},
-                                  {kAttention, "attention"},
-                                  {kLens, "lens"},
-                                  {kRouter, "router"},
-                                  {kExperts, "experts"},
-                                  {kStreams, "streams"}});
 }
 
 /// A jackknife needs as many sequences.

@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "analysis/audit/audit_measurements.h"
+#include "analysis/audit/audit_metric.h"
 
 namespace lime {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/audit/audit_options.h"
+#include "analysis/audit/audit_metric.h"
 
 namespace lime {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "analysis/audit/audit_options.h"
+#include "analysis/audit/audit_metric.h"
 
 namespace lime {
 

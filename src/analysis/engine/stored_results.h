@@ -21,12 +21,6 @@ struct StoredValue {
   double high = low;
 };
 
-/// Returns the cells of a row that tell measurements of one quantity from each other: order and
-/// preset of an entropy, weighting of a router, what the mean is over unless it is sequences, ...
-ResultRow qualifying_cells(const ResultRow& row);
-/// Returns them as the end of a name: ", alpha 0.5, raw".
-std::string qualifiers_of(const ResultRow& row);
-
 /// Returns the finite measurements in a row about a layer or a whole model: its mean, else every
 /// number that is no option. Empty for rows of comparisons and single heads.
 std::vector<StoredValue> stored_values_of(const ResultRow& row, const std::string& metric);
