@@ -3,7 +3,9 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -13,6 +15,25 @@
 namespace lime::python {
 
 namespace nb = nanobind;
+namespace {
+
+/// Returns the numbers of an array from `first` on, in a list per axis from `axis` on.
+nb::list to_list(const NumberArray& array, std::size_t axis, std::size_t first, std::size_t count) {
+  nb::list list;
+  const auto size = static_cast<std::size_t>(array.shape[axis]);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t place = first + i * (count / size);
+    if (axis + 1 < array.shape.size()) {
+      list.append(to_list(array, axis + 1, place, count / size));
+    } else {
+      const double value = array.values[place];
+      list.append(array.is_whole ? nb::cast(static_cast<std::int64_t>(value)) : nb::cast(value));
+    }
+  }
+  return list;
+}
+
+}  // namespace
 
 nb::dict to_dict(const ResultRow& row) {
   nb::dict dict;
@@ -23,6 +44,8 @@ nb::dict to_dict(const ResultRow& row) {
         return to_str(value);
       } else if constexpr (std::is_arithmetic_v<Value>) {
         return nb::cast(value);
+      } else if constexpr (std::is_same_v<Value, std::shared_ptr<const NumberArray>>) {
+        return to_list(*value, 0, 0, value->values.size());
       } else {
         return nb::none();
       }

@@ -7,7 +7,7 @@
 
 namespace lime::python {
 
-/// Converts a row without arrays to a dict of str, int, float and bool.
+/// Converts a row to a dict of str, int, float and bool, and lists of numbers, nested by axis.
 nanobind::dict to_dict(const ResultRow& row);
 
 /// Converts a dict of str, int, float and bool to a row; None is an empty cell.

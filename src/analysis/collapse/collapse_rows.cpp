@@ -104,7 +104,10 @@ ResultRow row_of_facts(const LayerFacts& facts, const std::string& massive_text)
       {col::kSequences, causes.sequences},
       {col::kDim, causes.dim}};
   set_massive(row, facts.massive, massive_text);
-  row.set(col::kOutlierDimensions, causes.dimensions);
+  row.set_cell(col::kOutlierDimensions.name,
+               NumberArray{.shape = {std::ssize(causes.dimensions)},
+                           .values = {causes.dimensions.begin(), causes.dimensions.end()},
+                           .is_whole = true});
   for (const auto& [column, value] : estimate_columns()) {
     const Estimate& estimate = causes.*value;
     row.set(column, estimate.value);
