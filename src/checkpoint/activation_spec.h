@@ -4,7 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <utility>
+
+#include "core/enum_rows.h"
 
 namespace lime {
 
@@ -35,24 +36,15 @@ inline constexpr auto kActivations = std::to_array<ActivationSpec>({
     {Activation::kReluSquared, "relu2", {"relu2", "relu_squared"}, false, 2, 3.0},
 });
 
-// An enumerator without a row, or in another place than its row, does not compile.
-static_assert([] {
-  for (std::size_t i = 0; i < kActivations.size(); ++i) {
-    if (kActivations[i].activation != static_cast<Activation>(i)) return false;
-  }
-  return kActivations.back().activation == Activation::kReluSquared;
-}());
+static_assert(has_row_per_enumerator(kActivations, &ActivationSpec::activation,
+                                     Activation::kReluSquared));
 
 constexpr const ActivationSpec& activation_spec(Activation activation) {
   return kActivations[static_cast<std::size_t>(activation)];
 }
 
 constexpr auto names_of(Activation) {
-  std::array<std::pair<Activation, std::string_view>, kActivations.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = {kActivations[i].activation, kActivations[i].name};
-  }
-  return names;
+  return names_of_rows(kActivations, &ActivationSpec::activation, &ActivationSpec::name);
 }
 
 }  // namespace lime

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/similarity/similarity_analysis.h"
+#include "core/enum_rows.h"
 
 namespace lime {
 
@@ -39,13 +40,8 @@ inline constexpr auto kSimilarityMeasures = std::to_array<SimilarityMeasureInfo>
       "information imbalance from the layer of the line to that of the column (0: its neighbours "
       "predict those of the other; 1: they do not)"}});
 
-// An enumerator without a row, or in another place than its row, does not compile.
-static_assert([] {
-  for (std::size_t i = 0; i < kSimilarityMeasures.size(); ++i) {
-    if (kSimilarityMeasures[i].measure != static_cast<SimilarityMeasure>(i)) return false;
-  }
-  return kSimilarityMeasures.back().measure == SimilarityMeasure::kImbalance;
-}());
+static_assert(has_row_per_enumerator(kSimilarityMeasures, &SimilarityMeasureInfo::measure,
+                                     SimilarityMeasure::kImbalance));
 
 inline const SimilarityMeasureInfo& info_of(SimilarityMeasure measure) {
   return kSimilarityMeasures[static_cast<std::size_t>(measure)];

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
+#include "core/enum_rows.h"
 #include "core/options.h"
 
 namespace lime {
@@ -72,20 +72,11 @@ constexpr const EntropyPresetInfo& preset_info(EntropyPreset preset) {
 }
 
 constexpr auto names_of(EntropyPreset) {
-  std::array<std::pair<EntropyPreset, std::string_view>, kEntropyPresets.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = {kEntropyPresets[i].preset, kEntropyPresets[i].name};
-  }
-  return names;
+  return names_of_rows(kEntropyPresets, &EntropyPresetInfo::preset, &EntropyPresetInfo::name);
 }
 
-// An enumerator without a row, or in another place than its row, does not compile.
-static_assert([] {
-  for (std::size_t i = 0; i < kEntropyPresets.size(); ++i) {
-    if (kEntropyPresets[i].preset != static_cast<EntropyPreset>(i)) return false;
-  }
-  return kEntropyPresets.back().preset == EntropyPreset::kDiffErank;
-}());
+static_assert(has_row_per_enumerator(kEntropyPresets, &EntropyPresetInfo::preset,
+                                     EntropyPreset::kDiffErank));
 
 /// Returns true for the presets whose rows are standardised with the statistics of the dataset.
 constexpr bool needs_standardization(EntropyPreset preset) {

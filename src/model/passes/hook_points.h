@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/enum_rows.h"
+
 namespace lime {
 
 struct ModelConfig;
@@ -146,13 +148,7 @@ inline constexpr auto kHookKinds = std::to_array<HookKindInfo>({
     {HookKind::kLogitLens, "blocks.{}.hook_logit_lens", HookUse::kComputedLater},
 });
 
-// An enumerator without a row, or in another place than its row, does not compile.
-static_assert([] {
-  for (std::size_t i = 0; i < kHookKinds.size(); ++i) {
-    if (kHookKinds[i].kind != static_cast<HookKind>(i)) return false;
-  }
-  return kHookKinds.back().kind == HookKind::kLogitLens;
-}());
+static_assert(has_row_per_enumerator(kHookKinds, &HookKindInfo::kind, HookKind::kLogitLens));
 
 /// Kinds that a forward pass computes.
 inline constexpr int kNumHookKinds = static_cast<int>(std::ranges::count_if(
