@@ -144,6 +144,10 @@ void CaptureReader::set_alias(const std::string& alias, const std::string& site)
   impl_->aliases[alias] = site;
 }
 
+bool CaptureReader::has(const std::string& site) const {
+  return std::ranges::find(sites(), impl_->stored(site)) != sites().end();
+}
+
 bool CaptureReader::has(const std::string& site, int layer) const {
   return impl_->find(site, layer) != nullptr;
 }

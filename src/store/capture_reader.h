@@ -43,6 +43,8 @@ class CaptureReader {
   const std::vector<std::string>& sites() const;
   /// Returns the layers of `site`, ascending. @throws FormatError that lists the existing sites.
   std::vector<int> layers(const std::string& site) const;
+  /// Returns true if a layer has the site, or if `layer` has it.
+  bool has(const std::string& site) const;
   bool has(const std::string& site, int layer) const;
   /// Lets `alias` stand for `site` in every function with a site. Call before other threads read.
   void set_alias(const std::string& alias, const std::string& site);

@@ -182,6 +182,15 @@ TEST_P(CaptureRoundTripTest, KeepsAttributes) {
   EXPECT_THAT(reader.layers("hidden"), ElementsAre(0, 1));
 }
 
+TEST_P(CaptureRoundTripTest, KnowsItsSitesAndTheirAliases) {
+  CaptureReader reader(path_);
+  EXPECT_TRUE(reader.has("hidden"));
+  EXPECT_FALSE(reader.has("keys"));
+  EXPECT_FALSE(reader.has("paper"));
+  reader.set_alias("paper", "values");
+  EXPECT_TRUE(reader.has("paper"));
+}
+
 TEST_P(CaptureRoundTripTest, KeepsStatisticsAndRouter) {
   const CaptureReader reader(path_);
   RunningStatistics expected;

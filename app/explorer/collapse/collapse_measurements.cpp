@@ -206,7 +206,7 @@ void CollapseMeasurements::measureVerdicts(const std::string& site, bool against
   if (max_sequences_ > 0) options.captures.max_sequences = max_sequences_;
   const std::vector<std::filesystem::path> checkpoints = workspace_.openInputs().checkpoints;
   for (const Document* const document : captures()) {
-    if (!contains(document->capture->sites(), site)) continue;
+    if (!document->capture->has(site)) continue;
     const QString label = workspace_.uniqueLabel(*document);
     options.captures.captures = {document->path};
     options.captures.label = {label.toStdString()};

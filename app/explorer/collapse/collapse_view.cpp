@@ -385,7 +385,7 @@ void CollapseView::drawDetail() {
 std::set<int> CollapseView::layers() const {
   std::set<int> layers;
   for (const Document* const document : measurements_.captures()) {
-    if (!contains(document->capture->sites(), site())) continue;
+    if (!document->capture->has(site())) continue;
     for (const int layer : document->capture->layers(site())) layers.insert(layer);
   }
   return layers;

@@ -62,7 +62,7 @@ bool SourcePane::isSource(const Document& document, bool with_plain) {
   const std::optional<ModelConfig> config = configOf(document);
   if (!config) return false;
   if (config->routing == DepthRouting::kNone) return with_plain;
-  return document.capture && contains(document.capture->sites(), source_site(*config));
+  return document.capture && document.capture->has(source_site(*config));
 }
 
 void SourcePane::draw(const Document& document, int layer_base) {

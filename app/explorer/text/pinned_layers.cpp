@@ -37,9 +37,7 @@ QString nearToolTip(const PinnedLayer& layer) {
 QString lensWord(const PinnedLayersRequest& request, const SentenceReader& reader, int layer,
                  std::int64_t row) {
   const CaptureReader& capture = *request.capture;
-  if (!contains(capture.sites(), std::string(kLensSite)) || !capture.has(kLensSite, layer)) {
-    return {};
-  }
+  if (!capture.has(kLensSite, layer)) return {};
   const MatrixF lens = capture.read_rows(kLensSite, layer, row, 1);
   // The last token has no rank, but a word.
   if (lens.cols() < kLensSize) return {};  // of an earlier version

@@ -103,7 +103,7 @@ void readSources(const CaptureReader& capture, const ModelConfig& config, std::i
                  PinnedToken& token, const std::stop_token& stop) {
   if (config.routing == DepthRouting::kNone) return;
   const std::string site = source_site(config);
-  if (contains(capture.sites(), site)) {
+  if (capture.has(site)) {
     token.is_depth = site == kDepthWeightsSite;
     token.sources = source_shares(capture, config, std::vector<std::int64_t>{row}, stop);
   } else if (config.routing != DepthRouting::kLime || !has_static_router(config, 1)) {
@@ -151,14 +151,14 @@ PinnedToken readPinnedToken(const CaptureReader& capture, std::int64_t sequence,
   const std::int64_t row = capture.offsets()[static_cast<std::size_t>(sequence)] + token;
   const std::optional<ModelConfig> config = configOf(capture);
   const auto reads = [&](const char* site, TokenPart part) {
-    if (contains(capture.sites(), site)) return true;
+    if (capture.has(site)) return true;
     pinned.missing[part] = site;
     return false;
   };
   if (reads(kLensSite, TokenPart::kLens)) readLens(capture, row, pinned);
   if (reads(kPatternSite, TokenPart::kAttention)) readAttention(capture, sequence, pinned, stop);
   if (config) readSources(capture, *config, row, pinned, stop);
-  if (contains(capture.sites(), std::string(kExpertIndicesSite))) {
+  if (capture.has(kExpertIndicesSite)) {
     readExperts(capture, row, pinned);
   } else if (config && config->spec.experts) {
     pinned.missing[TokenPart::kExperts] =

@@ -55,7 +55,7 @@ void TextMeasurements::measure(const Document* document, const std::string& site
   if (document != nullptr && document->capture && sequence < document->capture->num_sequences()) {
     documents_.push_back(document->id);
     for (const Document* const other : workspace_.documentsOf(DocumentKind::kCapture)) {
-      if (other->id != document->id && contains(other->capture->sites(), site) &&
+      if (other->id != document->id && other->capture->has(site) &&
           haveSameTokens(*document->capture, *other->capture, sequence)) {
         documents_.push_back(other->id);
       }

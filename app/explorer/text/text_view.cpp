@@ -203,7 +203,7 @@ const SequenceTokens* TextView::tokens() const {
 std::vector<int> TextView::layers() const {
   const Document* const document = capture();
   if (document == nullptr) return {};
-  const bool has_site = contains(document->capture->sites(), site());
+  const bool has_site = document->capture->has(site());
   return has_site ? document->capture->layers(site()) : std::vector<int>();
 }
 
@@ -266,7 +266,7 @@ QString TextView::emptyMessage() const {
   const Document* const document = capture();
   if (document == nullptr) return kNoText;
   const bool needs_lens = measureName().starts_with("lens");
-  if (needs_lens && !contains(document->capture->sites(), std::string(kLensSite))) return kNoLens;
+  if (needs_lens && !document->capture->has(kLensSite)) return kNoLens;
   if (measurements_.isMeasuring()) return u"Measuring ..."_s;
   return measurements_.tokens(document->id).problem;
 }

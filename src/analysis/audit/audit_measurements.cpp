@@ -174,8 +174,7 @@ Analysis streams_of(const AuditVariant& variant, const AuditOptions&, const RunO
 }
 
 bool has_site(const AuditVariant& variant, const std::string& site) {
-  const CaptureReader capture(variant.capture);
-  return std::ranges::find(capture.sites(), site) != capture.sites().end();
+  return CaptureReader(variant.capture).has(site);
 }
 
 bool has_attention(const AuditVariant& variant) { return has_site(variant, kProfileSite); }

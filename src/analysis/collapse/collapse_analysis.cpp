@@ -106,11 +106,6 @@ std::vector<std::string> caveats_of_units(const CollapseShared& shared,
   return caveats_of(facts_by_site(shared, units).front().layers, shared.has_random, random_option);
 }
 
-bool has_site(const CaptureReader& reader, const std::string& site) {
-  const std::vector<std::string>& sites = reader.sites();
-  return std::ranges::find(sites, site) != sites.end();
-}
-
 /// Returns the captures with that of random weights, whose label is optional: results that are
 /// rerun name all of them.
 CaptureSetOptions all_captures(const CollapseAnalysisOptions& options) {
@@ -130,7 +125,7 @@ std::vector<std::string> sites_of_collapse(const CollapseAnalysisOptions& option
   if (!options.random.empty()) captures.push_back(options.random);
   const bool all_have = std::ranges::all_of(captures, [](const auto& path) {
     std::error_code ignored;
-    return std::filesystem::exists(path, ignored) && has_site(CaptureReader(path), kDefaultSite);
+    return std::filesystem::exists(path, ignored) && CaptureReader(path).has(kDefaultSite);
   });
   return all_have ? std::vector<std::string>{kDefaultSite} : std::vector<std::string>();
 }

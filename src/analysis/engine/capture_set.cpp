@@ -86,13 +86,8 @@ std::string remedy_for_labels(const CaptureSetOptions& options) {
          (is_too_many ? "; a comma separates labels, write '\\,' for a comma inside a label" : "");
 }
 
-bool has_site(const CaptureReader& reader, const std::string& site) {
-  const std::vector<std::string>& available = reader.sites();
-  return std::ranges::find(available, site) != available.end();
-}
-
 std::string paper_site(const CaptureReader& reader) {
-  if (has_site(reader, "routed_values")) return "routed_values";
+  if (reader.has("routed_values")) return "routed_values";
   if (!reads_other_values(reader)) return "values";
   throw InvalidArgument(
       "{}: contains no site 'routed_values', which --site {} uses for this decoder (its sites: "
@@ -122,8 +117,8 @@ std::vector<ChosenCapture::Part> select_parts(CaptureReader& reader,
   std::vector<ChosenCapture::Part> parts;
   for (const std::string& site : requested) {
     const std::string stored = site == kPaperSite ? paper_site(reader) : site;
-    throw_if(!has_site(reader, stored), "{}: unknown site '{}' (its sites: {})",
-             quoted(reader.path()), printable(stored), join_words(reader.sites()));
+    throw_if(!reader.has(stored), "{}: unknown site '{}' (its sites: {})", quoted(reader.path()),
+             printable(stored), join_words(reader.sites()));
     if (stored != site) reader.set_alias(site, stored);
     const std::string where = fmt::format("{}: site '{}'", quoted(reader.path()), site);
     parts.push_back({site, options.layer.choose_from(reader.layers(site), where)});

@@ -21,10 +21,6 @@ double median_norm(const MatrixF& rows) {
   return lower_median(rows.rowwise().norm().cast<double>());
 }
 
-bool has_site(const CaptureReader& capture, const std::string& site) {
-  return std::ranges::find(capture.sites(), site) != capture.sites().end();
-}
-
 /// Sets the value of a layer, and those before it that are missing to NaN.
 void set_layer(std::vector<double>& values, int layer, double value) {
   values.resize(static_cast<std::size_t>(layer), kNotMeasured);
@@ -35,7 +31,7 @@ void set_layer(std::vector<double>& values, int layer, double value) {
 std::vector<double> norms_of_site(const CaptureReader& capture, const std::string& site,
                                   std::int64_t count, const std::stop_token& stop) {
   std::vector<double> norms;
-  if (!has_site(capture, site)) return norms;
+  if (!capture.has(site)) return norms;
   for (const int layer : capture.layers(site)) {
     set_layer(norms, layer, median_norm(capture.read_rows(site, layer, 0, count, stop)));
   }
@@ -50,7 +46,7 @@ WrittenNorms written_norms(const CaptureReader& capture, std::int64_t num_rows,
   WrittenNorms norms;
   norms.attention = norms_of_site(capture, "hook_attn_out", count, stop);
   norms.mlp = norms_of_site(capture, "hook_mlp_out", count, stop);
-  if (!has_site(capture, "hidden")) return norms;
+  if (!capture.has("hidden")) return norms;
   MatrixF before;
   int before_layer = -1;
   for (const int layer : capture.layers("hidden")) {
