@@ -66,13 +66,13 @@ struct CellSigns {
   std::string_view dash = "\u2013";  ///< of an empty cell
 };
 
-/// Parts of measured cells: "\u00b1 0.2", "(0.2)" and "[0.1, 0.3]"; empty if they are NaN.
+/// Parts of measured cells: "+- 0.2", "(0.2)" and "[0.1, 0.3]"; empty if they are NaN.
 std::string spread_text(const MeasuredCell& cell, const CellSigns& signs = {});
 std::string interval_text(double low, double high, int digits);
 
 std::string number_text(const NumberCell& cell);
 
-/// Returns a cell as one text with all that it has but bars and shades: "61.0 \u00b1 2.2".
+/// Returns a cell as one text with all that it has but bars and shades: "61.0 +- 2.2".
 std::string cell_text(const TableCell& cell, const CellSigns& signs = {});
 
 }  // namespace lime

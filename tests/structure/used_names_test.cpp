@@ -107,8 +107,7 @@ bool is_qt_class(std::string_view name) {
          std::islower(name[2]) != 0;
 }
 
-/// Returns where the code goes on behind a comment, a string or a character at `at`; `at` where it
-/// is none of these.
+/// Returns the place after the comment, string or character that begins at `at`; `at` if none does.
 std::size_t behind_text(std::string_view code, std::size_t at) {
   if (code.substr(at, 2) == "//" || code[at] == '#') return code.find('\n', at);
   if (code.substr(at, 2) == "/*") {
