@@ -86,6 +86,8 @@ class StoreBench {
       write_capture("f16", StorageType::kFloat16);
       write_capture("f32-deflate", StorageType::kFloat32, Compression::kDeflate);
       write_capture("f16-deflate", StorageType::kFloat16, Compression::kDeflate);
+      write_shards("shards in turn", 1);
+      write_shards("shards at once", options_.shards);
       if (round == 0) pack_capture(path("f32"), path("packed"));
       read_plain();
       read_capture("f32");
@@ -185,8 +187,7 @@ class StoreBench {
     note("write plain", bytes, seconds);
   }
 
-  void write_capture(const std::string& name, StorageType storage,
-                     Compression compression = Compression::kNone) {
+  CapturePlan plan_of(StorageType storage, Compression compression) const {
     CapturePlan plan;
     plan.info.storage = storage;
     plan.info.compression = compression;
@@ -194,22 +195,52 @@ class StoreBench {
       plan.activations.push_back({"hidden", layer, options_.dim, "hook_resid_post"});
     }
     plan.num_shards = options_.shards;
+    return plan;
+  }
+
+  std::int64_t rows_per_shard() const { return options_.rows / options_.shards; }
+  std::int64_t bytes_of_shards() const {
+    return rows_per_shard() * options_.shards * options_.dim * 4 * options_.layers;
+  }
+
+  void remove(const std::string& name) const {
     fs::remove(path(name));
     fs::remove_all(options_.folder / (name + ".shards"));
-    const std::int64_t rows_per_shard = options_.rows / options_.shards;
+  }
+
+  void write_capture(const std::string& name, StorageType storage,
+                     Compression compression = Compression::kNone) {
+    remove(name);
     const double seconds = seconds_of([&] {
-      CaptureWriter writer(path(name), plan, {.threads = options_.threads});
-      for (int shard = 0; shard < options_.shards; ++shard) {
-        write_shard(writer, shard, rows_per_shard);
-      }
+      CaptureWriter writer(path(name), plan_of(storage, compression),
+                           {.threads = options_.threads});
+      for (int shard = 0; shard < options_.shards; ++shard) write_shard(writer, shard, nullptr);
       writer.finish();
     });
-    note("write capture " + name,
-         rows_per_shard * options_.shards * options_.dim * 4 * options_.layers, seconds);
+    note("write capture " + name, bytes_of_shards(), seconds);
     bytes_[name] = summarize_capture(path(name)).bytes_on_disk;
   }
 
-  void write_shard(CaptureWriter& writer, int shard, std::int64_t num_rows) {
+  /// Writes rows that stay in memory, as lime-capture those of a GPU: `at_once` shards at a time,
+  /// which share the threads.
+  void write_shards(const std::string& name, int at_once) {
+    remove(name);
+    const std::shared_ptr<const void> owner(&batches_, [](const void*) {});
+    const double seconds = seconds_of([&] {
+      CaptureWriter writer(path(name), plan_of(StorageType::kFloat32, Compression::kNone),
+                           {.threads = std::max(1, options_.threads / at_once)});
+      ThreadPool writers(at_once);
+      writers.parallel_for(options_.shards, [&](std::int64_t shard) {
+        write_shard(writer, static_cast<int>(shard), owner);
+      });
+      writer.finish();
+    });
+    note("write " + name, bytes_of_shards(), seconds);
+    remove(name);
+  }
+
+  void write_shard(CaptureWriter& writer, int shard, const std::shared_ptr<const void>& owner) {
+    const std::int64_t num_rows = rows_per_shard();
     ShardWriter out = writer.begin_shard(shard, shard);
     const std::vector<Sequence> sequences(1);
     out.add_sequences(sequences);
@@ -221,7 +252,7 @@ class StoreBench {
       rows.token.assign(static_cast<std::size_t>(count), 0);
       out.append_rows(rows);
       for (int layer = 0; layer < options_.layers; ++layer) {
-        out.append(static_cast<std::size_t>(layer), batch_of(layer).topRows(count));
+        out.append(static_cast<std::size_t>(layer), batch_of(layer).topRows(count), owner);
       }
     }
     out.finish();

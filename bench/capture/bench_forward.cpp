@@ -40,6 +40,7 @@ struct BenchOptions {
   std::int64_t batch_size = 8;
   int repeats = 5;
   int threads = 0;
+  std::int64_t shards_at_once = 0;
 
   void describe(OptionList& list) {
     list.add("checkpoint", checkpoint, "folder of the model");
@@ -50,6 +51,8 @@ struct BenchOptions {
     list.add("batch_size", batch_size, "sequences per pass");
     list.add("repeats", repeats, "turns");
     list.add("threads", threads, "0: one per processor");
+    list.add("shards_at_once", shards_at_once,
+             "files that are written at the same time; 0: as lime-capture");
   }
 
   void validate() const { parse_devices(device); }
@@ -140,13 +143,17 @@ void run_captured(const BenchOptions& options, const std::optional<Computing>& c
   capture.dtype = options.dtype;
   capture.batch_size = options.batch_size;
   capture.threads = options.threads;
+  CaptureTuning tuning;
+  if (options.shards_at_once > 0) tuning.shards_at_once = options.shards_at_once;
   PassClock clock;
   const CaptureResult result =
-      run_capture(capture, {.on_start = [&](const CapturePreview&) { clock.start(); },
-                            .on_progress =
-                                [&](const Progress& progress) {
-                                  if (progress.done > 0) clock.pass_ended();
-                                }});
+      run_capture(capture,
+                  {.on_start = [&](const CapturePreview&) { clock.start(); },
+                   .on_progress =
+                       [&](const Progress& progress) {
+                         if (progress.done > 0) clock.pass_ended();
+                       }},
+                  {}, tuning);
   rates.whole.push_back(static_cast<double>(result.num_tokens) / result.seconds);
   rates.passes.push_back(clock.rate_of_passes(result.num_tokens));
   if (computing) {

@@ -228,10 +228,10 @@ def make_checkpoints(run):
     return subprocess.Popen(["sh", "-c", " && ".join(commands)], stdout=subprocess.DEVNULL)
 
 
-def turns_of(run, folder, ids, place=None, repeats=5):
+def turns_of(run, folder, ids, place=None, repeats=5, more=()):
     """Times the bare pass and, with a place, captures to a file there."""
     words = ["lime-bench-forward", "--checkpoint", folder, "--tokens", ids, "--device", run.device,
-             "--dtype", run.low_dtype, "--batch-size", run.size(8, 4), "--repeats", repeats]
+             "--dtype", run.low_dtype, "--batch-size", run.size(8, 4), "--repeats", repeats, *more]
     if place:
         output = tempfile.mkdtemp(dir=place)
         words += ["--output", output + "/turns.h5"]
@@ -284,6 +284,9 @@ def capture(run):
     folder = checkpoint(run, "llama")
     ids = folder / "ids.npy"
     run.attempt("bare pass and capture to memory", lambda: turns_of(run, folder, ids, run.memory, repeats=3))
+    for count in (1, 4):
+        run.attempt(f"capture to memory, {count} shards at once", lambda: turns_of(
+            run, folder, ids, run.memory, repeats=1, more=("--shards-at-once", count)))
     run.attempt("transformers, hooks, h5py, to memory",
                 lambda: peer_of(run, folder, fewer_ids(run, ids, 16)))
     run.attempt("capture to disk", lambda: turns_of(run, folder, ids, run.scratch, repeats=1))

@@ -27,26 +27,18 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-std::int64_t tokens_of(const CaptureInput& input, SequenceRange range) {
-  return input.offsets[static_cast<std::size_t>(range.first + range.count)] -
-         input.offsets[static_cast<std::size_t>(range.first)];
-}
-
 /// Runs the model over the missing shards.
 class MissingShardsRun {
  public:
   MissingShardsRun(const CaptureSetup& setup, const Decoder& decoder, CaptureWriter& writer)
       : setup_(setup),
         decoder_(decoder),
-        shards_(writer.missing_shards()),
-        thread_(writer, setup.queue_bytes),
-        collector_(setup.passes.points, setup.config,
-                   {.rows = setup.plan.info.rows,
-                    .keeps_all_tokens = setup.selection->keeps_all(),
-                    .allow_nan = setup.allow_nan},
-                   thread_),
+        steps_(CaptureSteps(setup, writer.missing_shards())),
         lens_(decoder, setup.input, setup.passes.points) {
-    for (const int shard : shards_) progress_.total += tokens_of(setup.input, range_of(shard));
+    progress_.total = steps_.num_tokens();
+    for (std::int64_t i = 0; i < setup.shards_at_once; ++i) {
+      open_.push_back(std::make_unique<OpenShard>(setup, writer));
+    }
   }
 
   /// @return false if it was stopped; the current shard is then dropped.
@@ -55,106 +47,153 @@ class MissingShardsRun {
     const PassThreads threads;  // sleep when idle: the writer needs a CPU
     if (on_progress) on_progress(progress_);
     using Reader = SharedCaptureSteps::Reader;
-    SharedCaptureSteps steps(CaptureSteps(setup_, shards_));
-    const auto next_batch = [this, &steps] {
-      const std::shared_ptr<const CaptureStep> step = steps.next(Reader::kPasses);
+    const auto next_batch = [this] {
+      const std::shared_ptr<const CaptureStep> step = steps_.next(Reader::kPasses);
       if (step == nullptr) return at::Tensor();
-      const at::Tensor ids = batch_ids(setup_.input, step->batch.sequences);
+      const std::vector<std::int64_t> sequences = step->sequences();
+      const at::Tensor ids = batch_ids(setup_.input, sequences);
       if (setup_.passes.edits != nullptr) {
-        setup_.passes.edits->begin_batch(step->batch.sequences, step->batch.lengths);
+        setup_.passes.edits->begin_batch(sequences, step->lengths());
       }
       return ids;
     };
     const auto passes = make_passes(decoder_, setup_.passes, next_batch);
-    while (const std::shared_ptr<const CaptureStep> step = steps.next(Reader::kRun)) {
+    while (const std::shared_ptr<const CaptureStep> step = steps_.next(Reader::kRun)) {
       if (stop.stop_requested()) {
-        thread_.finish();  // waiting complete shards are written; the current one is dropped
+        finish_writing();  // waiting complete shards are written; the current ones are dropped
         return false;
       }
       run_step(*step, *passes);
       if (on_progress) on_progress(progress_);
     }
-    thread_.finish();
+    finish_writing();
     result_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     result_.num_tokens = progress_.done;
-    result_.compute_waited_seconds = thread_.compute_waited_seconds();
-    result_.writer_waited_seconds = thread_.writer_waited_seconds();
+    for (const auto& shard : open_) {
+      result_.compute_waited_seconds += shard->thread.compute_waited_seconds();
+      result_.writer_waited_seconds +=
+          shard->thread.writer_waited_seconds() / static_cast<double>(open_.size());
+    }
     return true;
   }
 
   const CaptureResult& result() const { return result_; }
 
  private:
-  SequenceRange range_of(int shard) const { return setup_.shards[static_cast<std::size_t>(shard)]; }
+  /// What a shard needs from its begin to its end; then the next one uses it.
+  struct OpenShard {
+    OpenShard(const CaptureSetup& setup, CaptureWriter& writer)
+        : thread(writer, setup.queue_bytes / static_cast<std::size_t>(setup.shards_at_once)),
+          collector(setup.passes.points, setup.config,
+                    {.rows = setup.plan.info.rows,
+                     .keeps_all_tokens = setup.selection->keeps_all(),
+                     .allow_nan = setup.allow_nan},
+                    thread) {}
+
+    ShardWriterThread thread;
+    ActivationCollector collector;
+    std::vector<SequenceScore> scores;  // of the window
+  };
+
+  OpenShard& open(const ShardBatch& part) { return *open_[part.place]; }
 
   void run_step(const CaptureStep& step, CapturePasses& passes) {
-    if (step.begins_shard) begin_shard(step.shard);
-    if (step.begins_window) begin_window(*step.window);
-    collector_.begin_batch(step.batch);
+    for (const ShardBatch& part : step.parts) {
+      if (part.is_missing) begin_part(part);
+    }
     const ForwardResult result = passes.next([&](std::size_t point, const at::Tensor& activation) {
       if (lens_.is_lens(point)) return lens_.keep(point, activation);
-      collector_.receive(point, activation, passes.keeps_activations());
+      receive(step, point, activation, passes.keeps_activations());
     });
-    lens_.finish(result.hidden, step.batch.sequences,
-                 [this](std::size_t point, const at::Tensor& rows) {
-                   collector_.receive(point, rows, false);
-                 });
+    lens_.finish(result.hidden, step.sequences(), [&](std::size_t point, const at::Tensor& rows) {
+      receive(step, point, rows, false);
+    });
     if (setup_.scores) score(step, result.hidden);
-    progress_.done += step.batch.num_tokens();
-    if (step.ends_window) {
-      collector_.end_window();
-      if (setup_.scores) send_scores(*step.window);
+    progress_.done += step.num_tokens();
+    for (const ShardBatch& part : step.parts) {
+      if (part.is_missing) end_part(part);
     }
-    if (step.ends_shard) thread_.end(collector_.take_statistics());
   }
 
-  void begin_shard(int shard) {
-    const SequenceRange range = range_of(shard);
-    const auto begin = setup_.input.sequences.begin() + range.first;
-    thread_.begin(shard, range.first, {begin, begin + range.count});
+  void begin_part(const ShardBatch& part) {
+    OpenShard& shard = open(part);
+    if (part.begins_shard) {
+      const SequenceRange range = setup_.shards[static_cast<std::size_t>(part.shard)];
+      const auto begin = setup_.input.sequences.begin() + range.first;
+      shard.thread.begin(part.shard, range.first, {begin, begin + range.count});
+    }
+    if (part.begins_window) {
+      const SequenceRange range = part.window->range;
+      RowTable rows = setup_.selection->rows_of(range.first, range.count);
+      result_.bytes_written += rows.size() * setup_.bytes_per_row;
+      shard.collector.begin_window(*part.window, std::move(rows));
+      shard.scores.assign(static_cast<std::size_t>(range.count), {});
+    }
+    shard.collector.begin_batch(part.batch);
   }
 
-  void begin_window(const CaptureWindow& window) {
-    RowTable rows = setup_.selection->rows_of(window.range.first, window.range.count);
-    result_.bytes_written += rows.size() * setup_.bytes_per_row;
-    collector_.begin_window(window, std::move(rows));
-    scores_.assign(static_cast<std::size_t>(window.range.count), {});
+  /// Gives each shard the rows of its sequences.
+  void receive(const CaptureStep& step, std::size_t point, const at::Tensor& activation,
+               bool is_kept) {
+    std::int64_t first = 0;
+    for (const ShardBatch& part : step.parts) {
+      const std::int64_t count = std::ssize(part.batch.sequences);
+      if (part.is_missing) {
+        open(part).collector.receive(point, activation.narrow(0, first, count), is_kept);
+      }
+      first += count;
+    }
+  }
+
+  void end_part(const ShardBatch& part) {
+    OpenShard& shard = open(part);
+    if (part.ends_window) {
+      shard.collector.end_window();
+      if (setup_.scores) send_scores(*part.window, shard);
+    }
+    if (part.ends_shard) shard.thread.end(shard.collector.take_statistics());
   }
 
   void score(const CaptureStep& step, const at::Tensor& hidden) {
-    const std::vector<std::int64_t>& sequences = step.batch.sequences;
     const std::vector<SequenceScore> scores =
-        score_sequences(decoder_, hidden, setup_.input, sequences);
-    for (std::size_t s = 0; s < scores.size(); ++s) {
-      const std::int64_t slot = sequences[s] - step.window->range.first;
-      scores_[static_cast<std::size_t>(slot)] = scores[s];
+        score_sequences(decoder_, hidden, setup_.input, step.sequences());
+    auto score = scores.begin();
+    for (const ShardBatch& part : step.parts) {
+      for (const std::int64_t sequence : part.batch.sequences) {
+        const std::int64_t slot = sequence - part.window->range.first;
+        if (part.is_missing) open(part).scores[static_cast<std::size_t>(slot)] = *score;
+        ++score;
+      }
     }
   }
 
   /// Sends the window's scores to the writer; sequences with the same ids get the same score, so
   /// that a pair of equal sentences is a tie.
-  void send_scores(const CaptureWindow& window) {
-    for (std::size_t i = 0; i < scores_.size(); ++i) {
-      scores_[i] = scores_[static_cast<std::size_t>(window.duplicate_of[i] - window.range.first)];
-      if (setup_.allow_nan || std::isfinite(scores_[i].log_likelihood)) continue;
+  void send_scores(const CaptureWindow& window, OpenShard& shard) {
+    std::vector<SequenceScore>& scores = shard.scores;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      scores[i] = scores[static_cast<std::size_t>(window.duplicate_of[i] - window.range.first)];
+      if (setup_.allow_nan || std::isfinite(scores[i].log_likelihood)) continue;
       throw NumericalError(
           "capture: log-likelihoods must be finite, sequence {} has {}; check the weights, use a "
           "wider --dtype, or pass --allow-nan",
-          window.range.first + static_cast<std::int64_t>(i), scores_[i].log_likelihood);
+          window.range.first + static_cast<std::int64_t>(i), scores[i].log_likelihood);
     }
-    thread_.push([first = window.range.first, scores = scores_](ShardWriter& shard) {
-      shard.set_scores(first, scores);
+    shard.thread.push([first = window.range.first, scores](ShardWriter& writer) {
+      writer.set_scores(first, scores);
     });
+  }
+
+  void finish_writing() {
+    for (const auto& shard : open_) shard->thread.finish();
   }
 
   const CaptureSetup& setup_;
   const Decoder& decoder_;
-  const std::vector<int> shards_;
+  SharedCaptureSteps steps_;
   const Clock::time_point start_ = Clock::now();  // before the writer, which waits from then on
-  ShardWriterThread thread_;
-  ActivationCollector collector_;
+  std::vector<std::unique_ptr<OpenShard>> open_;  // by ShardBatch::place
   LogitLens lens_;
-  std::vector<SequenceScore> scores_;  // of the window
   Progress progress_;
   CaptureResult result_;
 };
@@ -203,7 +242,7 @@ CaptureResult write_capture(const CaptureOptions& options, const Checkpoint& che
                        {.if_exists = options.resumes() ? IfExists::kResume : IfExists::kRefuse,
                         .process = options.share().index,
                         .num_processes = options.share().count,
-                        .threads = options.writer_threads()});
+                        .threads = setup.writer_threads});
   if (callbacks.on_start) {
     CapturePreview preview = preview_of(setup, checkpoint, decoder);
     preview.num_shards_left = static_cast<int>(writer.missing_shards().size());

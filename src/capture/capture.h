@@ -66,9 +66,13 @@ struct CaptureResult {
   bool complete = false;               ///< false: shards of other processes are missing
 };
 
-/// Settings that affect speed and memory but not the captured data (only its split into shards).
+/// Settings that affect speed and memory but not the captured data, only its split into shards and
+/// passes.
 struct CaptureTuning {
   ShardLimits shard = {};
+  /// Shards that are written at the same time, at most: fewer where the batch is not a multiple. If
+  /// not set, one on the CPU, and as many on a GPU as are worth it.
+  std::optional<std::int64_t> shards_at_once = std::nullopt;
   /// Maximum size of the rows that wait for the disk, in bytes.
   std::size_t queue_bytes = std::size_t{512} << 20;
   /// Local rank of this process among those on its machine that share the capture, see
@@ -89,7 +93,9 @@ struct CaptureCallbacks {
 ///
 /// One pass per batch captures all sites and layers and ends after the last requested layer. A
 /// separate thread writes concurrently. The result is bit-identical for any number of threads,
-/// processes and resumptions, provided that the model's forward pass is (docs/numerics.md).
+/// processes and resumptions, provided that the model's forward pass is (docs/numerics.md). Only on
+/// a GPU, where one process writes several shards at the same time, other sequences share a pass
+/// than with several processes.
 ///
 /// @throws InvalidArgument, FormatError, IoError  for invalid options, a corrupt checkpoint or
 ///         input, an output that exists or that another process is writing, a full disk. Finished

@@ -116,6 +116,7 @@ CaptureInfo describe_capture(const CaptureOptions& options, const CaptureSetup& 
   info.extra["dropped_tokens"] = setup.input.dropped_tokens;
   info.extra["mean_counts_prepended"] = false;
   info.extra["batch_size_given"] = setup.batch_is_given;
+  if (setup.shards_at_once > 1) info.extra["shards_at_once"] = setup.shards_at_once;
   if (tokenizer != nullptr && !tokenizer->prefix_ids().empty()) {
     info.extra["tokenizer_prefix"] = tokens_text(tokenizer->prefix_ids(), tokenizer);
     info.extra["sequences_without_prefix"] = sequences_without_prefix(setup.input, *tokenizer);
@@ -248,7 +249,7 @@ std::unique_ptr<const CaptureSetup> prepare_capture(const CaptureOptions& option
                                .num_tokens = setup->input.num_tokens(),
                                .num_rows = setup->selection->num_rows(),
                                .bytes_per_row = setup->bytes_per_row},
-                              setup->windows.batch_size, tuning.shard);
+                              setup->windows.batch_size, tuning.shard, setup->shards_at_once);
   set_preview(options, classes, tokenizer.get(), *setup);
   setup->plan.num_shards = static_cast<int>(setup->shards.size());
   if (!options.random_weights) read_routers(checkpoint, setup->edits.routes, setup->plan);

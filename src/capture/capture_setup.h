@@ -29,6 +29,9 @@ struct CaptureSetup {
   std::unique_ptr<RowSelection> selection;  ///< refers to input
   std::vector<CaptureSite> sites;
   std::vector<SequenceRange> shards;
+  /// Shards that are written at the same time; every pass has sequences of each of them.
+  std::int64_t shards_at_once = 1;
+  int writer_threads = 1;           ///< of each shard that is being written
   std::int64_t smallest_batch = 1;  ///< sequences that must share a pass: 2 of a pair
   std::int64_t batch_size = 0;
   /// True if the user who started the capture gave batch_size. Passes over short sequences then use

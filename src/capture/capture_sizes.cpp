@@ -10,6 +10,7 @@
 
 #include "capture/activation_rows.h"
 #include "capture/scores.h"
+#include "model/kernels/rotary.h"
 
 namespace lime {
 
@@ -84,15 +85,52 @@ namespace {
 /// Limit of the rows of whole sequences that are buffered until their window ends.
 constexpr std::int64_t kWindowBytes = std::int64_t{64} << 20;
 
-std::int64_t chunk_bytes(const CaptureOptions& options, const CapturePlan& plan) {
+/// Limit of the shards that are written at once. One file takes 2 to 3 GB/s, whatever the number of
+/// threads, since Linux locks a file while it is written; a GPU computes about 30 GB/s.
+constexpr std::int64_t kMostAtOnce = 8;
+/// Bytes that are worth a file of their own.
+constexpr std::int64_t kLeastBytesAtOnce = std::int64_t{256} << 20;
+
+/// Returns the threads that check and write the rows of each shard.
+int writer_threads_of(const CaptureOptions& options, std::int64_t shards_at_once) {
+  return std::max(1, options.writer_threads() / static_cast<int>(shards_at_once));
+}
+
+std::int64_t chunk_bytes(const CaptureOptions& options, const CapturePlan& plan,
+                         std::int64_t shards_at_once) {
   std::int64_t longest = 0;
   for (const ActivationInfo& info : plan.activations) longest = std::max(longest, info.dim);
   const std::int64_t value_bytes = options.store == StorageType::kFloat16 ? 2 : 4;
-  return chunk_memory({.threads = options.writer_threads()}, longest * value_bytes);
+  const int threads = writer_threads_of(options, shards_at_once);
+  return shards_at_once * chunk_memory({.threads = threads}, longest * value_bytes);
+}
+
+/// Returns how many shards may be written at once.
+std::int64_t most_at_once(const CaptureOptions& options, const CaptureTuning& tuning,
+                          const CapturePlace& place, const CaptureSetup& setup) {
+  // Processes write a file each already. Pooled rows, pairs and edits depend on which sequences
+  // share a pass, and so do sequences of different rotations.
+  const bool can_share = options.share().is_whole() && options.keeps_activations() &&
+                         options.rows == RowKind::kTokens && options.pairs.empty() &&
+                         setup.edits.activations.empty() &&
+                         !rotates_differently(setup.config.spec.ropes, 1, setup.input.longest());
+  if (!can_share) return 1;
+  if (tuning.shards_at_once) return *tuning.shards_at_once;
+  if (place.devices.front().is_cpu()) return 1;
+  const std::int64_t bytes = setup.selection->num_rows() * setup.bytes_per_row;
+  return std::clamp<std::int64_t>(bytes / kLeastBytesAtOnce, 1, kMostAtOnce);
+}
+
+/// Returns the largest divisor of `batch_size` up to `most`: every shard has as many sequences of a
+/// pass as the others.
+std::int64_t shards_of_pass(std::int64_t batch_size, std::int64_t most) {
+  std::int64_t count = std::min(batch_size, most);
+  while (batch_size % count != 0) --count;
+  return count;
 }
 
 CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
-                    const CapturePlace& place) {
+                    const CapturePlace& place, std::int64_t shards_at_once) {
   CaptureLoad load;
   load.is_on_host = place.devices.front().is_cpu();
   load.num_stages = static_cast<int>(place.devices.size());
@@ -101,7 +139,7 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   }
   load.dtype = options.dtype;
   load.longest = setup.input.longest();
-  load.num_datasets = static_cast<std::int64_t>(setup.plan.activations.size());
+  load.num_datasets = shards_at_once * std::ssize(setup.plan.activations);
   if (options.rows == RowKind::kTokens) {
     for (const ActivationInfo& info : setup.plan.activations) {
       const bool is_lens = site_kind(info.site, setup.sites) == HookKind::kLogitLens;
@@ -110,7 +148,7 @@ CaptureLoad load_of(const CaptureOptions& options, const CaptureSetup& setup,
   } else {
     load.window_bytes = kWindowBytes;
   }
-  load.chunk_bytes = chunk_bytes(options, setup.plan);
+  load.chunk_bytes = chunk_bytes(options, setup.plan, shards_at_once);
   load.keeps_patterns =
       std::ranges::find(setup.sites, HookKind::kPattern, &CaptureSite::kind) != setup.sites.end();
   load.smallest_batch = setup.smallest_batch;
@@ -122,6 +160,7 @@ struct ResumedBatch {
   std::int64_t sequences = 0;
   /// Whether the user gave the number; earlier versions did not store it.
   std::optional<bool> is_given = std::nullopt;
+  std::int64_t shards_at_once = 1;
 };
 
 /// Returns the batch of the run to resume, which uses the same passes even if memory and limit have
@@ -135,6 +174,9 @@ std::optional<ResumedBatch> resumed_batch(const CaptureOptions& options) {
   ResumedBatch batch{.sequences = sequences.get<std::int64_t>()};
   const Json is_given = started->extra.value("batch_size_given", Json());
   if (is_given.is_boolean()) batch.is_given = is_given.get<bool>();
+  const Json at_once = started->extra.value("shards_at_once", Json());
+  const bool is_valid = at_once.is_number_integer() && at_once > 0 && at_once <= batch.sequences;
+  if (is_valid) batch.shards_at_once = at_once.get<std::int64_t>();
   return batch;
 }
 
@@ -156,10 +198,12 @@ std::int64_t tried_batch(const CapturePlace& place, const CaptureSetup& setup) {
 
 void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
                   const CapturePlace& place, CaptureSetup& setup) {
-  CaptureLoad load = load_of(options, setup, place);
   std::optional<ByteSize> limit = options.memory_limit;
   std::optional<std::int64_t> batch;
   const std::optional<ResumedBatch> resumed = resumed_batch(options);
+  const std::int64_t at_once =
+      resumed ? resumed->shards_at_once : most_at_once(options, tuning, place, setup);
+  CaptureLoad load = load_of(options, setup, place, at_once);
   const bool is_automatic = options.batch_size && options.batch_size->is_automatic;
   const bool is_given = options.batch_size && !is_automatic;
   if (is_given) {
@@ -175,6 +219,8 @@ void choose_sizes(const CaptureOptions& options, const CaptureTuning& tuning,
   const std::int64_t usual = choose_batch_size(batch, setup.input.longest());
   const MemoryPlan plan = plan_capture_memory(setup.config, load, usual, tuning.queue_bytes, limit);
   setup.batch_size = plan.batch_size;
+  setup.shards_at_once = shards_of_pass(setup.batch_size, at_once);
+  setup.writer_threads = writer_threads_of(options, setup.shards_at_once);
   setup.batch_is_given = resumed && resumed->is_given ? *resumed->is_given : is_given;
   setup.queue_bytes = plan.queue_bytes;
   setup.passes.waiting_bytes = static_cast<std::size_t>(load.relay_bytes(plan.batch_size));
@@ -187,7 +233,7 @@ WindowLimits plan_passes(const CaptureOptions& options, const CaptureSetup& setu
     return options.pairs.empty() ? count : count + count % 2;
   };
   WindowLimits limits;
-  limits.batch_size = even(setup.batch_size);
+  limits.batch_size = even(setup.batch_size) / setup.shards_at_once;
   limits.ropes = setup.config.spec.ropes;
   limits.keeps_duplicates =
       std::ranges::any_of(setup.edits.activations, &ActivationEdit::needs_whole_texts);

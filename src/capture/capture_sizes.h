@@ -24,7 +24,7 @@ struct CaptureLoad {
   ComputeType dtype = ComputeType::kFloat32;
   std::int64_t longest = 0;          ///< tokens of the longest sequence
   std::int64_t bytes_per_token = 0;  ///< of a token's activations in the queue for the disk
-  std::int64_t num_datasets = 0;     ///< sites times layers
+  std::int64_t num_datasets = 0;     ///< sites times layers, of all shards written at once
   std::int64_t chunk_bytes = 0;      ///< of chunks being written
   std::int64_t window_bytes = 0;     ///< of pooled rows buffered until their window ends
   bool keeps_patterns = false;       ///< attention patterns, [heads, length, length], are computed

@@ -23,37 +23,102 @@ CaptureBatch make_batch(const CaptureSetup& setup, const std::vector<std::int64_
 
 }  // namespace
 
-CaptureSteps::CaptureSteps(const CaptureSetup& setup, std::vector<int> shards)
-    : setup_(setup), shards_(std::move(shards)) {}
-
-bool CaptureSteps::begin_shard() {
-  if (shard_ == shards_.size()) return false;
-  const SequenceRange range = setup_.shards[static_cast<std::size_t>(shards_[shard_++])];
-  windows_.clear();
-  for (CaptureWindow& window : plan_windows(setup_.input, range, setup_.windows)) {
-    windows_.push_back(std::make_shared<const CaptureWindow>(std::move(window)));
+std::vector<std::int64_t> CaptureStep::sequences() const {
+  std::vector<std::int64_t> all;
+  for (const ShardBatch& part : parts) {
+    all.insert(all.end(), part.batch.sequences.begin(), part.batch.sequences.end());
   }
-  window_ = 0;
-  batch_ = 0;
-  return true;
+  return all;
 }
 
-std::optional<CaptureStep> CaptureSteps::next() {
-  if (window_ == windows_.size() && !begin_shard()) return std::nullopt;
-  CaptureStep step;
-  step.shard = shards_[shard_ - 1];
-  step.window = windows_[window_];
-  step.batch = make_batch(setup_, step.window->batches[batch_]);
-  step.begins_window = batch_ == 0;
-  step.begins_shard = step.begins_window && window_ == 0;
-  step.ends_window = batch_ + 1 == step.window->batches.size();
-  if (step.ends_window) {
+std::vector<std::int64_t> CaptureStep::lengths() const {
+  std::vector<std::int64_t> all;
+  for (const ShardBatch& part : parts) {
+    all.insert(all.end(), part.batch.lengths.begin(), part.batch.lengths.end());
+  }
+  return all;
+}
+
+std::int64_t CaptureStep::num_tokens() const {
+  std::int64_t sum = 0;
+  for (const ShardBatch& part : parts) sum += part.batch.num_tokens();
+  return sum;
+}
+
+ShardSteps::ShardSteps(const CaptureSetup& setup, int shard, std::size_t place, bool is_missing)
+    : setup_(setup), shard_(shard), place_(place), is_missing_(is_missing) {
+  const SequenceRange range = setup.shards[static_cast<std::size_t>(shard)];
+  for (CaptureWindow& window : plan_windows(setup.input, range, setup.windows)) {
+    windows_.push_back(std::make_shared<const CaptureWindow>(std::move(window)));
+  }
+}
+
+ShardBatch ShardSteps::next() {
+  ShardBatch part{.shard = shard_,
+                  .place = place_,
+                  .is_missing = is_missing_,
+                  .window = windows_[window_],
+                  .batch = {}};
+  part.batch = make_batch(setup_, part.window->batches[batch_]);
+  part.begins_window = batch_ == 0;
+  part.begins_shard = part.begins_window && window_ == 0;
+  part.ends_window = batch_ + 1 == part.window->batches.size();
+  if (part.ends_window) {
     ++window_;
     batch_ = 0;
   } else {
     ++batch_;
   }
-  step.ends_shard = window_ == windows_.size();
+  part.ends_shard = is_done();
+  return part;
+}
+
+CaptureSteps::CaptureSteps(const CaptureSetup& setup, const std::vector<int>& missing_shards)
+    : setup_(setup), is_missing_(setup.shards.size(), false) {
+  for (const int shard : missing_shards) is_missing_[static_cast<std::size_t>(shard)] = true;
+}
+
+std::size_t CaptureSteps::end_of_round(std::size_t first) const {
+  return std::min(first + static_cast<std::size_t>(setup_.shards_at_once), is_missing_.size());
+}
+
+bool CaptureSteps::has_missing(std::size_t first) const {
+  for (std::size_t shard = first; shard < end_of_round(first); ++shard) {
+    if (is_missing_[shard]) return true;
+  }
+  return false;
+}
+
+std::int64_t CaptureSteps::num_tokens() const {
+  const std::vector<std::int64_t>& offsets = setup_.input.offsets;
+  std::int64_t tokens = 0;
+  for (std::size_t first = 0; first < is_missing_.size(); first = end_of_round(first)) {
+    if (!has_missing(first)) continue;
+    const SequenceRange last = setup_.shards[end_of_round(first) - 1];
+    tokens += offsets[static_cast<std::size_t>(last.first + last.count)] -
+              offsets[static_cast<std::size_t>(setup_.shards[first].first)];
+  }
+  return tokens;
+}
+
+bool CaptureSteps::begin_round() {
+  round_.clear();
+  while (round_.empty() && next_shard_ < is_missing_.size()) {
+    const std::size_t first = std::exchange(next_shard_, end_of_round(next_shard_));
+    if (!has_missing(first)) continue;
+    for (std::size_t shard = first; shard < next_shard_; ++shard) {
+      round_.emplace_back(setup_, static_cast<int>(shard), shard - first, is_missing_[shard]);
+    }
+  }
+  return !round_.empty();
+}
+
+std::optional<CaptureStep> CaptureSteps::next() {
+  if (std::ranges::all_of(round_, &ShardSteps::is_done) && !begin_round()) return std::nullopt;
+  CaptureStep step;
+  for (ShardSteps& shard : round_) {
+    if (!shard.is_done()) step.parts.push_back(shard.next());
+  }
   return step;
 }
 

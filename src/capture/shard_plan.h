@@ -29,8 +29,11 @@ struct CaptureSize {
 
 /// Splits the sequences into shards of whole batches, as many batches as the limits allow, at least
 /// one. Depends only on the input and its options, not on the number of processes.
+/// @param at_once  shards that are written at the same time, with a batch each: the number of
+/// shards
+///                 is a multiple of it where there are enough batches, and their sizes are similar.
 std::vector<SequenceRange> plan_shards(const CaptureSize& size, std::int64_t batch_size,
-                                       const ShardLimits& limits);
+                                       const ShardLimits& limits, std::int64_t at_once = 1);
 
 /// Returns the sequences per pass: `asked` if given, else 8, and for short sequences enough for
 /// 4096 tokens. @param longest  tokens of the longest sequence, >= 1.

@@ -253,8 +253,10 @@ MeasureResult run_measure(const CaptureOptions& options, const MeasureOptions& m
     throw_if(on_device && !measurement->needs_cpu().empty(), OptionName("measure"), "{}",
              measurement->needs_cpu());
   }
+  CaptureTuning unwritten = tuning;
+  unwritten.shards_at_once = 1;
   const std::unique_ptr<const CaptureSetup> setup =
-      prepare_capture(capture, checkpoint, tuning, model.place());
+      prepare_capture(capture, checkpoint, unwritten, model.place());
   const MeasuredSequences sequences =
       sequences_of(*setup, checkpoint, options.seed, devices_text(model.devices()));
   std::vector<MeasuredSequences> used;

@@ -75,7 +75,8 @@ void MeasurePasses::plan() {
   std::iota(shards.begin(), shards.end(), 0);
   CaptureSteps steps(setup_, shards);
   while (std::optional<CaptureStep> step = steps.next()) {
-    batches_.push_back(std::make_shared<const CaptureBatch>(std::move(step->batch)));
+    // Nothing is written: the passes have one shard each.
+    batches_.push_back(std::make_shared<const CaptureBatch>(std::move(step->parts.front().batch)));
   }
   std::int64_t dims = 0;
   for (const MeteredPoint& point : points_) {

@@ -88,8 +88,9 @@ class ShardWriter {
 ///   }
 ///   writer.finish();
 ///
-/// A killed run loses at most one shard. Processes do not communicate: the one that finishes last
-/// writes the master (if two finish at once, both write identical files). Not thread-safe.
+/// A killed run loses only the shards that it was writing. Processes do not communicate: the one
+/// that finishes last writes the master (if two finish at once, both write identical files).
+/// Threads may write different shards at the same time; otherwise not thread-safe.
 class CaptureWriter {
  public:
   /// @throws InvalidArgument  if the plan is inconsistent, or the output exists and may not be

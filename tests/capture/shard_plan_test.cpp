@@ -30,6 +30,21 @@ TEST(ShardPlanTest, TakesAtLeastOneBatch) {
               ElementsAre(SequenceRange{0, 2}, SequenceRange{2, 1}));
 }
 
+TEST(ShardPlanTest, OfSeveralAtOnceAreWholeRoundsOfSimilarSize) {
+  const CaptureSize size{
+      .num_sequences = 32, .num_tokens = 320, .num_rows = 320, .bytes_per_row = 4};
+  EXPECT_EQ(plan_shards(size, 1, {.tokens = 30, .bytes = 1 << 20}).size(), 11U);
+  const auto shards = plan_shards(size, 1, {.tokens = 30, .bytes = 1 << 20}, 8);
+  ASSERT_EQ(shards.size(), 16U);
+  for (const SequenceRange& shard : shards) EXPECT_EQ(shard.count, 2);
+}
+
+TEST(ShardPlanTest, OfSeveralAtOnceHaveAtLeastOneBatch) {
+  const CaptureSize size{.num_sequences = 3, .num_tokens = 30, .num_rows = 30, .bytes_per_row = 4};
+  EXPECT_THAT(plan_shards(size, 2, {.tokens = 1000, .bytes = 1 << 20}, 4),
+              ElementsAre(SequenceRange{0, 2}, SequenceRange{2, 1}));
+}
+
 TEST(ShardPlanTest, FillsPassesWithShortSequences) {
   EXPECT_EQ(choose_batch_size(std::nullopt, 2048), 8);
   EXPECT_EQ(choose_batch_size(std::nullopt, 16), 256);

@@ -223,7 +223,7 @@ void ChunkWriter::submit_plain(const std::shared_ptr<const Chunk>& chunk) {
                        [this, chunk](const StoredChunk& stored) { write_chunk(*chunk, stored); });
   }
   queue_.push(
-      [this, chunk, place = *place, file = descriptor()] {
+      [this, chunk, place = *place, file = Hdf5Access::descriptor(file_)] {
         std::vector<std::byte> converted;
         std::span<const std::byte> values = chunk->bytes;
         if (!chunk->rows.empty() && storage_ == StorageType::kFloat32) {
@@ -236,7 +236,6 @@ void ChunkWriter::submit_plain(const std::shared_ptr<const Chunk>& chunk) {
         return written;
       },
       [this, place = *place, size](const StoredChunk& written) {
-        const Lock lock;
         Hdf5Access::add_data(file_, {place, size, written.checksum});
       });
 }
@@ -261,14 +260,6 @@ void ChunkWriter::create_dataset() {
   dataset_ = hdf5::create_dataset(file_, name_, type, space, properties);
 }
 
-int ChunkWriter::descriptor() const {
-  const Lock lock;
-  void* handle = nullptr;
-  const bool is_known = H5Fget_vfd_handle(Hdf5Access::id(file_), H5P_DEFAULT, &handle) >= 0;
-  hdf5::check_written(file_, is_known && handle != nullptr, name_);
-  return *static_cast<int*>(handle);
-}
-
 std::optional<std::uint64_t> ChunkWriter::allocate(const Chunk& chunk, std::size_t size) {
   if (!dataset_) create_dataset();
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(chunk.first), 0};
@@ -288,16 +279,18 @@ void ChunkWriter::write_chunk(const Chunk& chunk, const StoredChunk& stored) {
   const std::array<hsize_t, 2> offset = {static_cast<hsize_t>(chunk.first), 0};
   const std::array<hsize_t, 2> extent = {static_cast<hsize_t>(chunk.end),
                                          static_cast<hsize_t>(activation_.dim)};
-  const Lock lock;
-  const hdf5::WatchedWrite watched(stored.bytes.data());
-  const bool is_written = H5Dset_extent(dataset_.get(), extent.data()) >= 0 &&
-                          H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, stored.skipped_filters,
-                                         offset.data(), stored.bytes.size(), watched.data()) >= 0;
-  hdf5::check_written(file_, is_written, name_);
-  // Without a place the trailer covers the chunk like HDF5's own structures.
-  if (watched.place()) {
-    Hdf5Access::add_data(file_, {*watched.place(), stored.bytes.size(), stored.checksum});
+  std::optional<std::uint64_t> place;
+  {
+    const Lock lock;
+    const hdf5::WatchedWrite watched(stored.bytes.data());
+    const bool is_written = H5Dset_extent(dataset_.get(), extent.data()) >= 0 &&
+                            H5Dwrite_chunk(dataset_.get(), H5P_DEFAULT, stored.skipped_filters,
+                                           offset.data(), stored.bytes.size(), watched.data()) >= 0;
+    hdf5::check_written(file_, is_written, name_);
+    place = watched.place();
   }
+  // Without a place the trailer covers the chunk like HDF5's own structures.
+  if (place) Hdf5Access::add_data(file_, {*place, stored.bytes.size(), stored.checksum});
 }
 
 }  // namespace lime

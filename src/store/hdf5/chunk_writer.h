@@ -103,7 +103,6 @@ class ChunkWriter {
   void submit(Chunk chunk);
   void submit_plain(const std::shared_ptr<const Chunk>& chunk);
   void create_dataset();
-  int descriptor() const;
   std::vector<std::byte> stored_values(const Chunk& chunk) const;
   void write_chunk(const Chunk& chunk, const StoredChunk& stored);
   std::optional<std::uint64_t> allocate(const Chunk& chunk, std::size_t size);

@@ -110,9 +110,12 @@ class Hdf5Access {
   static hid_t id(const Hdf5Writer& file);
   /// Returns the path for error messages: the final one.
   static const std::filesystem::path& path(const Hdf5Writer& file);
+  /// Returns the descriptor with which threads write to the file without HDF5. @throws IoError
+  static int descriptor(const Hdf5Writer& file);
   /// Makes commit() append a trailer; see trailer.h.
   static void append_trailer(Hdf5Writer& file);
-  /// Registers bytes that have their own checksum.
+  /// Registers bytes that have their own checksum. Waits for a slow disk, so call it without the
+  /// lock.
   static void add_data(Hdf5Writer& file, const ChecksummedExtent& extent);
 };
 

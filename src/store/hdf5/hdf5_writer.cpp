@@ -117,12 +117,18 @@ const std::filesystem::path& Hdf5Access::path(const Hdf5Writer& file) {
   return file.impl_->target.path();
 }
 
+int Hdf5Access::descriptor(const Hdf5Writer& file) {
+  const Lock lock;
+  void* handle = nullptr;
+  const bool is_known = H5Fget_vfd_handle(id(file), H5P_DEFAULT, &handle) >= 0;
+  if (!is_known || handle == nullptr) hdf5::fail_writing(path(file), "has no descriptor");
+  return *static_cast<int*>(handle);
+}
+
 void Hdf5Access::append_trailer(Hdf5Writer& file) { file.impl_->has_trailer = true; }
 void Hdf5Access::add_data(Hdf5Writer& file, const ChecksummedExtent& extent) {
   Hdf5Writer::Impl& impl = *file.impl_;
-  void* handle = nullptr;
-  if (H5Fget_vfd_handle(impl.file.get(), H5P_DEFAULT, &handle) < 0 || handle == nullptr) return;
-  const int descriptor = *static_cast<int*>(handle);
+  const int descriptor = Hdf5Access::descriptor(file);
   if (!holds_checksum(descriptor, extent)) return;
   impl.data.push_back(extent);
   const std::uint64_t end = extent.offset + extent.size;
@@ -210,12 +216,15 @@ void Hdf5Writer::set_number(const std::string& name, NumberType type, const void
 }
 
 void Hdf5Writer::commit() {
-  const Lock lock;
-  if (!impl_->file) throw InvalidArgument("store: commit() must be called once");
-  if (H5Fflush(impl_->file.get(), H5F_SCOPE_LOCAL) < 0) {
-    hdf5::fail_writing(impl_->target.path(), "cannot be written");
+  {
+    const Lock lock;
+    if (!impl_->file) throw InvalidArgument("store: commit() must be called once");
+    if (H5Fflush(impl_->file.get(), H5F_SCOPE_LOCAL) < 0) {
+      hdf5::fail_writing(impl_->target.path(), "cannot be written");
+    }
+    if (!impl_->file.reset()) hdf5::fail_writing(impl_->target.path(), "cannot be closed");
   }
-  if (!impl_->file.reset()) hdf5::fail_writing(impl_->target.path(), "cannot be closed");
+  // Without the lock: other files are written while the disk takes this one.
   if (impl_->has_trailer) append_trailer(impl_->target.temporary(), impl_->data);
   impl_->target.commit();
 }
