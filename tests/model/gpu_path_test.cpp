@@ -12,6 +12,7 @@
 #include <string>
 
 #include "model/kernels/linear.h"
+#include "model/kernels/norm.h"
 #include "model/kernels/workspace.h"
 #include "model/model_fixture.h"
 
@@ -66,6 +67,29 @@ TEST_P(GpuPathTest, GradientsAreTheKernels) {
     if (expected.at(name).abs().max().item<double>() < 1e-12) continue;
     EXPECT_LT(relative_difference(gradient, expected.at(name)), 1e-9) << name;
   }
+}
+
+/// 16-bit types round before or after the weight; sums in another order may round a few entries
+/// differently.
+TEST(GpuNormTest, RoundsWhereTheCastSays) {
+  const at::TensorOptions options = at::TensorOptions().dtype(at::kFloat);
+  at::manual_seed(1);
+  const at::Tensor x = (3.0 * at::randn({64, 256}, options)).to(at::kBFloat16);
+  const at::Tensor weight = (1.0 + 0.3 * at::randn({256}, options)).to(at::kBFloat16);
+  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor normalized = wide * at::rsqrt(wide.square().mean(-1, true) + 1e-5);
+  const auto fraction_of_others = [](const at::Tensor& found, const at::Tensor& expected) {
+    return found.ne(expected).to(at::kFloat).mean().item<double>();
+  };
+  const at::Tensor before = weight * normalized.to(at::kBFloat16);
+  const at::Tensor after = (weight.to(at::kFloat) * normalized).to(at::kBFloat16);
+  ASSERT_GT(fraction_of_others(before, after), 0.1);
+  const at::NoGradGuard no_grad;
+  const WithoutCpuKernels here;
+  EXPECT_LT(fraction_of_others(rms_norm(x, weight, 1e-5, RmsNormCast::kBeforeWeight), before),
+            1e-3);
+  EXPECT_LT(fraction_of_others(rms_norm(x, weight, 1e-5, RmsNormCast::kAfterWeight), after), 1e-3);
+  EXPECT_EQ(rms_normalize(x, 1e-5, RmsNormCast::kAfterWeight).scalar_type(), at::kFloat);
 }
 
 INSTANTIATE_TEST_SUITE_P(Decoders, GpuPathTest, ::testing::ValuesIn(testing::small_configs()),

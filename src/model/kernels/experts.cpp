@@ -69,7 +69,7 @@ template <typename T> void select_kernel(const at::Tensor& indices, const at::Te
 }
 
 at::Tensor selected_experts(const at::Tensor& logits, std::int64_t count) {
-  if (!logits.is_cpu() || WithoutCpuKernels::here()) {
+  if (uses_gpu_operations(logits)) {
     return std::get<1>(at::topk(logits.detach(), count, -1));
   }
   const at::Tensor rows =

@@ -272,6 +272,10 @@ WithoutCpuKernels::WithoutCpuKernels() : before_(std::exchange(without_cpu_kerne
 WithoutCpuKernels::~WithoutCpuKernels() { without_cpu_kernels = before_; }
 bool WithoutCpuKernels::here() { return without_cpu_kernels; }
 
+bool uses_gpu_operations(const at::Tensor& tensor) {
+  return !tensor.is_cpu() || WithoutCpuKernels::here();
+}
+
 bool uses_cpu_kernels(const at::Tensor& tensor) {
   return tensor.is_cpu() && !c10::GradMode::is_enabled() && !WithoutCpuKernels::here() &&
          (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);

@@ -96,6 +96,10 @@ at::Tensor rms_norm_with_gradients(const at::Tensor& x, const at::Tensor& weight
 /// Epsilon of the norms without weights that hyper-connections have.
 constexpr double kBareEpsilon = 1e-5;
 
+bool is_wide_type(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat;
+}
+
 bool is_layer_norm(const NormSpec& spec) { return spec.kind == NormKind::kLayerNorm; }
 
 RmsNormCast cast_of(const NormSpec& spec, RmsNormCast cast) {
@@ -111,7 +115,10 @@ at::Tensor gain(const at::Tensor& weight, const NormSpec& spec) {
 }  // namespace
 
 at::Tensor rms_normalize(const at::Tensor& x, double eps, RmsNormCast cast) {
-  const bool is_wide = x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat;
+  const bool is_wide = is_wide_type(x);
+  if (kHasRmsNorm && uses_gpu_operations(x) && (is_wide || cast == RmsNormCast::kBeforeWeight)) {
+    return fused_rms_norm(x, {}, eps);
+  }
   const at::Tensor wide = is_wide ? x : x.to(at::kFloat);
   const at::Tensor normalized = wide * at::rsqrt(wide.square().mean(-1, true) + eps);
   return cast == RmsNormCast::kBeforeWeight ? normalized.to(x.scalar_type()) : normalized;
@@ -124,6 +131,11 @@ at::Tensor apply_gain(const at::Tensor& normalized, const at::Tensor& weight,
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, RmsNormCast cast) {
   if (uses_cpu_gradients(x)) return rms_norm_with_gradients(x, weight, eps);
+  const bool rounds_once = is_wide_type(x) || cast == RmsNormCast::kAfterWeight;
+  if (kHasRmsNorm && uses_gpu_operations(x) && rounds_once && weight.dim() == 1 &&
+      weight.scalar_type() == x.scalar_type()) {
+    return fused_rms_norm(x, weight, eps);
+  }
   return apply_gain(rms_normalize(x, eps, cast), weight, x.scalar_type());
 }
 

@@ -83,7 +83,7 @@ void copy_in_place(const at::Tensor& to, const at::Tensor& from) {
 
 at::Tensor map_elements(const at::Tensor& x,
                         const std::function<at::Tensor(const at::Tensor&)>& function) {
-  if (!x.is_cpu() || WithoutCpuKernels::here()) return function(x);
+  if (uses_gpu_operations(x)) return function(x);
   constexpr std::int64_t kPart = 2048;  // LibTorch divides more among threads
   const at::Tensor from = x.contiguous().view({-1});
   const at::Tensor out = at::empty(x.sizes(), x.options());

@@ -48,6 +48,22 @@ inline at::Tensor fused_attention([[maybe_unused]] const at::Tensor& q,
 #endif
 }
 
+/// at::rms_norm, on a GPU one kernel with PyTorch 2.9 and later.
+inline constexpr bool kHasRmsNorm = torch_is_at_least(2, 4);
+
+/// Divides rows by their root mean square and multiplies by `weight`, if defined: computed in
+/// float32 or wider, rounded once. Requires kHasRmsNorm.
+inline at::Tensor fused_rms_norm([[maybe_unused]] const at::Tensor& x,
+                                 [[maybe_unused]] const at::Tensor& weight,
+                                 [[maybe_unused]] double eps) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+  // Autocast would return float32 for a 16-bit x.
+  return at::rms_norm(x, {x.size(-1)}, optional_tensor(weight), eps).to(x.scalar_type());
+#else
+  return {};
+#endif
+}
+
 /// Blocks the calling thread until the device has reached the event.
 inline void wait_for_event(const c10::Event& event) {
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 5)
