@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 _FLOATS = (np.float16, np.float32, np.float64)
+_FEWEST_TOKENS = 2
 
 
 def to_array(values: Any) -> np.ndarray:
@@ -59,14 +61,36 @@ def to_column(values: Any, name: str, dtype: type = np.float64) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=dtype)
 
 
-def to_sequences(rows: Any, offsets: Any = None) -> list[np.ndarray]:
+def measured_sequences(offsets: Any, label: str, num_views: int = 1) -> np.ndarray:
+    """Returns which sequences of a capture can be measured, [num_sequences] of bool: those of two tokens or more.
+
+    Warns of the others, as `lime-metrics` does. num_views: sequences that are views of a text, which is left out with
+    all of them. Raises ValueError if none is left.
+    """
+    measured = np.diff(np.asarray(offsets)) >= _FEWEST_TOKENS
+    if num_views > 1 and len(measured) % num_views == 0:
+        measured = np.repeat(measured.reshape(-1, num_views).all(axis=1), num_views)
+    skipped = np.count_nonzero(~measured) // num_views
+    what = f"sequence{'' if skipped == 1 else 's'}" if num_views == 1 else f"text{'' if skipped == 1 else 's'}"
+    if not measured.any():
+        raise ValueError(f"{label}: must have a sequence of at least {_FEWEST_TOKENS} tokens, got {len(measured)} shorter")
+    if skipped:
+        view = "" if num_views == 1 else " in a view"
+        warnings.warn(f"{label}: skipped {skipped} {what} of fewer than {_FEWEST_TOKENS} tokens{view}", stacklevel=2)
+    return measured
+
+
+def to_sequences(rows: Any, offsets: Any = None, num_views: int = 1) -> list[np.ndarray]:
     """Returns the matrix of each sequence, [num_tokens, dim]; either all float32 or all float64.
 
     `rows` is one sequence [num_tokens, dim], a batch [num_sequences, num_tokens, dim], a list of
-    sequences, activations of a Capture, or with `offsets` all sequences one below the other.
+    sequences, activations of a Capture, or with `offsets` all sequences one below the other. Of a Capture only
+    measured_sequences().
     """
     if offsets is None and hasattr(rows, "offsets"):
-        offsets = rows.offsets
+        measured = measured_sequences(rows.offsets, rows.capture.label, num_views)
+        every = _split(to_matrix(rows, double=None), rows.offsets)
+        return [one for one, is_measured in zip(every, measured) if is_measured]
     if isinstance(rows, (list, tuple)):
         matrices = [to_matrix(one, f"sequence {i}", double=None) for i, one in enumerate(rows)]
     else:

@@ -10,7 +10,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from ._calls import core as _core
-from ._arrays import to_column, to_options, to_seed, to_sequences, to_whole
+from ._arrays import measured_sequences, to_column, to_options, to_seed, to_sequences, to_whole
 from .activations import Activations
 from .capture import Capture
 from .tables import Table, layers_of
@@ -94,7 +94,8 @@ def collapse(
         collapse(cache(model, **batch), tokenizer=tokenizer).frame()
 
     rows, others: captures, of files or in memory; or `capture[site, layer]`, or the rows of one layer as for
-        entropy(), with `offsets`, and `tokens` [num_rows], the ids. Sequences have >= 2 tokens.
+        entropy(), with `offsets`, and `tokens` [num_rows], the ids. Sequences have >= 2 tokens; shorter ones of a
+        capture are left out with a warning.
     random: capture of the same tokens by the same config with random weights: tells architecture from training.
     sites, layers: of captures; default: all layers of `hidden`, or of all sites if one lacks it.
     tokenizer: of transformers, names the massive tokens; default: the first tokens that a capture stores.
@@ -149,8 +150,11 @@ class _Input:
         if self.capture is not None:
             self.label, self.tokens = self.capture.label, self.capture.rows.token
             self.positions = self.capture.rows.position
-            self.offsets = np.asarray(self.capture.offsets)
             _check_whole(self.capture)
+            lengths = np.diff(self.capture.offsets)
+            measured = measured_sequences(self.capture.offsets, self.label)
+            self.offsets = np.cumsum([0, *lengths[measured]])
+            self.tokens, self.positions = (one[np.repeat(measured, lengths)] for one in (self.tokens, self.positions))
         else:
             self.label, sequences = "arrays", to_sequences(rows, offsets)
             self.offsets = np.cumsum([0, *map(len, sequences)])
@@ -160,12 +164,12 @@ class _Input:
                 self.tokens = to_column(np.asarray(tokens).reshape(-1), "tokens", np.int32)
                 if len(self.tokens) != self.offsets[-1]:
                     raise ValueError(f"tokens: must have an id per row, {self.offsets[-1]}, got {len(self.tokens)}")
-        for index, count in enumerate(np.diff(self.offsets)):
-            if count < 2:
-                raise ValueError(
-                    f"collapse: {self.label}: sequence {index} has {count} token{'' if count == 1 else 's'}, but "
-                    "collapse needs at least 2; leave it out"
-                )
+            for index, count in enumerate(np.diff(self.offsets)):
+                if count < 2:
+                    raise ValueError(
+                        f"collapse: {self.label}: sequence {index} has {count} token{'' if count == 1 else 's'}, but "
+                        "collapse needs at least 2; leave it out"
+                    )
 
     def chosen(self, sites: Sequence[str] | None, layers: Sequence[int] | None) -> list[tuple[str, int]]:
         if self.capture is None:

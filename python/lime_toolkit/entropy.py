@@ -113,9 +113,10 @@ def entropy(
         sequences, `capture[site, layer]`, or with `offsets` [num_sequences + 1] the concatenation
         of all sequences. float16 and float32 are used as float32, float64 is not rounded. Arrays of
         other libraries are accepted through DLPack or the buffer protocol. Sequences have >= 2 tokens.
-        Of a Capture: every layer of `sites` (default: all), as LayerResults by (site, layer).
+        Of a Capture: every layer of `sites` (default: all), as LayerResults by (site, layer). Its shorter
+        sequences are left out with a warning: values are of the others, in their order.
     statistics: of the dataset, for the preset lime-code, which standardises with them. Default:
-        those stored with `capture[site, layer]`, else those of `rows`.
+        those stored with `capture[site, layer]`, else (also if sequences are left out) those of `rows`.
     preset: lime-code, raw, seq-vcr, layer-by-layer, matrix-entropy or diff-erank (see
         `lime-metrics entropy --help` and docs/numerics.md).
     alpha: orders, > 0; `math.inf` is the min-entropy. Default: 0.5 for lime-code and raw, else 1.
@@ -125,7 +126,7 @@ def entropy(
         `lime-metrics entropy` for the same float32 rows and statistics.
 
     Raises ValueError for invalid options, shapes, NaN or infinity (names the first), and for
-    sequences of one token or of zeros; KeyboardInterrupt.
+    sequences of one token in arrays or of zeros; KeyboardInterrupt.
     Source: Sanchez Giraldo, Rao & Principe (2015), arXiv:1211.2459; the presets name theirs.
     """
     if isinstance(rows, Capture):
@@ -138,7 +139,9 @@ def entropy(
         )
     sequences = to_sequences(rows, offsets)
     if statistics is None and _core.needs_statistics(preset):
-        statistics = getattr(rows, "statistics", None) or statistics_of(sequences)
+        # Those stored with a capture are of all sequences.
+        is_whole = hasattr(rows, "statistics") and len(sequences) == len(rows.offsets) - 1
+        statistics = (rows.statistics if is_whole else None) or statistics_of(sequences)
     options = to_options(
         preset=preset,
         alpha=alpha,

@@ -225,7 +225,7 @@ def geometry(
     """Measures the geometry of one layer: options and values of `lime-metrics geometry`.
 
     rows, offsets, sites: as for entropy(), used as float32; of a Capture every layer. Sequences have >= 2 tokens
-        (curvature: >= 3).
+        (curvature: >= 3); shorter ones of a Capture are left out with a warning.
     statistics: of exactly these rows, whose mean is then not computed again.
     measure: of rank, similarity, curvature, massive, dimension, first-token, power-law and views;
         default: all but power-law and views.
@@ -247,7 +247,8 @@ def geometry(
         raise ValueError(f"ranks: expected one of rows, sequences, both, got '{ranks}'")
     if rankme not in _RANKME_EPSILON:
         raise ValueError(f"rankme: expected one of {', '.join(_RANKME_EPSILON)}, got '{rankme}'")
-    sequences = [one.astype(np.float32, copy=False) for one in to_sequences(rows, offsets)]
+    of_text = views if "views" in wanted and views is not None else 1
+    sequences = [one.astype(np.float32, copy=False) for one in to_sequences(rows, offsets, to_whole(of_text, "views"))]
     num_rows = sum(len(one) for one in sequences)
     statistics = statistics or getattr(rows, "statistics", None)
     values = _core.geometry(

@@ -20,11 +20,12 @@ class CudaCaptureTest : public ::testing::TestWithParam<std::string> {
     options_.seq_len = 32;
   }
 
-  CaptureReader capture(const std::string& device, ComputeType dtype) {
+  CaptureReader capture(const std::string& device, ComputeType dtype,
+                        const CaptureTuning& tuning = {}) {
     options_.device = device;
     options_.dtype = dtype;
     options_.output = folder_ / (device + std::string(enum_name(dtype)) + ".h5");
-    run_capture(options_);
+    run_capture(options_, {}, {}, tuning);
     return CaptureReader(options_.output);
   }
 
@@ -53,6 +54,18 @@ TEST_P(CudaCaptureTest, RowsAreTheCpusInEveryType) {
     SCOPED_TRACE(enum_name(dtype));
     expect_alike(capture("cuda", dtype), expected, testing::tolerance_of(dtype));
   }
+}
+
+/// As a large capture does by itself.
+TEST_P(CudaCaptureTest, RowsAreTheCpusIfSeveralShardsAreWrittenAtOnce) {
+  LIME_SKIP_WITHOUT_GPU();
+  const CaptureReader expected = capture("cpu", ComputeType::kFloat32);
+  options_.batch_size = 4;
+  const CaptureReader found =
+      capture("cuda", ComputeType::kFloat32,
+              {.shard = {.tokens = 64, .bytes = 1 << 20}, .shards_at_once = 4});
+  EXPECT_EQ(found.info().extra["shards_at_once"], 4);
+  expect_alike(found, expected, testing::tolerance_of(ComputeType::kFloat32));
 }
 
 TEST_P(CudaCaptureTest, FindsABatchThatFits) {
