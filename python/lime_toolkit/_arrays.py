@@ -87,7 +87,7 @@ def to_sequences(rows: Any, offsets: Any = None, num_views: int = 1) -> list[np.
     sequences, activations of a Capture, or with `offsets` all sequences one below the other. Of a Capture only
     measured_sequences().
     """
-    if offsets is None and hasattr(rows, "offsets"):
+    if offsets is None and hasattr(rows, "capture"):
         measured = measured_sequences(rows.offsets, rows.capture.label, num_views)
         every = _split(to_matrix(rows, double=None), rows.offsets)
         return [one for one, is_measured in zip(every, measured) if is_measured]
