@@ -73,7 +73,7 @@ def measured_sequences(offsets: Any, label: str, num_views: int = 1) -> np.ndarr
     skipped = np.count_nonzero(~measured) // num_views
     what = f"sequence{'' if skipped == 1 else 's'}" if num_views == 1 else f"text{'' if skipped == 1 else 's'}"
     if not measured.any():
-        raise ValueError(f"{label}: must have a sequence of at least {_FEWEST_TOKENS} tokens, got {len(measured)} shorter")
+        raise ValueError(f"{label}: must have a sequence of at least {_FEWEST_TOKENS} tokens, got {len(measured)} shorter ones")
     if skipped:
         view = "" if num_views == 1 else " in a view"
         warnings.warn(f"{label}: skipped {skipped} {what} of fewer than {_FEWEST_TOKENS} tokens{view}", stacklevel=2)

@@ -248,7 +248,7 @@ def geometry(
     if rankme not in _RANKME_EPSILON:
         raise ValueError(f"rankme: expected one of {', '.join(_RANKME_EPSILON)}, got '{rankme}'")
     of_text = views if "views" in wanted and views is not None else 1
-    sequences = [one.astype(np.float32, copy=False) for one in to_sequences(rows, offsets, to_whole(of_text, "views"))]
+    sequences = [one.astype(np.float32, copy=False) for one in to_sequences(rows, offsets, to_whole(of_text, "views", 1))]
     num_rows = sum(len(one) for one in sequences)
     statistics = statistics or getattr(rows, "statistics", None)
     values = _core.geometry(

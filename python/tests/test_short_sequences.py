@@ -60,7 +60,7 @@ def test_a_text_is_left_out_with_all_of_its_views(programs, short):
 def test_a_capture_of_short_sequences_only_is_refused(tmp_path):
     path = tmp_path / "single.h5"
     write_capture(path, {("hidden", 0): np.ones((3, 4), np.float32)}, [1, 2, 3], [1, 1, 1])
-    with pytest.raises(ValueError, match="single: must have a sequence of at least 2 tokens, got 3 shorter"):
+    with pytest.raises(ValueError, match="single: must have a sequence of at least 2 tokens, got 3 shorter ones"):
         lt.entropy(lt.Capture(path))
 
 

@@ -80,7 +80,7 @@ class MissingShardsRun {
   const CaptureResult& result() const { return result_; }
 
  private:
-  /// What a shard needs from its begin to its end; then the next one uses it.
+  /// State of a shard while it is written; the next one uses it again.
   struct OpenShard {
     OpenShard(const CaptureSetup& setup, CaptureWriter& writer)
         : thread(writer, setup.queue_bytes / static_cast<std::size_t>(setup.shards_at_once)),

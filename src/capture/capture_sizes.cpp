@@ -108,8 +108,8 @@ std::int64_t chunk_bytes(const CaptureOptions& options, const CapturePlan& plan,
 /// Returns how many shards may be written at once.
 std::int64_t most_at_once(const CaptureOptions& options, const CaptureTuning& tuning,
                           const CapturePlace& place, const CaptureSetup& setup) {
-  // Processes write a file each already. Pooled rows, pairs and edits depend on which sequences
-  // share a pass, and so do sequences of different rotations.
+  // Several processes already write several files. Pooled rows, pairs and edits depend on which
+  // sequences share a pass, and so do sequences with different rotary angles.
   const bool can_share = options.share().is_whole() && options.keeps_activations() &&
                          options.rows == RowKind::kTokens && options.pairs.empty() &&
                          setup.edits.activations.empty() &&

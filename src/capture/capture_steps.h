@@ -20,7 +20,7 @@ namespace lime {
 /// The sequences of a pass that belong to one shard, with what begins or ends at them.
 struct ShardBatch {
   int shard = 0;
-  /// Which of the shards that are written at once: 0-based, the same from begin to end.
+  /// Which of the shards that are written at once: 0-based, the same from its beginning to its end.
   std::size_t place = 0;
   /// False: an earlier run has written the shard. Its sequences are computed again, so that those
   /// of the others have the same pass as then.

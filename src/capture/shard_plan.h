@@ -29,9 +29,8 @@ struct CaptureSize {
 
 /// Splits the sequences into shards of whole batches, as many batches as the limits allow, at least
 /// one. Depends only on the input and its options, not on the number of processes.
-/// @param at_once  shards that are written at the same time, with a batch each: the number of
-/// shards
-///                 is a multiple of it where there are enough batches, and their sizes are similar.
+/// @param at_once  shards that are written at the same time, with a batch each: their number is a
+///                 multiple of it where there are enough batches, and their sizes are similar.
 std::vector<SequenceRange> plan_shards(const CaptureSize& size, std::int64_t batch_size,
                                        const ShardLimits& limits, std::int64_t at_once = 1);
 

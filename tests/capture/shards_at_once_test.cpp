@@ -106,7 +106,7 @@ TEST_F(ShardsAtOnceTest, StoreTheSameOfSequencesOfDifferentLengths) {
   expect_same_for_any_number();
 }
 
-TEST_F(ShardsAtOnceTest, StoreTheSameScoresLensesAndChosenTokens) {
+TEST_F(ShardsAtOnceTest, StoreTheSameScoresAndLenses) {
   options_.sites = {"hidden", "logit_lens"};
   options_.log_likelihood = true;
   expect_same_for_any_number();
@@ -180,6 +180,10 @@ TEST_F(ShardsAtOnceTest, LeaveOtherPassesAsTheyAre) {
   options_.rows = RowKind::kMean;
   EXPECT_EQ(shards_of(3), shards_of(1));
   options_.rows = RowKind::kTokens;
+  options_.edit = {"zero hook_mlp_out layers=1"};
+  EXPECT_EQ(shards_of(3), shards_of(1));
+  options_.edit = {};
+  ASSERT_NE(shards_of(3), shards_of(1)) << "without them the shards are other ones";
   options_.batch_size = 5;
   EXPECT_EQ(shards_of(3), shards_of(1)) << "5 sequences are not a multiple of 2 or 3";
 }

@@ -11,6 +11,7 @@
 
 #include "checkpoint/parameters.h"
 #include "checkpoint/router_layout.h"
+#include "model/kernels/linear.h"
 #include "model/kernels/rotary.h"
 #include "model/kernels/sent_to.h"
 #include "model/passes/forward_pass.h"
@@ -83,8 +84,7 @@ void load_parameter(const Checkpoint& checkpoint, const NamedTensor& parameter) 
     }
   };
   const at::Tensor& to = parameter.tensor;
-  const bool is_wide = to.scalar_type() == at::kFloat || to.scalar_type() == at::kDouble;
-  if (to.is_cpu() && is_wide && to.is_contiguous()) {
+  if (to.is_cpu() && is_wide_type(to) && to.is_contiguous()) {
     read_into(to);
     return;
   }

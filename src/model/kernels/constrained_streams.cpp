@@ -289,7 +289,7 @@ ConstrainedStreams constrain_with_autograd(const std::vector<at::Tensor>& stream
                                            const ConstraintOptions& options) {
   const std::int64_t n = std::ssize(streams);
   const at::Tensor all = at::stack(streams, 2);
-  const bool is_wide = all.scalar_type() == at::kFloat || all.scalar_type() == at::kDouble;
+  const bool is_wide = is_wide_type(all);
   const auto wide = [&](const at::Tensor& x) { return is_wide ? x : x.to(at::kFloat); };
   const at::Tensor flat =
       rms_normalize(wide(all).flatten(2), options.norm_eps, RmsNormCast::kBeforeWeight);

@@ -82,7 +82,7 @@ at::Tensor recomputed(const at::Tensor& x, const at::Tensor& value, const at::Te
 
 bool uses_cpu_gradients(const at::Tensor& tensor) {
   return tensor.is_cpu() && c10::GradMode::is_enabled() && !WithoutCpuKernels::here() &&
-         (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+         is_wide_type(tensor);
 }
 
 }  // namespace lime

@@ -272,13 +272,17 @@ WithoutCpuKernels::WithoutCpuKernels() : before_(std::exchange(without_cpu_kerne
 WithoutCpuKernels::~WithoutCpuKernels() { without_cpu_kernels = before_; }
 bool WithoutCpuKernels::here() { return without_cpu_kernels; }
 
+bool is_wide_type(const at::Tensor& tensor) {
+  return tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble;
+}
+
 bool uses_gpu_operations(const at::Tensor& tensor) {
   return !tensor.is_cpu() || WithoutCpuKernels::here();
 }
 
 bool uses_cpu_kernels(const at::Tensor& tensor) {
   return tensor.is_cpu() && !c10::GradMode::is_enabled() && !WithoutCpuKernels::here() &&
-         (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble);
+         is_wide_type(tensor);
 }
 
 std::int64_t parallel_grain(std::int64_t operations_per_item) {

@@ -44,6 +44,9 @@ struct LinearWeights;
 /// Returns true if the hand-written kernels apply: float or double on the CPU, without a graph.
 bool uses_cpu_kernels(const at::Tensor& tensor);
 
+/// Returns true for float32 and float64.
+bool is_wide_type(const at::Tensor& tensor);
+
 /// Returns true if only LibTorch's operations are used: on a GPU, or in a WithoutCpuKernels.
 bool uses_gpu_operations(const at::Tensor& tensor);
 

@@ -96,10 +96,6 @@ at::Tensor rms_norm_with_gradients(const at::Tensor& x, const at::Tensor& weight
 /// Epsilon of the norms without weights that hyper-connections have.
 constexpr double kBareEpsilon = 1e-5;
 
-bool is_wide_type(const at::Tensor& x) {
-  return x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat;
-}
-
 bool is_layer_norm(const NormSpec& spec) { return spec.kind == NormKind::kLayerNorm; }
 
 RmsNormCast cast_of(const NormSpec& spec, RmsNormCast cast) {
